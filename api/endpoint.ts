@@ -1,0 +1,169 @@
+import { randomUUID } from "node:crypto";
+import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
+import { z } from "zod";
+import { ApiError, notFound, type ErrorCode } from "../lib/errors.js";
+import { log, type Logger } from "../lib/log.js";
+import { authenticate, type Auth, type Caller } from "./auth.js";
+import { invalidInput } from "./errors.js";
+import { limitRequests } from "./limits.js";
+
+type Method = "get" | "post" | "put" | "patch" | "delete";
+type Schema = z.ZodType;
+type Answers = Readonly<Record<number, Schema | null>>;
+
+/** An endpoint's answer: a declared status with the body of that status. */
+export type Answer<R extends Answers> = {
+  [Status in keyof R & number]: { status: Status; headers?: Record<string, string> } & (R[Status] extends Schema
+    ? { body: z.output<R[Status]> }
+    : { body?: undefined });
+}[keyof R & number];
+
+/** Everything about an endpoint but its code: from it come validation, types, the OpenAPI document and the authorisation tests. */
+export interface Declaration<A extends Auth, P extends Schema, Q extends Schema, H extends Schema, B extends Schema, R extends Answers> {
+  summary: string;
+  description?: string;
+  auth: A;
+  params?: P;
+  query?: Q;
+  headers?: H;
+  body?: B;
+  answers: R;
+  /** Refusals beyond those that follow from the declaration itself, such as `409 CONFLICT`. */
+  errors?: readonly `${number} ${ErrorCode}`[];
+}
+
+/** What a handler gets: only parsed values. */
+export interface Input<A extends Auth, P extends Schema, Q extends Schema, H extends Schema, B extends Schema> extends Caller<A> {
+  params: z.output<P>;
+  query: z.output<Q>;
+  headers: z.output<H>;
+  body: z.output<B>;
+  /** Path and query string as sent, for links to the next page. */
+  address: string;
+  ip: string;
+  requestId: string;
+  log: Logger;
+}
+
+export interface Endpoint extends Declaration<Auth, Schema, Schema, Schema, Schema, Answers> {
+  method: Method;
+  /** The full path in Express form, such as `/api/v1/boxes/:id`. */
+  path: string;
+  tag: string;
+  /** The code of a refused body or query in this section. */
+  invalid: ErrorCode;
+}
+
+export const ok = <B>(body: B, headers?: Record<string, string>) => ({ status: 200 as const, body, ...(headers && { headers }) });
+export const created = <B>(body: B, location?: string) => ({
+  status: 201 as const,
+  body,
+  ...(location !== undefined && { headers: { Location: location } }),
+});
+export const noContent = () => ({ status: 204 as const });
+
+type Nothing = z.ZodUndefined;
+
+type Declare = <
+  A extends Auth,
+  R extends Answers,
+  P extends Schema = Nothing,
+  Q extends Schema = Nothing,
+  H extends Schema = Nothing,
+  B extends Schema = Nothing,
+>(
+  path: string,
+  declaration: Declaration<A, P, Q, H, B, R>,
+  handler: (input: Input<A, P, Q, H, B>) => Promise<Answer<R>>,
+) => void;
+
+export interface Section extends Record<Method, Declare> {
+  prefix: string;
+  router: Router;
+  endpoints: Endpoint[];
+}
+
+const maxJsonBytes = 1_048_576;
+const parseJson = express.json({ limit: maxJsonBytes, strict: false });
+
+/** Refuses a body that is not JSON before any byte of it is read as JSON. */
+const readJson: RequestHandler = (request, response, next) => {
+  const sent = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
+  if (sent && !request.is("application/json")) {
+    next(new ApiError(400, "BAD_REQUEST", "The body must be sent as application/json."));
+    return;
+  }
+  parseJson(request, response, next);
+};
+
+function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.ZodError) => ApiError): unknown {
+  if (schema === undefined) return undefined;
+  const result = schema.safeParse(value);
+  if (!result.success) throw refuse(result.error);
+  return result.data;
+}
+
+/** Declares a group of endpoints under one path; `invalid` is the code of a body or query that its schema refuses. */
+export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: { prefix: string; tag: string; invalid?: ErrorCode }): Section {
+  const router = Router();
+  const endpoints: Endpoint[] = [];
+
+  const declare =
+    (method: Method): Declare =>
+    (path, declaration, handler) => {
+      const endpoint: Endpoint = { ...declaration, method, path: `/api/v1${prefix}${path === "/" ? "" : path}`, tag, invalid };
+      endpoints.push(endpoint);
+
+      const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+        try {
+          const caller = await authenticate(request, declaration.auth).catch(async (refusal: unknown) => {
+            await limitRequests(request, response, null);
+            throw refusal;
+          });
+          await limitRequests(request, response, caller.user?.id ?? null);
+          const requestId = String(response.getHeader("x-request-id"));
+          const input = {
+            ...caller,
+            params: parse(declaration.params, request.params, () => notFound(tag)),
+            query: parse(declaration.query, request.query, (error) => invalidInput(invalid, "query", error)),
+            headers: parse(declaration.headers, request.headers, (error) => invalidInput(invalid, "headers", error)),
+            body: parse(declaration.body, request.body ?? {}, (error) => invalidInput(invalid, "", error)),
+            address: request.originalUrl,
+            ip: request.ip ?? "",
+            requestId,
+            get log() {
+              return log.child({ requestId });
+            },
+          };
+          // What was parsed and what was declared agree by construction; the compiler cannot follow that through six generics.
+          const answer = await handler(input as Parameters<typeof handler>[0]);
+          response.status(answer.status);
+          if (answer.headers) response.set(answer.headers);
+          if (answer.body === undefined) response.end();
+          else response.json(answer.body);
+        } catch (error) {
+          next(error);
+        }
+      };
+      if (declaration.body === undefined) router[method](path, handle);
+      else router[method](path, readJson, handle);
+    };
+
+  return {
+    prefix,
+    router,
+    endpoints,
+    get: declare("get"),
+    post: declare("post"),
+    put: declare("put"),
+    patch: declare("patch"),
+    delete: declare("delete"),
+  };
+}
+
+/** Gives every request its id: the caller's own when it is safe to log, else a new one. */
+export const requestIds: RequestHandler = (request, response, next) => {
+  const given = request.headers["x-request-id"];
+  response.setHeader("X-Request-Id", typeof given === "string" && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID());
+  next();
+};

@@ -1,0 +1,80 @@
+import type { ErrorRequestHandler, Request, Response } from "express";
+import { z } from "zod";
+import { ApiError, unavailable, type ErrorCode, type FieldError } from "../lib/errors.js";
+import { log } from "../lib/log.js";
+import { isConnectionLost, isDataException } from "../sql/db.js";
+
+/** The one shape of every error answer (RFC 9457); members beyond these depend on the code. */
+export const Problem = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    requestId: z.string(),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    retryAfterSeconds: z.number().optional(),
+  })
+  .meta({ id: "Problem", description: "What went wrong, as application/problem+json; `code` is the name to program against." });
+
+const titles: Record<number, string> = {
+  400: "Bad request",
+  401: "Not authenticated",
+  403: "Not allowed",
+  404: "Not found",
+  409: "Conflict",
+  413: "Too large",
+  429: "Too many requests",
+  500: "Internal error",
+  503: "Unavailable",
+};
+
+/** Turns the issues of a failed parse into the refusal that names every wrong field. */
+export function invalidInput(code: ErrorCode, where: string, error: z.ZodError): ApiError {
+  const errors: FieldError[] = error.issues.map((issue) => ({
+    path: [where, ...issue.path.map(String)].filter(Boolean).join("."),
+    message: issue.message,
+  }));
+  const named = errors.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
+  return new ApiError(400, code, named.slice(0, 1_000), { errors: errors.slice(0, 100) });
+}
+
+/** What http-errors (Express, its body parser) attach to the errors they raise. */
+const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string().optional() });
+
+function asApiError(error: unknown): ApiError | null {
+  if (error instanceof ApiError) return error;
+  if (isConnectionLost(error)) return unavailable("The database is not reachable; try again shortly.");
+  if (isDataException(error)) return new ApiError(400, "BAD_REQUEST", "A value is outside what can be stored.");
+  const http = HttpError.safeParse(error);
+  if (!http.success) return null;
+  if (http.data.status === 413) return new ApiError(413, "PAYLOAD_TOO_LARGE", "The body is larger than this endpoint accepts.");
+  if (http.data.type === "entity.parse.failed") return new ApiError(400, "BAD_REQUEST", "The body is not valid JSON.");
+  return new ApiError(400, "BAD_REQUEST", "The request could not be read.");
+}
+
+/** Answers with the problem document of `error`; one that is not meant for callers becomes a 500 that tells them nothing. */
+export function sendProblem(request: Request, response: Response, error: unknown): void {
+  const requestId = String(response.getHeader("x-request-id"));
+  const known = asApiError(error);
+  if (known === null || known.status >= 500) {
+    log.error({ err: error, requestId, method: request.method, route: request.route?.path }, "request failed");
+  }
+  const { status, code, message, members } =
+    known ?? new ApiError(500, "INTERNAL", "Something went wrong on our side; quote the request id when you report it.");
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  if (members["retryAfterSeconds"] !== undefined) response.setHeader("Retry-After", String(members["retryAfterSeconds"]));
+  if (status === 401) response.setHeader("WWW-Authenticate", "Bearer");
+  response
+    .status(status)
+    .type("application/problem+json")
+    .send(JSON.stringify({ type: "about:blank", title: titles[status] ?? "Error", status, detail: message, code, requestId, ...members }));
+}
+
+// Express tells an error handler by its four parameters.
+export const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
+  sendProblem(request, response, error);

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { toMinor } from "../lib/money.js";
+
+/** Text that Postgres can store: no NUL, no lone surrogate, blank ends removed. */
+export const text = (max: number, min = 1) =>
+  z
+    .string()
+    .trim()
+    .min(min)
+    .max(max)
+    .refine((value) => !value.includes("\u0000") && value.isWellFormed(), "must be valid text without NUL characters");
+
+export const Id = z.uuid().meta({ description: "UUID v7", example: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" });
+
+export const IdParams = z.object({ id: Id });
+
+export const Phone = z
+  .string()
+  .regex(/^\+7\d{10}$/, "must be +7 followed by 10 digits")
+  .meta({ example: "+79991234567" });
+
+/** Largest amount in major units: keeps every sum of an order well inside a 64-bit integer and a JSON number. */
+const maxAmount = 10_000_000;
+
+/** Money as callers send it, in major units; parsed to minor units. */
+export const Amount = z
+  .number()
+  .min(0)
+  .max(maxAmount)
+  .transform((major, context) => {
+    const minor = toMinor(major);
+    if (minor !== null) return minor;
+    context.addIssue({ code: "custom", message: "must have at most two decimals" });
+    return z.NEVER;
+  })
+  .meta({ description: "Major units, at most two decimals", example: 249.9 });
+
+/** Money as callers see it, in major units. */
+export const Money = z.number().meta({ description: "Major units, at most two decimals", example: 249.9 });
+
+/** An instant as callers send it: ISO 8601 with an offset; parsed to a Date. */
+export const Instant = z.iso
+  .datetime({ offset: true })
+  .transform((value) => new Date(value))
+  .refine((date) => date.getUTCFullYear() >= 2000 && date.getUTCFullYear() < 2200, "must be between the years 2000 and 2200")
+  .meta({ example: "2026-06-01T18:00:00+03:00" });
+
+/** An instant as callers see it: UTC with milliseconds. */
+export const Timestamp = z.iso.datetime({ precision: 3 }).meta({ example: "2026-06-01T15:00:00.000Z" });
+
+export const Latitude = z.number().min(-90).max(90).meta({ example: 55.7558 });
+export const Longitude = z.number().min(-180).max(180).meta({ example: 37.6173 });
+
+export const Zone = z
+  .string()
+  .max(64)
+  .refine((name) => Intl.supportedValuesOf("timeZone").includes(name) || name === "UTC", "must be an IANA time zone")
+  .meta({ example: "Europe/Moscow" });
+
+/** A boolean in a query string. */
+export const QueryFlag = z.enum(["true", "false", "1", "0"]).transform((value) => value === "true" || value === "1");

@@ -1,0 +1,16 @@
+/** An amount of money in minor units (kopecks, cents): always an integer. */
+export type Minor = number;
+
+const amount = /^(\d{1,13})(?:\.(\d{1,2}))?$/;
+
+/** Converts major units (249.9) to minor units (24990) without floating-point arithmetic; null when it is negative or has more than two decimals. */
+export function toMinor(major: number): Minor | null {
+  const [, whole, fraction = ""] = amount.exec(String(major)) ?? [];
+  return whole === undefined ? null : Number(whole + fraction.padEnd(2, "0"));
+}
+
+/** Converts minor units (24990) to the major units that callers see (249.9). */
+export function toMajor(minor: Minor): number {
+  const digits = String(Math.abs(minor)).padStart(3, "0");
+  return Number(`${minor < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`);
+}
