@@ -1,0 +1,61 @@
+-- Adds one send to a counter of the current 5 minutes; false when that would pass the limit. Without a limit nothing is counted.
+create or replace function count_otp_send(counted text, send_limit integer) returns boolean
+language plpgsql
+as $$
+begin
+  if send_limit is null then
+    return true;
+  end if;
+  insert into otp_send_counts as counts (counter, window_start, sends)
+  values (counted, date_bin('5 minutes', now(), 'epoch'), 1)
+  on conflict (counter, window_start) do update set sends = counts.sends + 1 where counts.sends < send_limit;
+  return found;
+end
+$$;
+
+-- Makes a code the phone's only one, unless a limit stands against it: then `id` is null. Either way tells after how
+-- many seconds the next send makes sense.
+create or replace function start_otp(
+  for_phone text, hash bytea, sealed text, address text, address_limit integer, total_limit integer
+) returns table (id uuid, retry_after_seconds integer)
+language plpgsql
+as $$
+declare
+  max_sends constant integer := 3;
+  max_wrong_guesses constant integer := 50;
+  send_window constant interval := '5 minutes';
+  known otp;
+  recent timestamptz[];
+  window_end timestamptz := date_bin('5 minutes', now(), 'epoch') + send_window;
+  next_send timestamptz;
+begin
+  -- One send per phone at a time, also for a phone that has no row to lock yet.
+  perform pg_advisory_xact_lock(hashtextextended('otp ' || for_phone, 0));
+  select * into known from otp where otp.phone = for_phone;
+  recent := array(select at from unnest(known.sends) as at where at > now() - send_window order by at desc);
+
+  if cardinality(recent) >= max_sends then
+    next_send := recent[max_sends] + send_window;
+  elsif known.wrong_guesses >= max_wrong_guesses and known.guesses_since > now() - interval '1 day' then
+    next_send := known.guesses_since + interval '1 day';
+  -- The counter that every send shares comes last: it is locked for the shortest time.
+  elsif not count_otp_send('address ' || address, address_limit) or not count_otp_send('total', total_limit) then
+    next_send := window_end;
+  end if;
+  if next_send is not null then
+    return query select null::uuid, greatest(1, ceil(extract(epoch from next_send - now())))::integer;
+    return;
+  end if;
+
+  recent := now() || recent;
+  insert into otp (phone, code_hash, sealed_code, expires_at, sends)
+  values (for_phone, hash, sealed, now() + interval '5 minutes', recent)
+  on conflict (phone) do update set
+    id = default, code_hash = excluded.code_hash, sealed_code = excluded.sealed_code, expires_at = excluded.expires_at,
+    tries = 0, used_at = null, claimed_at = null, sent_at = null, sends = excluded.sends
+  returning otp.id into known.id;
+  -- An SMS may take most of a minute; when no send is left, until one is.
+  next_send := case when cardinality(recent) < max_sends then now() else recent[max_sends] + send_window end;
+  return query select known.id, greatest(60, ceil(extract(epoch from next_send - now())))::integer;
+end
+$$;

@@ -1,0 +1,71 @@
+-- Uses a code up and opens a session for its phone's user, who is made at the first login; whoever waits for this phone
+-- as the owner of a partner gets it. Null when the code was used or replaced in the meantime.
+create or replace function log_in(otp_id uuid, new_service_id text, token_digest bytea) returns uuid
+language plpgsql
+as $$
+declare
+  login_phone text;
+  member_id uuid;
+  login_session uuid;
+begin
+  -- The guess that was counted before it was compared was not a wrong one.
+  update otp set used_at = now(), sealed_code = null, wrong_guesses = greatest(wrong_guesses - 1, 0)
+  where id = otp_id and used_at is null
+  returning phone into login_phone;
+  if not found then
+    return null;
+  end if;
+
+  insert into users (service_id, phone)
+  select new_service_id, login_phone
+  where not exists (select from users where phone = login_phone and deleted_at is null)
+  on conflict (phone) where deleted_at is null do nothing;
+  select id into member_id from users where phone = login_phone and deleted_at is null;
+
+  update partners set owner_id = member_id, updated_at = now()
+  where id = (select id from partners where owner_phone = login_phone and owner_id is null order by id limit 1 for update)
+    and owner_id is null
+    and not exists (select from partners where owner_id = member_id);
+
+  insert into sessions (user_id) values (member_id) returning id into login_session;
+  insert into refresh_tokens (digest, session_id, expires_at) values (token_digest, login_session, now() + interval '30 days');
+  return member_id;
+end
+$$;
+
+-- Exchanges a refresh token for its successor. `successors` are the digests of what follows from it, one per key in
+-- force, the current key's first. No row when the token is good for nothing. A token that was exchanged before revokes
+-- its session, except once within 10 seconds while its successor is unused: then the answer was lost, and it is given again.
+create or replace function rotate_refresh_token(presented bytea, successors bytea[])
+returns table (user_id uuid, successor bytea)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  token refresh_tokens;
+  owner_id uuid;
+begin
+  select * into token from refresh_tokens where digest = presented and expires_at > now() for update;
+  select sessions.user_id into owner_id
+  from sessions join users on users.id = sessions.user_id and users.deleted_at is null
+  where sessions.id = token.session_id and revoked_at is null;
+  if owner_id is null then
+    return;
+  end if;
+
+  if token.rotated_at is null then
+    insert into refresh_tokens (digest, session_id, expires_at) values (successors[1], token.session_id, now() + interval '30 days');
+    update refresh_tokens set rotated_at = now(), successor = successors[1] where digest = presented;
+    return query select owner_id, successors[1];
+  elsif token.replayed_at is null
+    and token.rotated_at > now() - interval '10 seconds'
+    and token.successor = any (successors)
+    and exists (select from refresh_tokens where digest = token.successor and rotated_at is null)
+  then
+    update refresh_tokens set replayed_at = now() where digest = presented;
+    return query select owner_id, token.successor;
+  else
+    update sessions set revoked_at = now() where id = token.session_id;
+  end if;
+end
+$$;
