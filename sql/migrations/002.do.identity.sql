@@ -70,7 +70,7 @@ create table refresh_tokens (
   session_id uuid not null references sessions (id) on delete cascade,
   expires_at timestamptz not null,
   -- the token given in exchange for this one, and when
-  successor bytea unique,
+  successor bytea,
   rotated_at timestamptz,
   -- when the same exchange was answered a second time, because the first answer was lost
   replayed_at timestamptz,
