@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import Postgrator, { type Migration } from "postgrator";
+import Postgrator from "postgrator";
 import type { Db } from "./db.js";
 
 const MIGRATIONS = fileURLToPath(new URL("./migrations", import.meta.url));
@@ -61,7 +61,7 @@ async function applyMigrations(client: pg.Client, folder: string): Promise<strin
   return missing.map(fileName);
 }
 
-const fileName = (migration: Migration) => basename(migration.filename);
+const fileName = (migration: Postgrator.Migration) => basename(migration.filename);
 
 async function validate(postgrator: Postgrator, version: number): Promise<void> {
   let checked = "";
