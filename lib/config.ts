@@ -15,6 +15,14 @@ const list = z
 const count = (fallback: number, min = 1, max = 1_000_000) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
 const url = (protocol: RegExp, example: string) => z.url({ protocol, error: `must be an address such as ${example}` });
+const perQueue = z
+  .string()
+  .default("")
+  .refine((value) => /^([a-z-]+=[1-9]\d{0,3}(,(?=.)|$))*$/.test(value), "must be a list such as push=50,sms=5")
+  .transform((value): Readonly<Record<string, number>> => {
+    const pairs = value.split(",").filter(Boolean);
+    return Object.fromEntries(pairs.map((pair) => pair.split("=")).map(([queue = "", count]) => [queue, Number(count)]));
+  });
 const secret = (hint: string) => z.string({ error: `is missing; ${hint}` }).min(1, `is empty; ${hint}`);
 /** Turns a variable into what it stands for; `parse` answers null for a wrong shape. */
 const shaped =
@@ -68,6 +76,9 @@ export const environment = z
       .describe("least severe level that is logged"),
     LOG_PRETTY: flag.describe("`1` for lines made for people instead of JSON"),
     WEB_CONCURRENCY: count(1, 1, 64).describe("API processes that share the port"),
+    WORKER_CONCURRENCY: perQueue.describe(
+      "jobs that a worker process runs at once, for the queues where its default does not fit, such as `push=50,sms=5`",
+    ),
     WORKER_METRICS_PORT: count(0, 0, 65_535).describe(
       "port where a worker process serves `/metrics` and `/healthz`; 0 for none",
     ),
