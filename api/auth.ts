@@ -2,7 +2,8 @@ import type { Request } from "express";
 import { ApiError } from "../lib/errors.js";
 import { verifyAccessToken } from "../lib/tokens.js";
 import { sql } from "../sql/db.js";
-import { findPrincipal, type PartnerStatus } from "../sql/queries/users.js";
+import type { PartnerStatus } from "../lib/partner-moves.js";
+import { findPrincipal } from "../sql/queries/users.js";
 
 /**
  * Who may call an endpoint. ANYONE: no credential is looked at. OPTIONAL_USER: a credential that is sent must be valid.
@@ -38,7 +39,10 @@ async function userOf(request: Request): Promise<User | null> {
 }
 
 /** Finds out who calls and whether they may; partner and admin roles are read from Postgres, so that a change counts at once. */
-export async function authenticate(request: Request, auth: Auth): Promise<{ user: User | null; partner: Partner | null }> {
+export async function authenticate(
+  request: Request,
+  auth: Auth,
+): Promise<{ user: User | null; partner: Partner | null }> {
   if (auth === "ANYONE") return { user: null, partner: null };
   const user = await userOf(request);
   if (auth === "OPTIONAL_USER") return { user, partner: null };
@@ -51,7 +55,8 @@ export async function authenticate(request: Request, auth: Auth): Promise<{ user
     if (!principal.isAdmin) throw forbidden("This endpoint is for admins.");
     return { user, partner: null };
   }
-  if (principal.partnerId === null || principal.partnerStatus === null) throw forbidden("This endpoint is for partners.");
+  if (principal.partnerId === null || principal.partnerStatus === null)
+    throw forbidden("This endpoint is for partners.");
   if (auth === "ACTIVE_PARTNER" && principal.partnerStatus !== "ACTIVE") {
     throw forbidden(`This endpoint is for active partners; yours is ${principal.partnerStatus}.`);
   }

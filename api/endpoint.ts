@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
 import { ApiError, notFound, type ErrorCode } from "../lib/errors.js";
@@ -19,7 +18,14 @@ export type Answer<R extends Answers> = {
 }[keyof R & number];
 
 /** Everything about an endpoint but its code: from it come validation, types, the OpenAPI document and the authorisation tests. */
-export interface Declaration<A extends Auth, P extends Schema, Q extends Schema, H extends Schema, B extends Schema, R extends Answers> {
+export interface Declaration<
+  A extends Auth,
+  P extends Schema,
+  Q extends Schema,
+  H extends Schema,
+  B extends Schema,
+  R extends Answers,
+> {
   summary: string;
   description?: string;
   auth: A;
@@ -33,7 +39,13 @@ export interface Declaration<A extends Auth, P extends Schema, Q extends Schema,
 }
 
 /** What a handler gets: only parsed values. */
-export interface Input<A extends Auth, P extends Schema, Q extends Schema, H extends Schema, B extends Schema> extends Caller<A> {
+export interface Input<
+  A extends Auth,
+  P extends Schema,
+  Q extends Schema,
+  H extends Schema,
+  B extends Schema,
+> extends Caller<A> {
   params: z.output<P>;
   query: z.output<Q>;
   headers: z.output<H>;
@@ -54,7 +66,11 @@ export interface Endpoint extends Declaration<Auth, Schema, Schema, Schema, Sche
   invalid: ErrorCode;
 }
 
-export const ok = <B>(body: B, headers?: Record<string, string>) => ({ status: 200 as const, body, ...(headers && { headers }) });
+export const ok = <B>(body: B, headers?: Record<string, string>) => ({
+  status: 200 as const,
+  body,
+  ...(headers && { headers }),
+});
 export const created = <B>(body: B, location?: string) => ({
   status: 201 as const,
   body,
@@ -104,14 +120,28 @@ function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.Zod
 }
 
 /** Declares a group of endpoints under one path; `invalid` is the code of a body or query that its schema refuses. */
-export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: { prefix: string; tag: string; invalid?: ErrorCode }): Section {
+export function section({
+  prefix,
+  tag,
+  invalid = "VALIDATION_ERROR",
+}: {
+  prefix: string;
+  tag: string;
+  invalid?: ErrorCode;
+}): Section {
   const router = Router();
   const endpoints: Endpoint[] = [];
 
   const declare =
     (method: Method): Declare =>
     (path, declaration, handler) => {
-      const endpoint: Endpoint = { ...declaration, method, path: `/api/v1${prefix}${path === "/" ? "" : path}`, tag, invalid };
+      const endpoint: Endpoint = {
+        ...declaration,
+        method,
+        path: `/api/v1${prefix}${path === "/" ? "" : path}`,
+        tag,
+        invalid,
+      };
       endpoints.push(endpoint);
 
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
@@ -160,10 +190,3 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: { prefix:
     delete: declare("delete"),
   };
 }
-
-/** Gives every request its id: the caller's own when it is safe to log, else a new one. */
-export const requestIds: RequestHandler = (request, response, next) => {
-  const given = request.headers["x-request-id"];
-  response.setHeader("X-Request-Id", typeof given === "string" && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID());
-  next();
-};

@@ -16,7 +16,10 @@ export const Problem = z
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
     retryAfterSeconds: z.number().optional(),
   })
-  .meta({ id: "Problem", description: "What went wrong, as application/problem+json; `code` is the name to program against." });
+  .meta({
+    id: "Problem",
+    description: "What went wrong, as application/problem+json; `code` is the name to program against.",
+  });
 
 const titles: Record<number, string> = {
   400: "Bad request",
@@ -49,7 +52,8 @@ function asApiError(error: unknown): ApiError | null {
   if (isDataException(error)) return new ApiError(400, "BAD_REQUEST", "A value is outside what can be stored.");
   const http = HttpError.safeParse(error);
   if (!http.success) return null;
-  if (http.data.status === 413) return new ApiError(413, "PAYLOAD_TOO_LARGE", "The body is larger than this endpoint accepts.");
+  if (http.data.status === 413)
+    return new ApiError(413, "PAYLOAD_TOO_LARGE", "The body is larger than this endpoint accepts.");
   if (http.data.type === "entity.parse.failed") return new ApiError(400, "BAD_REQUEST", "The body is not valid JSON.");
   return new ApiError(400, "BAD_REQUEST", "The request could not be read.");
 }
@@ -62,17 +66,29 @@ export function sendProblem(request: Request, response: Response, error: unknown
     log.error({ err: error, requestId, method: request.method, route: request.route?.path }, "request failed");
   }
   const { status, code, message, members } =
-    known ?? new ApiError(500, "INTERNAL", "Something went wrong on our side; quote the request id when you report it.");
+    known ??
+    new ApiError(500, "INTERNAL", "Something went wrong on our side; quote the request id when you report it.");
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  if (members["retryAfterSeconds"] !== undefined) response.setHeader("Retry-After", String(members["retryAfterSeconds"]));
+  if (members["retryAfterSeconds"] !== undefined)
+    response.setHeader("Retry-After", String(members["retryAfterSeconds"]));
   if (status === 401) response.setHeader("WWW-Authenticate", "Bearer");
   response
     .status(status)
     .type("application/problem+json")
-    .send(JSON.stringify({ type: "about:blank", title: titles[status] ?? "Error", status, detail: message, code, requestId, ...members }));
+    .send(
+      JSON.stringify({
+        type: "about:blank",
+        title: titles[status] ?? "Error",
+        status,
+        detail: message,
+        code,
+        requestId,
+        ...members,
+      }),
+    );
 }
 
 // Express tells an error handler by its four parameters.

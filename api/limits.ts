@@ -58,9 +58,16 @@ class SharedCounters implements Store {
 
   async #exchangeCounts(): Promise<void> {
     const counters = this.#counters;
-    const sent = [...counters].filter(([, counter]) => counter.unsent > 0).map(([key, counter]) => ({ key, hits: counter.unsent }));
+    const sent = [...counters]
+      .filter(([, counter]) => counter.unsent > 0)
+      .map(([key, counter]) => ({ key, hits: counter.unsent }));
     try {
-      const rows = await addRateHits(sql, new Date(this.#windowStart), sent.map(({ key }) => key), sent.map(({ hits }) => hits));
+      const rows = await addRateHits(
+        sql,
+        new Date(this.#windowStart),
+        sent.map(({ key }) => key),
+        sent.map(({ hits }) => hits),
+      );
       for (const { key, hits } of sent) {
         const counter = counters.get(key);
         if (counter) counter.unsent -= hits;
@@ -103,7 +110,8 @@ export async function limitRequests(request: Request, response: Response, userId
   response.locals["userId"] = userId;
   const limit = userId === null ? limitAddress : limitUser;
   await new Promise<void>((resolve, reject) => {
-    const next = (error?: unknown) => (error === undefined ? resolve() : reject(error instanceof Error ? error : new Error(String(error))));
+    const next = (error?: unknown) =>
+      error === undefined ? resolve() : reject(error instanceof Error ? error : new Error(String(error)));
     void Promise.resolve(limit(request, response, next)).catch(reject);
   });
 }

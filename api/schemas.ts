@@ -42,7 +42,10 @@ export const Money = z.number().meta({ description: "Major units, at most two de
 export const Instant = z.iso
   .datetime({ offset: true })
   .transform((value) => new Date(value))
-  .refine((date) => date.getUTCFullYear() >= 2000 && date.getUTCFullYear() < 2200, "must be between the years 2000 and 2200")
+  .refine(
+    (date) => date.getUTCFullYear() >= 2000 && date.getUTCFullYear() < 2200,
+    "must be between the years 2000 and 2200",
+  )
   .meta({ example: "2026-06-01T18:00:00+03:00" });
 
 /** An instant as callers see it: UTC with milliseconds. */

@@ -42,7 +42,8 @@ create table partners (
 
 create index partners_by_status on partners (status, id);
 create index partners_by_city on partners (city_id, id);
-create index partners_awaiting_owner on partners (owner_phone) where owner_id is null and owner_phone is not null;
+-- one phone waits for one partner; a rejected registration blocks nobody
+create unique index partners_by_owner_phone on partners (owner_phone) where owner_phone is not null and status <> 'REJECTED';
 
 create table partner_staff (
   user_id uuid primary key references users (id),
@@ -147,7 +148,7 @@ create table orders (
   -- economics are fixed when the order is placed: later changes of prices and rates do not touch it
   total_minor bigint not null check (total_minor >= 0),
   discount_minor bigint not null default 0 check (discount_minor between 0 and total_minor),
-  amount_due_minor bigint generated always as (total_minor - discount_minor) stored,
+  amount_due_minor bigint not null generated always as (total_minor - discount_minor) stored,
   commission_percent numeric(5, 2) not null,
   commission_minor bigint not null,
   pickup_code text not null,

@@ -63,19 +63,20 @@ export async function placeOrder(db: Db, order: NewOrder): Promise<Placement> {
 
 export interface OrderRow {
   id: string;
+  userId: string;
   partnerId: string;
   status: OrderStatus;
   address: string | null;
   totalMinor: number;
   discountMinor: number;
-  amountDueMinor: number | null;
+  amountDueMinor: number;
   pickupCode: string;
   estimatedReadyAt: Date;
   createdAt: Date;
 }
 
 export interface OrderItemRow {
-  id: string | null;
+  id: string;
   name: string;
   priceMinor: number;
   qty: number;
@@ -85,7 +86,7 @@ export interface OrderItemRow {
 export const findOrder = async (db: Db, id: string, viewerId: string, anyones = false) =>
   (
     await db<OrderRow[]>`
-      select o.id, o.partner_id as "partnerId", o.status, o.address, o.total_minor as "totalMinor",
+      select o.id, o.user_id as "userId", o.partner_id as "partnerId", o.status, o.address, o.total_minor as "totalMinor",
              o.discount_minor as "discountMinor", o.amount_due_minor as "amountDueMinor", o.pickup_code as "pickupCode",
              o.estimated_ready_at as "estimatedReadyAt", o.created_at as "createdAt"
       from orders o

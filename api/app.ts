@@ -1,0 +1,59 @@
+import cors from "cors";
+import express from "express";
+import { config } from "../lib/config.js";
+import { notFound } from "../lib/errors.js";
+import { publicKeys } from "../lib/tokens.js";
+import { docs } from "./docs.js";
+import type { Section } from "./endpoint.js";
+import { handleError } from "./errors.js";
+import { health } from "./health.js";
+import { observe } from "./observe.js";
+import { openApiDocument } from "./openapi.js";
+import { auth } from "./routes/auth.js";
+import { boxes } from "./routes/boxes.js";
+import { menu } from "./routes/menu.js";
+import { orders } from "./routes/orders.js";
+import { adminPartners, partners } from "./routes/partners.js";
+import { users } from "./routes/users.js";
+
+/** Every section of the interface; the ones that are read most come first. */
+const sections: Section[] = [boxes, orders, users, menu, partners, adminPartners, auth];
+
+export const endpoints = sections.flatMap((section) => section.endpoints);
+
+export const app = express();
+
+app.disable("x-powered-by");
+app.set("trust proxy", config.TRUST_PROXY);
+
+app.use(observe);
+app.use((_request, response, next) => {
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  response.setHeader("Strict-Transport-Security", "max-age=31536000");
+  next();
+});
+if (config.CORS_ORIGINS.length > 0) {
+  app.use(
+    cors({
+      origin: config.CORS_ORIGINS.includes("*") ? "*" : config.CORS_ORIGINS,
+      exposedHeaders: ["ETag", "Link", "Location", "Retry-After", "X-Request-Id"],
+      maxAge: 600,
+    }),
+  );
+}
+
+for (const section of sections) app.use(`/api/v1${section.prefix}`, section.router);
+
+app.use(health);
+
+const openApi = openApiDocument(endpoints);
+app.get("/api/v1/openapi.json", (_request, response) => {
+  response.json(openApi);
+});
+app.get("/.well-known/jwks.json", (_request, response) => {
+  response.set("Cache-Control", "public, max-age=300").json(publicKeys());
+});
+app.use("/docs", docs);
+
+app.use((_request, _response, next) => next(notFound("This address")));
+app.use(handleError);

@@ -1,0 +1,31 @@
+import express, { Router } from "express";
+import helmet from "helmet";
+import { getAbsoluteFSPath } from "swagger-ui-dist";
+
+const initializer = `window.ui = SwaggerUIBundle({
+  url: "/api/v1/openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  docExpansion: "list",
+  defaultModelsExpandDepth: 0,
+  presets: [SwaggerUIBundle.presets.apis],
+});`;
+
+/** The OpenAPI document as pages for people, served from this process alone (nothing is loaded from elsewhere). */
+export const docs = Router();
+
+docs.use(
+  helmet({
+    contentSecurityPolicy: {
+      directives: {
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:"],
+        "upgrade-insecure-requests": null,
+      },
+    },
+  }),
+);
+docs.get("/swagger-initializer.js", (_request, response) => {
+  response.type("application/javascript").send(initializer);
+});
+docs.use(express.static(getAbsoluteFSPath(), { maxAge: "1h" }));

@@ -1,0 +1,103 @@
+import { z } from "zod";
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponsesObject,
+} from "zod-openapi";
+import { config } from "../lib/config.js";
+import type { Auth } from "./auth.js";
+import type { Endpoint } from "./endpoint.js";
+import { Problem } from "./errors.js";
+
+const callers: Record<Auth, string | null> = {
+  ANYONE: null,
+  OPTIONAL_USER: "A credential is optional; one that is sent must be valid.",
+  USER: "For signed-in users.",
+  PARTNER: "For a partner's owner or staff, whatever the partner's status.",
+  ACTIVE_PARTNER: "For the owner or staff of an ACTIVE partner.",
+  ADMIN: "For admins.",
+};
+
+/** The refusals that follow from a declaration itself, before the ones it names. */
+function refusals(endpoint: Endpoint): Map<number, Set<string>> {
+  const found = new Map<number, Set<string>>();
+  const add = (status: number, code: string) => found.set(status, (found.get(status) ?? new Set()).add(code));
+  if (endpoint.body) add(400, "BAD_REQUEST").set(413, new Set(["PAYLOAD_TOO_LARGE"]));
+  if (endpoint.body ?? endpoint.query ?? endpoint.headers) add(400, endpoint.invalid);
+  if (endpoint.auth !== "ANYONE") add(401, "UNAUTHORIZED");
+  if (["PARTNER", "ACTIVE_PARTNER", "ADMIN"].includes(endpoint.auth)) add(403, "FORBIDDEN");
+  if (endpoint.params) add(404, "NOT_FOUND");
+  for (const refusal of endpoint.errors ?? []) {
+    const [status = "500", code = "INTERNAL"] = refusal.split(" ");
+    add(Number(status), code);
+  }
+  add(429, "RATE_LIMIT");
+  add(503, "UNAVAILABLE");
+  return found;
+}
+
+function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
+  const answers = Object.entries(endpoint.answers).map(([status, schema]) => [
+    status,
+    schema === null
+      ? { description: "Done; the body is empty." }
+      : { description: status === "201" ? "Created." : "Done.", content: { "application/json": { schema } } },
+  ]);
+  const errors = [...refusals(endpoint)].map(([status, codes]) => [
+    String(status),
+    { description: [...codes].join(", "), content: { "application/problem+json": { schema: Problem } } },
+  ]);
+  return Object.fromEntries([...answers, ...errors]);
+}
+
+function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
+  const { params, query, headers } = endpoint;
+  const description = [endpoint.description, callers[endpoint.auth]].filter(Boolean).join(" ");
+  return {
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    operationId: [endpoint.method, ...endpoint.path.split("/").slice(3)]
+      .map((part) => part.replace(/\W/g, ""))
+      .join("_"),
+    ...(description && { description }),
+    security:
+      endpoint.auth === "ANYONE" ? [] : endpoint.auth === "OPTIONAL_USER" ? [{}, { bearer: [] }] : [{ bearer: [] }],
+    requestParams: {
+      ...(params instanceof z.ZodObject && { path: params }),
+      ...(query instanceof z.ZodObject && { query }),
+      ...(headers instanceof z.ZodObject && { header: headers }),
+    },
+    ...(endpoint.body && {
+      requestBody: {
+        required: !endpoint.body.safeParse({}).success,
+        content: { "application/json": { schema: endpoint.body } },
+      },
+    }),
+    responses: responses(endpoint),
+  };
+}
+
+/** The OpenAPI 3.1 document of all declared endpoints. */
+export function openApiDocument(endpoints: readonly Endpoint[]) {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [endpoint.method]: operation(endpoint) };
+  }
+  return createDocument({
+    openapi: "3.1.0",
+    info: {
+      title: "Surplus-food marketplace",
+      version: "1.0.0",
+      description:
+        "Partners list discounted boxes of surplus food, customers order and pick them up. Amounts are in major units with at most two decimals; " +
+        "instants are ISO 8601. Errors are problem documents with a `code`.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: config.PUBLIC_URL }],
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+    components: { securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } } },
+    paths,
+  });
+}

@@ -1,0 +1,163 @@
+import { ipKeyGenerator } from "express-rate-limit";
+import { z } from "zod";
+import { config } from "../../lib/config.js";
+import { keyedHash, matchesKeyedHash, randomDigits, seal } from "../../lib/crypto.js";
+import { ApiError } from "../../lib/errors.js";
+import {
+  accessTokenSeconds,
+  newRefreshToken,
+  refreshTokenDigest,
+  refreshTokenSuccessors,
+  signAccessToken,
+} from "../../lib/tokens.js";
+import { sms } from "../../queues/index.js";
+import { sql, transaction } from "../../sql/db.js";
+import { insertOtp, takeGuess } from "../../sql/queries/otp.js";
+import { insertSession, revokeSession, takeRefreshToken } from "../../sql/queries/sessions.js";
+import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { findPrincipal } from "../../sql/queries/users.js";
+import { poke } from "../../sql/signals.js";
+import { noContent, ok, section } from "../endpoint.js";
+import { Phone } from "../schemas.js";
+
+export const auth = section({ prefix: "/auth", tag: "Authentication", invalid: "BAD_REQUEST" });
+
+const codeDigits = 6;
+
+const Tokens = z
+  .object({
+    accessToken: z.string().meta({ description: "JWT" }),
+    refreshToken: z.string().meta({ description: "opaque; good for one exchange within 30 days" }),
+    tokenType: z.literal("Bearer"),
+    expiresIn: z.int().meta({ description: "lifetime of the access token in seconds" }),
+  })
+  .meta({ id: "Tokens" });
+
+const RefreshToken = z.object({ refreshToken: z.string().min(1).max(512) });
+
+const tooMany = (detail: string, retryAfterSeconds: number) =>
+  new ApiError(429, "RATE_LIMIT", detail, { retryAfterSeconds });
+const invalidCode = () => new ApiError(400, "INVALID_CODE", "The code is wrong or no longer valid.");
+const invalidRefreshToken = () =>
+  new ApiError(401, "INVALID_REFRESH_TOKEN", "The refresh token is unknown, expired, revoked or was used before.");
+
+/** What a code is hashed with: the same code for another phone hashes differently. */
+const otpOf = (phone: string, code: string) => `${phone} ${code}`;
+
+/** The answer to a login or refresh; null when the account is gone. */
+async function tokensOf(userId: string, refreshToken: string) {
+  const principal = await findPrincipal(sql, userId);
+  if (principal === null) return null;
+  const { isAdmin, partnerId } = principal;
+  const scope = ["USER", partnerId !== null && "PARTNER", isAdmin && "ADMIN"].filter(Boolean).join(" ");
+  const accessToken = await signAccessToken({ userId, scope, ...(partnerId !== null && { partnerId }) });
+  const tokens = { accessToken, refreshToken, tokenType: "Bearer" as const, expiresIn: accessTokenSeconds };
+  return ok(tokens, { "Cache-Control": "no-store" });
+}
+
+auth.post(
+  "/otp/send",
+  {
+    summary: "Sends a login code to a phone",
+    description:
+      "A code is valid for 5 minutes and replaces the one before. 3 codes per phone in 5 minutes. The answer does not tell whether the phone is known.",
+    auth: "ANYONE",
+    body: z.object({ phone: Phone }),
+    answers: {
+      200: z.object({
+        message: z.string(),
+        retryAfterSeconds: z.int().meta({ description: "how long to wait before offering to send again" }),
+      }),
+    },
+    errors: ["429 RATE_LIMIT"],
+  },
+  async ({ body: { phone }, ip, requestId }) => {
+    const code = config.OTP_FIXED_CODE ?? randomDigits(codeDigits);
+    const { id, retryAfterSeconds } = await transaction(async (tx) => {
+      const sent = await insertOtp(tx, {
+        phone,
+        hash: keyedHash("otp", otpOf(phone, code)),
+        sealed: seal(code, `otp:${phone}`),
+        address: ipKeyGenerator(ip, 64),
+        addressLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_PER_ADDRESS,
+        totalLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_TOTAL,
+      });
+      if (sent.id !== null) await stageJob(tx, sms, { otpId: sent.id }, { requestId });
+      return sent;
+    });
+    if (id === null) throw tooMany("Too many codes were sent; try again later.", retryAfterSeconds);
+    poke("staged_jobs");
+    return ok({ message: "The code is on its way.", retryAfterSeconds });
+  },
+);
+
+auth.post(
+  "/otp/verify",
+  {
+    summary: "Exchanges a login code for tokens",
+    description:
+      "The first login of a phone creates its user. A code works once; 5 wrong guesses void it, and 50 a day lock the phone.",
+    auth: "ANYONE",
+    body: z.object({ phone: Phone, code: z.string().max(32) }),
+    answers: { 200: Tokens },
+    errors: ["400 INVALID_CODE", "401 EXPIRED_CODE", "429 RATE_LIMIT"],
+  },
+  async ({ body: { phone, code } }) => {
+    const guess = await takeGuess(sql, phone);
+    if (guess.outcome === "TOO_MANY") throw tooMany("Too many wrong codes for this phone.", guess.retryAfterSeconds);
+    if (guess.outcome === "EXPIRED")
+      throw new ApiError(401, "EXPIRED_CODE", "The code has expired; ask for a new one.");
+    if (guess.outcome === "NO_CODE" || !matchesKeyedHash("otp", otpOf(phone, code), guess.hash)) throw invalidCode();
+
+    const refreshToken = newRefreshToken();
+    const userId = await insertSession(sql, guess.id, refreshTokenDigest(refreshToken));
+    const tokens = userId === null ? null : await tokensOf(userId, refreshToken);
+    if (tokens === null) throw invalidCode();
+    return tokens;
+  },
+);
+
+auth.post(
+  "/token/refresh",
+  {
+    summary: "Exchanges a refresh token for new tokens",
+    description:
+      "A refresh token works once. Used again it ends its session, except once within 10 seconds, when the answer was lost: then the same refresh token is given again.",
+    auth: "ANYONE",
+    body: RefreshToken,
+    answers: { 200: Tokens },
+    errors: ["401 INVALID_REFRESH_TOKEN"],
+  },
+  async ({ body: { refreshToken } }) => {
+    const successors = refreshTokenSuccessors(refreshToken).map((token) => ({
+      token,
+      digest: refreshTokenDigest(token),
+    }));
+    const rotation = await takeRefreshToken(
+      sql,
+      refreshTokenDigest(refreshToken),
+      successors.map(({ digest }) => digest),
+    );
+    const successor = successors.find(({ digest }) => rotation !== null && digest.equals(rotation.successor));
+    const tokens = rotation && successor ? await tokensOf(rotation.userId, successor.token) : null;
+    if (tokens === null) throw invalidRefreshToken();
+    return tokens;
+  },
+);
+
+auth.post(
+  "/logout",
+  {
+    summary: "Ends the session of a refresh token",
+    auth: "ANYONE",
+    body: RefreshToken,
+    answers: { 204: null },
+    errors: ["400 INVALID_TOKEN"],
+  },
+  async ({ body: { refreshToken } }) => {
+    if (!(await revokeSession(sql, refreshTokenDigest(refreshToken)))) {
+      throw new ApiError(400, "INVALID_TOKEN", "The refresh token is unknown, expired or logged out already.");
+    }
+    return noContent();
+  },
+);

@@ -1,0 +1,203 @@
+import slugify from "@sindresorhus/slugify";
+import { z } from "zod";
+import { config } from "../../lib/config.js";
+import { ApiError, conflict, notFound } from "../../lib/errors.js";
+import { partnerMoves, type PartnerMove } from "../../lib/partner-moves.js";
+import { isUniqueViolation, sql } from "../../sql/db.js";
+import {
+  findPartner,
+  findPublicPartner,
+  hasPartner,
+  insertPartner,
+  listPartners,
+  movePartner,
+  updatePartner,
+} from "../../sql/queries/partners.js";
+import { created, ok, section } from "../endpoint.js";
+import { afterId, nextPage, PageQuery } from "../pagination.js";
+import { Id, IdParams, Latitude, Longitude, Phone, text, Timestamp, Zone } from "../schemas.js";
+
+const CityId = z
+  .string()
+  .regex(/^[\w.:-]{1,64}$/, "must be 1 to 64 letters, digits, - _ . :")
+  .meta({ description: "the platform's key of the city; an unknown one becomes a city", example: "moscow" });
+
+const PartnerStatus = z.enum(["PENDING_REVIEW", "ACTIVE", "REJECTED", "SUSPENDED"]);
+
+const profile = {
+  name: text(200),
+  cityId: CityId,
+  address: text(500),
+  latitude: Latitude,
+  longitude: Longitude,
+};
+
+const details = {
+  phone: Phone.optional(),
+  email: z.email().max(254).optional(),
+  description: text(2_000).optional(),
+  timezone: Zone.optional(),
+};
+
+const NewPartner = z.object({ ...profile, ...details });
+
+const PartnerChanges = z
+  .object({ ...profile, ...details, preparationMinutes: z.int().min(0).max(1_440) })
+  .partial()
+  .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+
+const PartnerProfile = z
+  .object({
+    id: Id,
+    name: z.string(),
+    status: PartnerStatus,
+    slug: z.string(),
+    cityId: z.string(),
+    address: z.string(),
+    latitude: z.number(),
+    longitude: z.number(),
+    description: z.string().nullable(),
+  })
+  .meta({ id: "Partner" });
+
+const PartnerState = z.object({ id: Id, name: z.string(), status: PartnerStatus });
+
+/** A name without a letter or digit that can be transliterated still needs a slug. */
+const slugOf = (name: string) => slugify(name).slice(0, 80).replace(/-+$/, "") || "partner";
+
+export const partners = section({ prefix: "/partners", tag: "Partners" });
+
+partners.post(
+  "/register",
+  {
+    summary: "Register a partner",
+    description:
+      "Works without a token. Sent with a user's token, that user owns the partner; otherwise whoever logs in with `phone` does. " +
+      "The partner waits for an admin's review.",
+    auth: "OPTIONAL_USER",
+    body: NewPartner,
+    answers: { 201: z.object({ id: Id, status: PartnerStatus, slug: z.string() }) },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, body }) => {
+    const ownerId = user?.id ?? null;
+    const ownerPhone = user === null ? (body.phone ?? null) : null;
+    const taken = conflict("This account or phone belongs to a partner already.");
+    if (await hasPartner(sql, ownerId, ownerPhone)) throw taken;
+    const partner = await insertPartner(sql, {
+      ...body,
+      slug: slugOf(body.name),
+      cityTimezone: config.DEFAULT_TIMEZONE,
+      phone: body.phone ?? null,
+      email: body.email ?? null,
+      description: body.description ?? null,
+      timezone: body.timezone ?? null,
+      ownerId,
+      ownerPhone,
+    }).catch((error: unknown) => {
+      throw isUniqueViolation(error) ? taken : error;
+    });
+    if (!partner) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+    return created(partner, `/api/v1/partners/${partner.id}`);
+  },
+);
+
+partners.put(
+  "/me",
+  { summary: "Change the own profile", auth: "PARTNER", body: PartnerChanges, answers: { 200: PartnerProfile } },
+  async ({ partner, body }) => {
+    const changed = await updatePartner(sql, partner.id, body, config.DEFAULT_TIMEZONE);
+    if (!changed) throw notFound("This partner");
+    return ok(changed);
+  },
+);
+
+partners.get(
+  "/me/status",
+  {
+    summary: "Read the own status",
+    auth: "PARTNER",
+    answers: { 200: z.object({ status: PartnerStatus, active: z.boolean() }) },
+  },
+  ({ partner }) => Promise.resolve(ok({ status: partner.status, active: partner.status === "ACTIVE" })),
+);
+
+partners.get(
+  "/:id",
+  {
+    summary: "Read a partner's public profile",
+    description: "Partners that were never active are not shown.",
+    auth: "ANYONE",
+    params: IdParams,
+    answers: { 200: PartnerProfile },
+  },
+  async ({ params }) => {
+    const partner = await findPublicPartner(sql, params.id);
+    if (!partner) throw notFound("This partner");
+    return ok(partner);
+  },
+);
+
+export const adminPartners = section({ prefix: "/admin/partners", tag: "Partners" });
+
+const PartnerQuery = PageQuery.extend({
+  status: PartnerStatus.optional(),
+  cityId: CityId.optional(),
+  q: text(100).optional().meta({ description: "part of the name, whatever its case" }),
+});
+
+const ListedPartner = z.object({
+  ...PartnerState.shape,
+  slug: z.string(),
+  cityId: z.string(),
+  address: z.string(),
+  createdAt: Timestamp,
+});
+
+adminPartners.get(
+  "/",
+  {
+    summary: "List partners, newest first",
+    auth: "ADMIN",
+    query: PartnerQuery,
+    answers: { 200: z.array(ListedPartner) },
+  },
+  async ({ query, address }) => {
+    const filter = { status: query.status ?? null, cityId: query.cityId ?? null, q: query.q ?? null };
+    const rows = await listPartners(sql, filter, afterId(query), query.limit);
+    return ok(
+      rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })),
+      nextPage(address, query, rows),
+    );
+  },
+);
+
+/** Declares one of the admin's moves; repeating a move already made answers with the state it led to. */
+function declareMove(path: string, summary: string, move: PartnerMove): void {
+  adminPartners.put(
+    `/:id/${path}`,
+    {
+      summary,
+      auth: "ADMIN",
+      params: IdParams,
+      body: z.object({ reason: text(1_000).optional() }),
+      answers: { 200: PartnerState },
+      errors: ["409 CONFLICT"],
+    },
+    async ({ user, params, body }) => {
+      const moved = await movePartner(sql, params.id, move, user.id, body.reason ?? null).catch((error: unknown) => {
+        throw isUniqueViolation(error) ? conflict("Another partner has taken this owner's phone meanwhile.") : error;
+      });
+      if (moved) return ok(moved);
+      const partner = await findPartner(sql, params.id);
+      if (!partner) throw notFound("This partner");
+      if (partner.status !== partnerMoves[move].to)
+        throw conflict(`A partner that is ${partner.status} cannot be moved this way.`);
+      return ok(partner);
+    },
+  );
+}
+
+declareMove("approve", "Approve a partner (or take it back after a rejection or suspension)", "APPROVE");
+declareMove("reject", "Reject a registration", "REJECT");
+declareMove("suspend", "Suspend a partner", "SUSPEND");

@@ -1,0 +1,10 @@
+export type PartnerStatus = "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+
+/** Which moves an admin may make, from where to where; there are no others. */
+export const partnerMoves = {
+  APPROVE: { from: ["PENDING_REVIEW", "REJECTED", "SUSPENDED"], to: "ACTIVE" },
+  REJECT: { from: ["PENDING_REVIEW"], to: "REJECTED" },
+  SUSPEND: { from: ["PENDING_REVIEW", "ACTIVE"], to: "SUSPENDED" },
+} as const satisfies Record<string, { from: readonly PartnerStatus[]; to: PartnerStatus }>;
+
+export type PartnerMove = keyof typeof partnerMoves;

@@ -1,0 +1,126 @@
+import type { Db } from "../db.js";
+
+export type ItemSource = "MANUAL" | "CSV" | "POS";
+
+export interface MenuItemRow {
+  id: string;
+  name: string;
+  category: string;
+  priceMinor: number;
+  description: string | null;
+  weightGrams: number | null;
+  externalId: string | null;
+  source: ItemSource;
+  available: boolean;
+  archived: boolean;
+}
+
+export interface NewMenuItem {
+  name: string;
+  category: string;
+  priceMinor: number;
+  description: string | null;
+  weightGrams: number | null;
+  externalId: string | null;
+  available: boolean;
+}
+
+/** Adds an item made by hand, and its category on first use; one whose external id exists is changed and taken out of the archive. */
+export const insertMenuItem = async (db: Db, partnerId: string, item: NewMenuItem) =>
+  (
+    await db<MenuItemRow[]>`
+      with category as (
+        -- the no-op update makes the existing row, and its spelling, be returned
+        insert into menu_categories as existing (partner_id, name)
+        values (${partnerId}::uuid, ${item.category})
+        on conflict (partner_id, lower(name)) do update set name = existing.name
+        returning id, name
+      ), item as (
+        insert into menu_items (partner_id, category_id, name, price_minor, description, weight_grams, external_id, available)
+        select ${partnerId}::uuid, category.id, ${item.name}, ${item.priceMinor}::bigint, ${item.description},
+               ${item.weightGrams}::integer, ${item.externalId}, ${item.available}::boolean
+        from category
+        on conflict (partner_id, external_id) where external_id is not null do update
+        set category_id = excluded.category_id, name = excluded.name, price_minor = excluded.price_minor,
+            description = excluded.description, weight_grams = excluded.weight_grams, available = excluded.available,
+            source = 'MANUAL', archived_at = null, updated_at = now()
+        returning id, name, price_minor, description, weight_grams, external_id, source, available, archived_at
+      )
+      select item.id, item.name, category.name as category, item.price_minor as "priceMinor", item.description,
+             item.weight_grams as "weightGrams", item.external_id as "externalId", item.source, item.available,
+             item.archived_at is not null as archived
+      from item, category`
+  )[0];
+
+/** Lists a partner's items by age, after the one with id `after`; archived ones only when asked for. */
+export const listMenuItems = (db: Db, partnerId: string, archived: boolean, after: string | null, limit: number) =>
+  db<MenuItemRow[]>`
+    select i.id, i.name, c.name as category, i.price_minor as "priceMinor", i.description, i.weight_grams as "weightGrams",
+           i.external_id as "externalId", i.source, i.available, i.archived_at is not null as archived
+    from menu_items i
+    join menu_categories c on c.id = i.category_id
+    where i.partner_id = ${partnerId}::uuid
+      and (i.archived_at is not null) = ${archived}::boolean
+      and (${after}::uuid is null or i.id > ${after}::uuid)
+    order by i.id
+    limit ${limit}`;
+
+/** Lists a partner's categories by age, after the one with id `after`. */
+export const listMenuCategories = (db: Db, partnerId: string, after: string | null, limit: number) =>
+  db<{ id: string; name: string }[]>`
+    select id, name
+    from menu_categories
+    where partner_id = ${partnerId}::uuid and (${after}::uuid is null or id > ${after}::uuid)
+    order by id
+    limit ${limit}`;
+
+/** What may be changed of an item; a field that is left out stays as it is. */
+export interface MenuItemChanges {
+  name?: string | undefined;
+  category?: string | undefined;
+  price?: number | undefined;
+  description?: string | undefined;
+  weightGrams?: number | undefined;
+  available?: boolean | undefined;
+}
+
+/** Changes one of the partner's items, and adds its new category on first use; undefined when the partner has no such item. */
+export const updateMenuItem = async (db: Db, partnerId: string, id: string, changes: MenuItemChanges) =>
+  (
+    await db<MenuItemRow[]>`
+      with category as (
+        insert into menu_categories as existing (partner_id, name)
+        select ${partnerId}::uuid, ${changes.category ?? null}::text
+        where ${changes.category ?? null}::text is not null
+          and exists (select from menu_items where id = ${id}::uuid and partner_id = ${partnerId}::uuid)
+        on conflict (partner_id, lower(name)) do update set name = existing.name
+        returning id, name
+      ), item as (
+        update menu_items
+        set name = coalesce(${changes.name ?? null}, name),
+            category_id = coalesce((select id from category), category_id),
+            price_minor = coalesce(${changes.price ?? null}::bigint, price_minor),
+            description = coalesce(${changes.description ?? null}, description),
+            weight_grams = coalesce(${changes.weightGrams ?? null}::integer, weight_grams),
+            available = coalesce(${changes.available ?? null}::boolean, available),
+            updated_at = now()
+        where id = ${id}::uuid and partner_id = ${partnerId}::uuid
+        returning id, category_id, name, price_minor, description, weight_grams, external_id, source, available, archived_at
+      )
+      select item.id, item.name, coalesce(category.name, c.name) as category, item.price_minor as "priceMinor", item.description,
+             item.weight_grams as "weightGrams", item.external_id as "externalId", item.source, item.available,
+             item.archived_at is not null as archived
+      from item
+      left join menu_categories c on c.id = item.category_id
+      left join category on true`
+  )[0];
+
+/** Archives one of the partner's items, once; false when the partner has no such item. */
+export const archiveMenuItem = async (db: Db, partnerId: string, id: string) => {
+  const rows = await db<{ id: string }[]>`
+    update menu_items
+    set archived_at = coalesce(archived_at, now()), updated_at = now()
+    where id = ${id}::uuid and partner_id = ${partnerId}::uuid
+    returning id`;
+  return rows.length > 0;
+};

@@ -1,0 +1,179 @@
+import { partnerMoves, type PartnerMove, type PartnerStatus } from "../../lib/partner-moves.js";
+import type { Db } from "../db.js";
+
+export interface NewPartner {
+  /** What the slug is made from. */
+  slug: string;
+  name: string;
+  cityId: string;
+  cityTimezone: string;
+  address: string;
+  latitude: number;
+  longitude: number;
+  phone: string | null;
+  email: string | null;
+  description: string | null;
+  timezone: string | null;
+  /** The user who registered, if they were signed in. */
+  ownerId: string | null;
+  /** Otherwise: whoever logs in with this phone becomes the owner. */
+  ownerPhone: string | null;
+}
+
+export interface RegisteredPartner {
+  id: string;
+  status: PartnerStatus;
+  slug: string;
+}
+
+/** Registers a partner for review, and its city when nobody has registered there before; undefined when the owner's account is gone. */
+export const insertPartner = async (db: Db, partner: NewPartner) =>
+  (
+    await db<RegisteredPartner[]>`
+      with new_city as (
+        insert into cities (id, name, timezone)
+        values (${partner.cityId}, ${partner.cityId}, ${partner.cityTimezone})
+        on conflict (id) do nothing
+      )
+      insert into partners (
+        slug, name, city_id, address, latitude, longitude, phone, email, description, timezone, owner_id, owner_phone
+      )
+      select take_slug(${partner.slug}), ${partner.name}, ${partner.cityId}, ${partner.address},
+             ${partner.latitude}::double precision, ${partner.longitude}::double precision, ${partner.phone},
+             ${partner.email}, ${partner.description}, ${partner.timezone}, ${partner.ownerId}::uuid, ${partner.ownerPhone}
+      where ${partner.ownerId}::uuid is null
+         or exists (select from users where id = ${partner.ownerId}::uuid and deleted_at is null)
+      returning id, status, slug`
+  )[0];
+
+/** Whether this user, or the user with this phone, owns, works for or waits for a partner already. */
+export const hasPartner = async (db: Db, userId: string | null, phone: string | null) => {
+  const [row] = await db<{ taken: boolean }[]>`
+    select exists (
+      select from users u
+      left join partner_staff s on s.user_id = u.id
+      left join partners p on p.owner_id = u.id
+      where (u.id = ${userId}::uuid or u.phone = ${phone}) and u.deleted_at is null and (s.user_id is not null or p.id is not null)
+    ) as taken`;
+  return row?.taken === true;
+};
+
+export interface PartnerRow {
+  id: string;
+  name: string;
+  slug: string;
+  status: PartnerStatus;
+  cityId: string;
+  address: string;
+  latitude: number;
+  longitude: number;
+  description: string | null;
+}
+
+/** Finds the public profile: only of partners that are or were active. */
+export const findPublicPartner = async (db: Db, id: string) =>
+  (
+    await db<PartnerRow[]>`
+      select id, name, slug, status, city_id as "cityId", address, latitude, longitude, description
+      from partners
+      where id = ${id}::uuid and activated_at is not null`
+  )[0];
+
+/** What may be changed of a profile; a field that is left out stays as it is. */
+export interface PartnerChanges {
+  name?: string | undefined;
+  cityId?: string | undefined;
+  address?: string | undefined;
+  latitude?: number | undefined;
+  longitude?: number | undefined;
+  phone?: string | undefined;
+  email?: string | undefined;
+  description?: string | undefined;
+  timezone?: string | undefined;
+  preparationMinutes?: number | undefined;
+}
+
+/** Changes a partner's profile, and registers its new city when nobody has named it before. */
+export const updatePartner = async (db: Db, id: string, changes: PartnerChanges, cityTimezone: string) =>
+  (
+    await db<PartnerRow[]>`
+      with new_city as (
+        insert into cities (id, name, timezone)
+        select ${changes.cityId ?? null}::text, ${changes.cityId ?? null}::text, ${cityTimezone}
+        where ${changes.cityId ?? null}::text is not null
+        on conflict (id) do nothing
+      )
+      update partners
+      set name = coalesce(${changes.name ?? null}, name),
+          city_id = coalesce(${changes.cityId ?? null}, city_id),
+          address = coalesce(${changes.address ?? null}, address),
+          latitude = coalesce(${changes.latitude ?? null}::double precision, latitude),
+          longitude = coalesce(${changes.longitude ?? null}::double precision, longitude),
+          phone = coalesce(${changes.phone ?? null}, phone),
+          email = coalesce(${changes.email ?? null}, email),
+          description = coalesce(${changes.description ?? null}, description),
+          timezone = coalesce(${changes.timezone ?? null}, timezone),
+          preparation_minutes = coalesce(${changes.preparationMinutes ?? null}::integer, preparation_minutes),
+          updated_at = now()
+      where id = ${id}::uuid
+      returning id, name, slug, status, city_id as "cityId", address, latitude, longitude, description`
+  )[0];
+
+export interface ListedPartner {
+  id: string;
+  name: string;
+  status: PartnerStatus;
+  slug: string;
+  cityId: string;
+  address: string;
+  createdAt: Date;
+}
+
+export interface PartnerFilter {
+  status: PartnerStatus | null;
+  cityId: string | null;
+  /** Part of the name, taken literally, whatever its case. */
+  q: string | null;
+}
+
+/** Lists partners for admins, newest first, after the one with id `after`. */
+export const listPartners = (db: Db, { status, cityId, q }: PartnerFilter, after: string | null, limit: number) =>
+  db<ListedPartner[]>`
+    select id, name, status, slug, city_id as "cityId", address, created_at as "createdAt"
+    from partners
+    where (${status}::partner_status is null or status = ${status}::partner_status)
+      and (${cityId}::text is null or city_id = ${cityId})
+      and (${q}::text is null or position(lower(${q}::text) in lower(name)) > 0)
+      and (${after}::uuid is null or id < ${after}::uuid)
+    order by id desc
+    limit ${limit}`;
+
+export interface MovedPartner {
+  id: string;
+  name: string;
+  status: PartnerStatus;
+}
+
+/** Makes an admin's move if the partner's status allows it, with its audit record; undefined when it does not (or there is no such partner). */
+export const movePartner = async (db: Db, id: string, move: PartnerMove, actorId: string, reason: string | null) => {
+  const { from, to } = partnerMoves[move];
+  const [moved] = await db<MovedPartner[]>`
+    with moved as (
+      update partners
+      set status = ${to}::partner_status,
+          status_reason = ${reason},
+          activated_at = case when ${to} = 'ACTIVE' then coalesce(activated_at, now()) else activated_at end,
+          updated_at = now()
+      where id = ${id}::uuid and status = any (${[...from]}::partner_status[])
+      returning id, name, status
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select ${actorId}::uuid, ${`PARTNER_${move}`}, moved.id, jsonb_build_object('reason', ${reason}::text) from moved
+    )
+    select id, name, status from moved`;
+  return moved;
+};
+
+/** Finds a partner's name and status, whatever its status. */
+export const findPartner = async (db: Db, id: string) =>
+  (await db<MovedPartner[]>`select id, name, status from partners where id = ${id}::uuid`)[0];
