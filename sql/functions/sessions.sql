@@ -1,6 +1,6 @@
 -- Uses a code up and opens a session for its phone's user, who is made at the first login; whoever waits for this phone
--- as the owner of a partner gets it. Null when the code was used or replaced in the meantime.
-create or replace function log_in(otp_id uuid, new_service_id text, token_digest bytea) returns uuid
+-- as the owner of a partner gets it. A new user takes the first of the service ids that is free. Null when the code was used or replaced in the meantime.
+create or replace function log_in(otp_id uuid, new_service_ids text[], token_digest bytea) returns uuid
 language plpgsql
 as $$
 declare
@@ -17,8 +17,11 @@ begin
   end if;
 
   insert into users (service_id, phone)
-  select new_service_id, login_phone
+  select candidate, login_phone
+  from unnest(new_service_ids) as candidate
   where not exists (select from users where phone = login_phone and deleted_at is null)
+    and not exists (select from users where service_id = candidate)
+  limit 1
   on conflict (phone) where deleted_at is null do nothing;
   select id into member_id from users where phone = login_phone and deleted_at is null;
 

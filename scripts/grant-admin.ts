@@ -1,0 +1,31 @@
+import { parseArgs } from "node:util";
+import { phonePattern } from "../lib/phone.js";
+import { closeDatabase, sql } from "../sql/db.js";
+import { updateAdmin } from "../sql/queries/users.js";
+
+const usage = "Usage: npm run grant-admin -- +79991234567 [--revoke]";
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+function readArguments(): { phone: string; revoke: boolean } {
+  try {
+    const { positionals, values } = parseArgs({
+      allowPositionals: true,
+      options: { revoke: { type: "boolean", default: false } },
+    });
+    const [phone = "", ...rest] = positionals;
+    if (phonePattern.test(phone) && rest.length === 0) return { phone, revoke: values.revoke };
+  } catch {
+    // an unknown option is answered with the usage as well
+  }
+  return fail(usage);
+}
+
+const { phone, revoke } = readArguments();
+const known = await updateAdmin(sql, phone, !revoke);
+await closeDatabase();
+if (!known) fail(`Nobody has logged in with ${phone} yet.`);
+process.stdout.write(`${phone} is ${revoke ? "no longer an admin" : "an admin now"}.\n`);

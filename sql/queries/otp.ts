@@ -1,0 +1,114 @@
+import type { Db } from "../db.js";
+
+/** A new code as it is stored, and what its sending is counted against; a null limit does not count. */
+export interface NewOtp {
+  phone: string;
+  hash: Uint8Array;
+  sealed: string;
+  address: string;
+  addressLimit: number | null;
+  totalLimit: number | null;
+}
+
+/** The id of the code made, null when a limit stands against it; and the seconds until the next send makes sense. */
+export interface OtpSend {
+  id: string | null;
+  retryAfterSeconds: number;
+}
+
+/**
+ * Makes a code the phone's only one for 5 minutes. Limits: 3 sends per phone in any 5 minutes and 50 wrong guesses per
+ * phone and day, whatever the concurrency; sends per address and in all as given, in fixed windows of 5 minutes.
+ */
+export async function insertOtp(db: Db, otp: NewOtp): Promise<OtpSend> {
+  const [sent] = await db<OtpSend[]>`
+    select id, retry_after_seconds as "retryAfterSeconds"
+    from start_otp(
+      ${otp.phone}::text, ${otp.hash}::bytea, ${otp.sealed}::text,
+      ${otp.address}::text, ${otp.addressLimit}::integer, ${otp.totalLimit}::integer
+    )`;
+  if (!sent) throw new Error("start_otp answered nothing");
+  return sent;
+}
+
+/** Leave to compare one guess with the phone's current code, or why there is none. */
+export type Guess =
+  | { outcome: "COMPARE"; id: string; hash: Uint8Array }
+  | { outcome: "NO_CODE" }
+  | { outcome: "EXPIRED" }
+  | { outcome: "TOO_MANY"; retryAfterSeconds: number };
+
+/** Counts a guess before it is compared, so that a code is compared with 5 guesses at most, also when they arrive at once. */
+export async function takeGuess(db: Db, phone: string): Promise<Guess> {
+  const [taken] = await db<{ id: string; hash: Uint8Array }[]>`
+    update otp set
+      tries = tries + 1,
+      wrong_guesses = case when guesses_since > now() - interval '1 day' then wrong_guesses + 1 else 1 end,
+      guesses_since = case when guesses_since > now() - interval '1 day' then guesses_since else now() end
+    where phone = ${phone}::text and used_at is null and tries < 5 and expires_at > now()
+      and (wrong_guesses < 50 or guesses_since <= now() - interval '1 day')
+    returning id, code_hash as "hash"`;
+  if (taken) return { outcome: "COMPARE", ...taken };
+
+  const [refused] = await db<{ live: boolean; expired: boolean; retryAfterSeconds: number }[]>`
+    select used_at is null and tries < 5 as "live", expires_at <= now() as "expired",
+      greatest(1, ceil(extract(epoch from guesses_since + interval '1 day' - now())))::integer as "retryAfterSeconds"
+    from otp
+    where phone = ${phone}::text`;
+  if (!refused?.live) return { outcome: "NO_CODE" };
+  if (refused.expired) return { outcome: "EXPIRED" };
+  return { outcome: "TOO_MANY", retryAfterSeconds: refused.retryAfterSeconds };
+}
+
+/** A code on its way to a phone. */
+export interface OutgoingCode {
+  phone: string;
+  sealed: string;
+  locale: string;
+}
+
+/** Claims a code for sending; null when it was claimed before, used, replaced or has expired: then it must not be sent. */
+export async function takeOutgoingCode(db: Db, otpId: string): Promise<OutgoingCode | null> {
+  const [code] = await db<OutgoingCode[]>`
+    update otp set claimed_at = now()
+    where id = ${otpId}::uuid and claimed_at is null and used_at is null and sealed_code is not null and expires_at > now()
+    returning phone, sealed_code as "sealed",
+      coalesce((select locale from users where users.phone = otp.phone and deleted_at is null), 'ru-RU') as "locale"`;
+  return code ?? null;
+}
+
+/** Gives a code back that the gateway did certainly not take, so that it may be sent again. */
+export const releaseOutgoingCode = (db: Db, otpId: string) =>
+  db`update otp set claimed_at = null where id = ${otpId}::uuid`;
+
+/** Erases the readable copy of a code that was sent, or may have been. */
+export const eraseOutgoingCode = (db: Db, otpId: string, sent: boolean) =>
+  db`
+    update otp set sealed_code = null, sent_at = case when ${sent}::boolean then now() end
+    where id = ${otpId}::uuid`;
+
+/** Erases the readable copies of codes that expired unsent. */
+export const eraseExpiredCodes = (db: Db) =>
+  db`update otp set sealed_code = null where sealed_code is not null and expires_at <= now()`;
+
+/** Forgets up to `limit` codes that ended a day ago, with what was counted against their phones, and returns how many. */
+export async function deleteOldOtp(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from otp where phone in (
+      select phone from otp
+      where expires_at < now() - interval '1 day' and guesses_since < now() - interval '1 day'
+      limit ${limit}::integer
+    )`;
+  return count;
+}
+
+/** Forgets up to `limit` counters of windows that are over, and returns how many. */
+export async function deleteOldOtpSendCounts(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from otp_send_counts where (counter, window_start) in (
+      select counter, window_start from otp_send_counts
+      where window_start < now() - interval '1 hour'
+      limit ${limit}::integer
+    )`;
+  return count;
+}

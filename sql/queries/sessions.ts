@@ -1,0 +1,65 @@
+import { newServiceId } from "../../lib/service-id.js";
+import type { Db } from "../db.js";
+
+/** Among so many fresh ids one is free, however full the space of ids gets. */
+const serviceIdCandidates = 5;
+
+/**
+ * Uses a code up and opens a session for its phone's user, who is made at the first login; returns the user's id, or
+ * null when the code was used or replaced in the meantime.
+ */
+export async function insertSession(db: Db, otpId: string, tokenDigest: Uint8Array): Promise<string | null> {
+  const serviceIds = Array.from({ length: serviceIdCandidates }, newServiceId);
+  const [session] = await db<{ userId: string | null }[]>`
+    select log_in(${otpId}::uuid, ${serviceIds}::text[], ${tokenDigest}::bytea) as "userId"`;
+  return session?.userId ?? null;
+}
+
+/** The user of an exchanged refresh token, and the digest of the token given for it. */
+export interface Rotation {
+  userId: string;
+  successor: Uint8Array;
+}
+
+/**
+ * Exchanges a refresh token, given by its digest, for one of `successors`; null when it is unknown, expired, revoked or
+ * used before, which revokes its session. Once within 10 seconds the same exchange is answered again.
+ */
+export async function takeRefreshToken(db: Db, digest: Uint8Array, successors: Uint8Array[]): Promise<Rotation | null> {
+  const [rotation] = await db<Rotation[]>`
+    select user_id as "userId", successor
+    from rotate_refresh_token(${digest}::bytea, ${successors}::bytea[])`;
+  return rotation ?? null;
+}
+
+/** Ends the session of a refresh token; false when the token is unknown, expired, revoked or was exchanged before. */
+export async function revokeSession(db: Db, digest: Uint8Array): Promise<boolean> {
+  const [revoked] = await db<{ current: boolean }[]>`
+    update sessions set revoked_at = now()
+    from refresh_tokens as token
+    where token.digest = ${digest}::bytea and token.expires_at > now()
+      and sessions.id = token.session_id and sessions.revoked_at is null
+    returning token.rotated_at is null as "current"`;
+  return revoked?.current ?? false;
+}
+
+/** Forgets up to `limit` refresh tokens that have expired, and returns how many. */
+export async function deleteExpiredRefreshTokens(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from refresh_tokens where digest in (
+      select digest from refresh_tokens where expires_at < now() limit ${limit}::integer
+    )`;
+  return count;
+}
+
+/** Forgets up to `limit` sessions whose last refresh token has expired, and returns how many. */
+export async function deleteEndedSessions(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from sessions where id in (
+      select id from sessions
+      where created_at < now() - interval '30 days'
+        and not exists (select from refresh_tokens where refresh_tokens.session_id = sessions.id)
+      limit ${limit}::integer
+    )`;
+  return count;
+}

@@ -1,0 +1,78 @@
+import { config } from "../../lib/config.js";
+import type { Db } from "../db.js";
+
+export type PartnerStatus = "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+
+/** Whom a token speaks for, with the roles they have now. */
+export interface Principal {
+  userId: string;
+  isAdmin: boolean;
+  /** The partner they own or, failing that, work for. */
+  partnerId: string | null;
+  partnerStatus: PartnerStatus | null;
+}
+
+/** A user with their present roles; null when there is no such account any more. */
+export async function findPrincipal(db: Db, userId: string): Promise<Principal | null> {
+  const [principal] = await db<Principal[]>`
+    select users.id as "userId", (users.is_admin or users.phone = any (${config.ADMIN_PHONES}::text[])) as "isAdmin",
+      partners.id as "partnerId", partners.status as "partnerStatus"
+    from users
+    left join partners on partners.id = coalesce(
+      (select owned.id from partners as owned where owned.owner_id = users.id),
+      (select partner_id from partner_staff where user_id = users.id)
+    )
+    where users.id = ${userId}::uuid and users.deleted_at is null`;
+  return principal ?? null;
+}
+
+export interface Profile {
+  id: string;
+  serviceId: string;
+  phone: string;
+  firstName: string | null;
+  lastName: string | null;
+  email: string | null;
+  avatarUrl: string | null;
+  locale: string;
+  timezone: string | null;
+}
+
+/** A user's own profile; null when there is no such account any more. */
+export async function findProfile(db: Db, userId: string): Promise<Profile | null> {
+  const [profile] = await db<Profile[]>`
+    select id, service_id as "serviceId", phone as "phone", first_name as "firstName", last_name as "lastName", email,
+      avatar_url as "avatarUrl", locale, timezone
+    from users
+    where id = ${userId}::uuid and deleted_at is null and phone is not null`;
+  return profile ?? null;
+}
+
+export type ProfileChanges = Partial<
+  Record<"firstName" | "lastName" | "email" | "locale" | "timezone", string | undefined>
+>;
+
+/** Changes what is given of a profile and returns all of it; null when there is no such account any more. */
+export async function updateProfile(db: Db, userId: string, changes: ProfileChanges): Promise<Profile | null> {
+  const [profile] = await db<Profile[]>`
+    update users set
+      first_name = coalesce(${changes.firstName ?? null}::text, first_name),
+      last_name = coalesce(${changes.lastName ?? null}::text, last_name),
+      email = coalesce(${changes.email ?? null}::text, email),
+      locale = coalesce(${changes.locale ?? null}::text, locale),
+      timezone = coalesce(${changes.timezone ?? null}::text, timezone),
+      updated_at = now()
+    where id = ${userId}::uuid and deleted_at is null and phone is not null
+    returning id, service_id as "serviceId", phone, first_name as "firstName", last_name as "lastName", email,
+      avatar_url as "avatarUrl", locale, timezone`;
+  return profile ?? null;
+}
+
+/** Makes the account with this phone an admin, or an admin no more; false when nobody has logged in with it. */
+export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean> {
+  const updated = await db<{ id: string }[]>`
+    update users set is_admin = ${isAdmin}::boolean, updated_at = now()
+    where phone = ${phone}::text and deleted_at is null
+    returning id`;
+  return updated.length > 0;
+}

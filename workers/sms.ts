@@ -1,0 +1,32 @@
+import { open } from "../lib/crypto.js";
+import { PermanentError } from "../lib/errors.js";
+import { codeText, sendSms, SmsRefused } from "../lib/sms.js";
+import { sql } from "../sql/db.js";
+import { eraseOutgoingCode, releaseOutgoingCode, takeOutgoingCode } from "../sql/queries/otp.js";
+import type { Handler } from "./consume.js";
+
+/**
+ * Sends a login code once at most. The code is claimed before it is sent, so a second run of the job finds nothing to
+ * send, even when the first was cut short: a person asks for a new code sooner than they trust two. Only what the
+ * gateway has certainly not taken is tried again, while the code is valid.
+ */
+export const sendCode: Handler<{ otpId: string }> = async ({ payload: { otpId }, log }) => {
+  const code = await takeOutgoingCode(sql, otpId);
+  if (code === null) {
+    log.info({ otpId }, "code not sent: it was sent or claimed before, used, replaced or has expired");
+    return;
+  }
+  try {
+    await sendSms(code.phone, codeText(code.locale, open(code.sealed, `otp:${code.phone}`)), log);
+  } catch (error) {
+    if (error instanceof SmsRefused) {
+      await releaseOutgoingCode(sql, otpId);
+      throw error;
+    }
+    await eraseOutgoingCode(sql, otpId, false);
+    throw new PermanentError(
+      `the code may or may not have been sent: ${error instanceof Error ? error.message : "unknown"}`,
+    );
+  }
+  await eraseOutgoingCode(sql, otpId, true);
+};
