@@ -1,0 +1,192 @@
+import { createPostgresBackend, Queue, runMigrations, setDefaultBackendFactory, Worker } from "bullmq";
+import type { ConnectionOptions, Job, JobsOptions, Processor, WorkerOptions } from "bullmq";
+import { Redis } from "ioredis";
+import pg from "pg";
+import { config } from "../lib/config.js";
+import { describeError } from "../lib/describe-error.js";
+import { log } from "../lib/log.js";
+import type { Contract, Payload } from "./contract.js";
+import { contracts } from "./index.js";
+
+export type BrokerQueue = Queue<Payload, void>;
+export type BrokerWorker = Worker<Payload, void>;
+export type BrokerJob = Job<Payload, void>;
+
+const POSTGRES_SCHEMA = "bullmq";
+/** A call to the broker that takes longer has failed for its caller; job ids are stable, so calling again is safe. */
+const CALL_TIMEOUT_MS = 5_000;
+const LONGEST_RECONNECT_DELAY_MS = 500;
+
+/** Finished jobs are kept for the dashboard only: what counts is in their rows. Ages in seconds. */
+const RETENTION: JobsOptions = {
+  removeOnComplete: { count: 1_000, age: 24 * 3_600 },
+  removeOnFail: { count: 5_000, age: 14 * 24 * 3_600 },
+};
+
+/** What a worker needs for its jobs to be taken over within 15 s of its death; a lock is renewed at half its duration. */
+const TAKE_OVER: Partial<WorkerOptions> = {
+  lockDuration: 10_000,
+  stalledInterval: 5_000,
+  // Attempts are counted in Postgres; BullMQ's own count of crashes must never be the one that ends a job.
+  maxStalledCount: 20,
+  runRetryDelay: 1_000,
+};
+
+interface Connections {
+  /** For handing over and looking: fails fast. */
+  readonly producer: ConnectionOptions;
+  /** For workers: waits as long as it takes. Made when the process opens its first worker. */
+  consumer(): ConnectionOptions;
+  prepare(): Promise<void>;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+let connections: Connections | undefined;
+const queues = new Map<string, BrokerQueue>();
+
+/** The one place that decides where BullMQ lives. Nothing connects before it is needed. */
+function connect(): Connections {
+  connections ??= config.REDIS_URL === undefined ? connectToPostgres() : connectToRedis(config.REDIS_URL);
+  return connections;
+}
+
+function connectToRedis(url: string): Connections {
+  const options = {
+    connectTimeout: CALL_TIMEOUT_MS,
+    retryStrategy: (times: number) => Math.min(times * 50, LONGEST_RECONNECT_DELAY_MS),
+  };
+  const producer = new Redis(url, {
+    ...options,
+    commandTimeout: CALL_TIMEOUT_MS,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+  });
+  producer.on("error", reportTrouble);
+  let consumer: Redis | undefined;
+  return {
+    producer,
+    consumer: () => {
+      consumer ??= new Redis(url, { ...options, maxRetriesPerRequest: null }).on("error", reportTrouble);
+      return consumer;
+    },
+    prepare: () => Promise.resolve(),
+    ping: async () => {
+      await producer.ping();
+    },
+    close: () => {
+      for (const client of [producer, consumer]) client?.disconnect();
+      return Promise.resolve();
+    },
+  };
+}
+
+function connectToPostgres(): Connections {
+  setDefaultBackendFactory(createPostgresBackend);
+  const options = {
+    connectionString: config.DATABASE_URL,
+    options: `-c search_path=${POSTGRES_SCHEMA}`,
+    application_name: "bullmq",
+    keepAlive: true,
+    connectionTimeoutMillis: CALL_TIMEOUT_MS,
+    query_timeout: 2 * CALL_TIMEOUT_MS,
+    statement_timeout: 2 * CALL_TIMEOUT_MS,
+  };
+  const producer = new pg.Pool({ ...options, max: 5 });
+  // every worker keeps one connection to itself for LISTEN
+  const consumer = new pg.Pool({ ...options, max: contracts.length + 10 });
+  for (const pool of [producer, consumer]) {
+    pool.setMaxListeners(0);
+    pool.on("error", reportTrouble);
+  }
+  return {
+    producer,
+    consumer: () => consumer,
+    prepare: async () => {
+      const client = await producer.connect();
+      try {
+        await runMigrations(client, POSTGRES_SCHEMA);
+      } finally {
+        client.release();
+      }
+    },
+    ping: async () => {
+      await producer.query("select 1");
+    },
+    close: async () => {
+      await Promise.all([producer.end(), consumer.end()]);
+    },
+  };
+}
+
+let troubleReportedAt = 0;
+
+/** A broker that is away makes every connection complain twice a second; one line in ten seconds says as much. */
+function reportTrouble(error: unknown): void {
+  if (!connections || Date.now() - troubleReportedAt < 10_000) return;
+  troubleReportedAt = Date.now();
+  log.warn({ error: describeError(error) }, "the broker is in trouble");
+}
+
+/** Brings the broker's own tables up to date, where it has any; several processes may do it at once. */
+export async function prepareBroker(): Promise<void> {
+  await connect().prepare();
+}
+
+/** Resolves when the broker answers, rejects when it does not. */
+export async function pingBroker(): Promise<void> {
+  await connect().ping();
+}
+
+/** The queue of a contract, for handing jobs over and for looking at them. One per process. */
+export function openQueue({ queue: name, attempts, backoffMs }: Contract): BrokerQueue {
+  const known = queues.get(name);
+  if (known) return known;
+  const queue: BrokerQueue = new Queue(name, {
+    connection: connect().producer,
+    defaultJobOptions: {
+      ...RETENTION,
+      attempts,
+      backoff: { type: "exponential", delay: backoffMs, jitter: 0.5 },
+      stackTraceLimit: 3,
+    },
+    streams: { events: { maxLen: 1_000 } },
+  });
+  queue.on("error", reportTrouble);
+  queues.set(name, queue);
+  // A queue whose first words with the broker were cut short stays unusable; the next caller gets another one.
+  queue.waitUntilReady().catch((error: unknown) => {
+    reportTrouble(error);
+    if (queues.get(name) === queue) queues.delete(name);
+  });
+  return queue;
+}
+
+/** Every queue there is, for the dashboard and the metrics. */
+export function openQueues(): BrokerQueue[] {
+  return contracts.map(openQueue);
+}
+
+/** A worker that runs up to `concurrency` jobs of a contract's queue at once. The caller closes it. */
+export function openWorker(
+  { queue }: Contract,
+  processor: Processor<Payload, void>,
+  { concurrency }: { concurrency: number },
+): BrokerWorker {
+  const worker: BrokerWorker = new Worker(queue, processor, {
+    connection: connect().consumer(),
+    concurrency,
+    ...TAKE_OVER,
+  });
+  worker.on("error", reportTrouble);
+  return worker;
+}
+
+/** Lets go of the broker. Workers are to be closed before. */
+export async function closeBroker(): Promise<void> {
+  const closing = connections;
+  connections = undefined;
+  await Promise.all([...queues.values()].map((queue) => queue.close()));
+  queues.clear();
+  await closing?.close();
+}

@@ -1,0 +1,18 @@
+import type { Db } from "../db.js";
+
+/** Notes that `name` is alive now. */
+export async function updateHeartbeat(db: Db, name: string): Promise<void> {
+  await db`
+    insert into heartbeats (name, beat_at)
+    values (${name}, now())
+    on conflict (name) do update set beat_at = excluded.beat_at`;
+}
+
+/** Seconds since `name` was last alive; undefined when it never was. */
+export async function findHeartbeatAge(db: Db, name: string): Promise<number | undefined> {
+  const [row] = await db<{ age: number }[]>`
+    select extract(epoch from now() - beat_at)::double precision as age
+    from heartbeats
+    where name = ${name}`;
+  return row?.age;
+}

@@ -1,0 +1,209 @@
+import type { Contract, Payload } from "../../queues/contract.js";
+import type { Db } from "../db.js";
+
+/** What travels with a job besides its payload. */
+export interface StageOptions {
+  /** The request that caused the job, for its log lines. */
+  requestId?: string | undefined;
+  /** The job waits in its row until then. */
+  runAt?: Date;
+}
+
+/** Stages one job with the change that causes it: `db` is that change's transaction. Answers the row's id. */
+export async function stageJob<P extends Payload>(
+  db: Db,
+  contract: Contract<P>,
+  payload: P,
+  { requestId, runAt }: StageOptions = {},
+): Promise<string> {
+  const [row] = await db<{ id: string }[]>`
+    insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
+    values (
+      ${contract.queue}, ${db.json(payload)}, ${requestId ?? null},
+      coalesce(${runAt ?? null}::timestamptz, now()), coalesce(${runAt ?? null}::timestamptz, now())
+    )
+    returning id::text`;
+  if (!row) throw new Error("a staged job was not inserted");
+  return row.id;
+}
+
+/** Stages many jobs of one queue in one statement, however many they are. */
+export async function stageJobs<P extends Payload>(
+  db: Db,
+  contract: Contract<P>,
+  payloads: readonly P[],
+  { requestId, runAt }: StageOptions = {},
+): Promise<void> {
+  if (payloads.length === 0) return;
+  await db`
+    insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
+    select
+      ${contract.queue}, payload, ${requestId ?? null},
+      coalesce(${runAt ?? null}::timestamptz, now()), coalesce(${runAt ?? null}::timestamptz, now())
+    from jsonb_array_elements(${db.json(payloads)}) as payload`;
+}
+
+/** A row on its way to the broker. */
+export interface DueJob {
+  id: string;
+  queue: string;
+  payload: Payload;
+  generation: number;
+  /** How often it has been handed over, this time included. */
+  sends: number;
+}
+
+/**
+ * Takes up to `limit` rows that are due for these queues. Each comes due again after 10 s, then 30 s, 90 s, … up to
+ * 14 min, for as long as it is neither done nor dead; handing it over again means nothing while the broker has it.
+ */
+export async function takeDueJobs(db: Db, queues: readonly string[], limit: number): Promise<DueJob[]> {
+  return db<DueJob[]>`
+    with due as materialized (
+      select id
+      from staged_jobs
+      where done_at is null and dead_at is null and next_send_at <= now() and queue = any(${[...queues]}::text[])
+      order by next_send_at
+      limit ${limit}
+      for update skip locked
+    )
+    update staged_jobs job
+    set sends = job.sends + 1,
+        next_send_at = now() + interval '10 seconds' * power(3, least(job.sends, 4))
+    from due
+    where job.id = due.id
+    returning job.id::text, job.queue, job.payload, job.generation, job.sends`;
+}
+
+/** Makes rows due at once whose hand-over failed; whether the broker took some of them after all does not matter. */
+export async function returnDueJobs(db: Db, ids: readonly string[]): Promise<void> {
+  await db`
+    update staged_jobs
+    set sends = greatest(sends - 1, 0), next_send_at = now()
+    where id = any(${[...ids]}::bigint[]) and done_at is null and dead_at is null`;
+}
+
+/** Makes every unfinished row due that is not waiting for its `run_at`, because the broker has lost what it had; answers how many. */
+export async function returnAllJobs(db: Db): Promise<number> {
+  const { count } = await db`
+    update staged_jobs
+    set sends = 0, next_send_at = now()
+    where done_at is null and dead_at is null and sends > 0 and run_at <= now()`;
+  return count;
+}
+
+/** A job's row as its handler's adapter needs it. */
+export interface StartedJob {
+  payload: Payload;
+  requestId: string | null;
+  /** Starts so far, this one included. */
+  tries: number;
+  /** It had been given up, and someone runs it again from the dashboard. */
+  wasDead: boolean;
+}
+
+/** Counts a start; finds nothing when the job is done, gone, or superseded by a later generation. */
+export async function updateJobStarted(db: Db, id: string, generation: number): Promise<StartedJob | undefined> {
+  const [row] = await db<StartedJob[]>`
+    update staged_jobs
+    set tries = tries + 1
+    where id = ${id}::bigint and generation = ${generation} and done_at is null
+    returning payload, request_id as "requestId", tries, dead_at is not null as "wasDead"`;
+  return row;
+}
+
+/** Settles a job as done; false when it was settled already. */
+export async function updateJobDone(db: Db, id: string, generation: number): Promise<boolean> {
+  const { count } = await db`
+    update staged_jobs
+    set done_at = now(), dead_at = null, last_error = null
+    where id = ${id}::bigint and generation = ${generation} and done_at is null`;
+  return count === 1;
+}
+
+/** Notes why an attempt failed; with `dead`, the job is given up and stays for an operator. */
+export async function updateJobFailed(
+  db: Db,
+  id: string,
+  generation: number,
+  error: string,
+  dead: boolean,
+): Promise<void> {
+  await db`
+    update staged_jobs
+    set last_error = ${error}, dead_at = case when ${dead} then coalesce(dead_at, now()) else dead_at end
+    where id = ${id}::bigint and generation = ${generation} and done_at is null`;
+}
+
+/** Puts a job back until `until`, under a new generation and without the attempt it had started. */
+export async function updateJobPostponed(db: Db, id: string, generation: number, until: Date): Promise<void> {
+  await db`
+    update staged_jobs
+    set run_at = ${until}, next_send_at = ${until}, generation = generation + 1, sends = 0,
+        tries = greatest(tries - 1, 0), dead_at = null
+    where id = ${id}::bigint and generation = ${generation} and done_at is null`;
+}
+
+/** Runs jobs anew that the broker has finished with although their rows are open; answers how many. */
+export async function renewJobs(db: Db, jobs: readonly { id: string; generation: number }[]): Promise<number> {
+  const { count } = await db`
+    update staged_jobs job
+    set generation = job.generation + 1, sends = 0, next_send_at = now()
+    from unnest(${jobs.map((job) => job.id)}::bigint[], ${jobs.map((job) => job.generation)}::integer[]) as stuck (id, generation)
+    where job.id = stuck.id and job.generation = stuck.generation and job.done_at is null and job.dead_at is null`;
+  return count;
+}
+
+/** Gives a dead job all its attempts again; false when it is not dead. */
+export async function replayJob(db: Db, id: string): Promise<boolean> {
+  const { count } = await db`
+    update staged_jobs
+    set dead_at = null, generation = generation + 1, sends = 0, tries = 0, run_at = now(), next_send_at = now()
+    where id = ${id}::bigint and dead_at is not null and done_at is null`;
+  return count === 1;
+}
+
+/** Gives every dead job of a queue all its attempts again; answers how many. */
+export async function replayDeadJobs(db: Db, queue: string): Promise<number> {
+  const { count } = await db`
+    update staged_jobs
+    set dead_at = null, generation = generation + 1, sends = 0, tries = 0, run_at = now(), next_send_at = now()
+    where queue = ${queue} and dead_at is not null and done_at is null`;
+  return count;
+}
+
+/** Deletes up to `limit` rows that were done a day ago or dead for 30 days; answers how many. */
+export async function purgeJobs(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from staged_jobs
+    where id in (
+      (select id from staged_jobs where done_at < now() - interval '1 day' limit ${limit})
+      union all
+      (select id from staged_jobs where dead_at < now() - interval '30 days' limit ${limit})
+    )`;
+  return count;
+}
+
+/** The outbox in numbers. */
+export interface StagedJobStats {
+  /** Age of the oldest row that is due and was never handed over, in seconds; 0 when there is none. */
+  lagSeconds: number;
+  /** Jobs that were given up and wait for an operator. */
+  dead: number;
+}
+
+/** Reads the outbox's lag and its dead jobs, both from partial indexes. */
+export async function findStagedJobStats(db: Db): Promise<StagedJobStats> {
+  const [row] = await db<StagedJobStats[]>`
+    select
+      coalesce((
+        select extract(epoch from now() - next_send_at)::double precision
+        from staged_jobs
+        where done_at is null and dead_at is null and next_send_at <= now() and sends = 0
+        order by next_send_at
+        limit 1
+      ), 0) as "lagSeconds",
+      (select count(*)::integer from staged_jobs where dead_at is not null) as dead`;
+  if (!row) throw new Error("the outbox gave no numbers");
+  return row;
+}

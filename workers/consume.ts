@@ -1,0 +1,142 @@
+import { UnrecoverableError } from "bullmq";
+import { describeError, describeErrorWithPlaces } from "../lib/describe-error.js";
+import { PermanentError, Postponed } from "../lib/errors.js";
+import { log, type Logger } from "../lib/log.js";
+import { openWorker, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
+import type { Contract, Payload } from "../queues/contract.js";
+import { sql, type Db } from "../sql/db.js";
+import * as staged from "../sql/queries/staged-jobs.js";
+import { jobDurations, type Outcome } from "./metrics.js";
+
+/** What a handler gets. It may be called twice for one job, even at the same time: its effect has to be conditional. */
+export interface Task<P extends Payload> {
+  readonly payload: P;
+  /** Logs with the queue, the job and the request that caused it. */
+  readonly log: Logger;
+  /** The request that caused the job; jobs staged by this one inherit it. */
+  readonly requestId: string | undefined;
+  /** 1 at the first attempt. */
+  readonly attempt: number;
+  /** Aborted when the process is about to stop: a long handler saves its progress and throws `Postponed(new Date())`. */
+  readonly signal: AbortSignal;
+  /**
+   * Settles the job in the transaction of its effect, so that both happen or neither does. Throws, and so undoes the
+   * transaction, when another run of the job has settled it.
+   */
+  done(tx: Db): Promise<void>;
+}
+
+/** Does one job. Throws `PermanentError` to give it up, `Postponed` to have it back later; any other error is retried. */
+export type Handler<P extends Payload> = (task: Task<P>) => Promise<void>;
+
+interface Ending {
+  readonly outcome: Outcome;
+  readonly error?: unknown;
+}
+
+/** Thrown by `done` when there is nothing left to settle. */
+class AlreadyDone extends Error {
+  override name = "AlreadyDone";
+}
+
+/** Runs a contract's jobs through its handler until the worker that is returned is closed. */
+export function consume<P extends Payload>(
+  contract: Contract<P>,
+  handler: Handler<P>,
+  { concurrency, signal }: { concurrency: number; signal: AbortSignal },
+): BrokerWorker {
+  const parse = (payload: unknown): P => {
+    const parsed = contract.payload.safeParse(payload);
+    if (parsed.success) return parsed.data;
+    const fields = parsed.error.issues.map((issue) => issue.path.join(".") || "payload");
+    throw new PermanentError(`the payload breaks the contract at ${fields.join(", ")}`);
+  };
+
+  /** Runs a job that has a row: counts the start, runs the handler, settles the row before BullMQ hears of it. */
+  const runStaged = async (job: BrokerJob, id: string, generation: number): Promise<Ending> => {
+    const row = await staged.updateJobStarted(sql, id, generation);
+    if (!row) return { outcome: "skipped" };
+    const requestId = row.requestId ?? undefined;
+    const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
+    let settled = false;
+    try {
+      if (row.tries > contract.attempts && !row.wasDead) throw new PermanentError("all its attempts were cut short");
+      await handler({
+        payload: parse(row.payload),
+        log: jobLog,
+        requestId,
+        attempt: row.tries,
+        signal,
+        done: async (tx) => {
+          settled = await staged.updateJobDone(tx, id, generation);
+          if (!settled) throw new AlreadyDone();
+        },
+      });
+      if (!settled) await staged.updateJobDone(sql, id, generation);
+      return { outcome: "done" };
+    } catch (error) {
+      if (error instanceof AlreadyDone) return { outcome: "skipped" };
+      if (error instanceof Postponed) {
+        await staged.updateJobPostponed(sql, id, generation, error.until);
+        return { outcome: "postponed" };
+      }
+      const dead = error instanceof PermanentError || row.wasDead || row.tries >= contract.attempts;
+      await staged.updateJobFailed(sql, id, generation, describeError(error), dead);
+      const facts = { error: describeErrorWithPlaces(error), attempt: row.tries };
+      if (dead) jobLog.error(facts, "job given up");
+      else jobLog.warn(facts, "job failed, to be retried");
+      return { outcome: dead ? "dead" : "failed", error };
+    }
+  };
+
+  /** Runs a tick of a schedule, which has no row: the next tick makes up for one that is lost. */
+  const runTick = async (job: BrokerJob): Promise<Ending> => {
+    const jobLog = log.child({ queue: contract.queue, jobId: job.id });
+    try {
+      await handler({
+        payload: parse(job.data),
+        log: jobLog,
+        requestId: undefined,
+        attempt: job.attemptsMade + 1,
+        signal,
+        done: () => Promise.resolve(),
+      });
+      return { outcome: "done" };
+    } catch (error) {
+      if (error instanceof Postponed) return { outcome: "postponed" };
+      jobLog.warn({ error: describeErrorWithPlaces(error) }, "scheduled job failed");
+      return { outcome: error instanceof PermanentError ? "dead" : "failed", error };
+    }
+  };
+
+  const run = async (job: BrokerJob): Promise<Ending> => {
+    const [, id, generation] = /^(\d+)\.(\d+)$/.exec(job.id ?? "") ?? [];
+    try {
+      if (id !== undefined && generation !== undefined) return await runStaged(job, id, Number(generation));
+      if (job.repeatJobKey !== undefined) return await runTick(job);
+      return { outcome: "dead", error: new PermanentError("only staged jobs and schedules are run") };
+    } catch (error) {
+      // the row could not be read or settled: BullMQ tries again, and the relay once BullMQ has given up
+      return { outcome: "failed", error };
+    }
+  };
+
+  return openWorker(
+    contract,
+    async (job) => {
+      const stop = jobDurations.startTimer({ queue: contract.queue });
+      const { outcome, error } = await run(job);
+      stop({ outcome });
+      if (outcome === "failed") throw forBroker(error, Error);
+      if (outcome === "dead") throw forBroker(error, UnrecoverableError);
+    },
+    { concurrency },
+  );
+}
+
+/** The error as BullMQ keeps and shows it: without the values that messages may quote. */
+function forBroker(error: unknown, Kind: new (message: string) => Error): Error {
+  const failure = new Kind(describeError(error));
+  failure.stack = describeErrorWithPlaces(error);
+  return failure;
+}

@@ -1,0 +1,48 @@
+import { timingSafeEqual } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import { collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { config } from "../lib/config.js";
+
+/** `skipped`: settled before; `failed`: to be retried; `dead`: given up. */
+export type Outcome = "done" | "skipped" | "postponed" | "failed" | "dead";
+
+export const registry = new Registry();
+
+collectDefaultMetrics({ register: registry });
+
+/** Seconds that jobs took, by queue and by how they ended. */
+export const jobDurations = new Histogram({
+  name: "job_duration_seconds",
+  help: "How long jobs ran, by queue and outcome",
+  labelNames: ["queue", "outcome"],
+  buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300],
+  registers: [registry],
+});
+
+/** Serves `/metrics` (guarded like the API's) and `/healthz`, which is 503 once `stopping` says so. */
+export function serveMetrics(port: number, stopping: AbortSignal): Server {
+  const server = createServer((request, response) => {
+    if (request.url === "/healthz") {
+      response
+        .writeHead(stopping.aborted ? 503 : 200, { "content-type": "text/plain" })
+        .end(stopping.aborted ? "stopping\n" : "ok\n");
+    } else if (request.url !== "/metrics") {
+      response.writeHead(404).end();
+    } else if (!mayRead(request.headers.authorization)) {
+      response.writeHead(401, { "www-authenticate": "Bearer" }).end();
+    } else {
+      registry.metrics().then(
+        (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),
+        () => response.writeHead(500).end(),
+      );
+    }
+  });
+  return server.listen(port, config.HOST);
+}
+
+function mayRead(authorization: string | undefined): boolean {
+  if (config.METRICS_TOKEN === undefined) return true;
+  const expected = Buffer.from(`Bearer ${config.METRICS_TOKEN}`);
+  const given = Buffer.from(authorization ?? "");
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

@@ -1,0 +1,104 @@
+import { describeError } from "../lib/describe-error.js";
+import { log } from "../lib/log.js";
+import { openQueue, pingBroker } from "../queues/broker.js";
+import type { Contract } from "../queues/contract.js";
+import { sql } from "../sql/db.js";
+import { renewJobs, returnDueJobs, takeDueJobs, type DueJob } from "../sql/queries/staged-jobs.js";
+import { onSignal } from "../sql/signals.js";
+
+const BATCH = 500;
+/** How often the outbox is looked at without a signal: this is how late a delayed job may be. */
+const POLL_MS = 1_000;
+const RECOVERY_MS = 500;
+
+/** Hands staged jobs of these contracts over to BullMQ until it is stopped. It never fails: while Postgres or the broker is away it waits. */
+export function startRelay(contracts: readonly Contract[]): { stop(): Promise<void> } {
+  let stopping = false;
+  let inTrouble = false;
+  let signalled = false;
+  let wakeUp = (): void => undefined;
+  const unsubscribe = onSignal("staged_jobs", () => {
+    signalled = true;
+    if (!inTrouble) wakeUp();
+  });
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  const run = async (): Promise<void> => {
+    while (!stopping) {
+      signalled = false;
+      let more = false;
+      try {
+        // taking rows only to put them back would wear out the table for as long as the broker is away
+        if (inTrouble) await pingBroker();
+        more = await relayBatch(contracts);
+        if (inTrouble) log.info("the relay hands jobs over again");
+        inTrouble = false;
+      } catch (error) {
+        if (!inTrouble)
+          log.warn({ error: describeError(error) }, "the relay cannot hand jobs over; they wait in Postgres");
+        inTrouble = true;
+      }
+      // a signal that came in the meantime may be about a row that the batch did not see
+      if (stopping) break;
+      if (inTrouble) await pause(RECOVERY_MS);
+      else if (!more && !signalled) await pause(POLL_MS);
+    }
+  };
+  const running = run();
+
+  return {
+    stop: async () => {
+      stopping = true;
+      unsubscribe();
+      wakeUp();
+      await running;
+    },
+  };
+}
+
+/** Hands over one batch and answers whether there may be more; throws, with the rows due again, when the broker did not take them. */
+export async function relayBatch(contracts: readonly Contract[]): Promise<boolean> {
+  const jobs = await takeDueJobs(
+    sql,
+    contracts.map(({ queue }) => queue),
+    BATCH,
+  );
+  const handOvers = contracts.map(async (contract) => {
+    const ofContract = jobs.filter(({ queue }) => queue === contract.queue);
+    if (ofContract.length === 0) return;
+    try {
+      await handOver(contract, ofContract);
+    } catch (error) {
+      await returnDueJobs(
+        sql,
+        ofContract.map(({ id }) => id),
+      );
+      throw error;
+    }
+  });
+  for (const result of await Promise.allSettled(handOvers)) {
+    if (result.status === "rejected") throw result.reason;
+  }
+  return jobs.length === BATCH;
+}
+
+/** The broker's id of a row's job: the same at every resend, so that BullMQ ignores what it already has. */
+const brokerId = ({ id, generation }: DueJob): string => `${id}.${generation}`;
+
+async function handOver(contract: Contract, jobs: readonly DueJob[]): Promise<void> {
+  const queue = openQueue(contract);
+  await queue.addBulk(jobs.map((job) => ({ name: contract.queue, data: job.payload, opts: { jobId: brokerId(job) } })));
+  // A row that is still open after its hand-over may belong to a job that BullMQ has finished with, when the row
+  // could not be settled. Under the same id it would be ignored for ever.
+  const resent = jobs.filter(({ sends }) => sends > 1);
+  const states = await Promise.all(resent.map((job) => queue.getJobState(brokerId(job))));
+  const stuck = resent.filter((_, index) => states[index] === "completed" || states[index] === "failed");
+  if (stuck.length > 0) await renewJobs(sql, stuck);
+}

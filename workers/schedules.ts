@@ -1,0 +1,111 @@
+import type { JobSchedulerJson } from "bullmq";
+import { config } from "../lib/config.js";
+import { describeError } from "../lib/describe-error.js";
+import { log } from "../lib/log.js";
+import { openQueue, type BrokerQueue } from "../queues/broker.js";
+import type { Contract, Payload } from "../queues/contract.js";
+import { contracts, upkeep } from "../queues/index.js";
+import { sql } from "../sql/db.js";
+import { returnAllJobs } from "../sql/queries/staged-jobs.js";
+import { tasks } from "./upkeep.js";
+
+/** When something recurs: every so many milliseconds, or by a cron pattern in the deployment's zone. */
+export type Rhythm = { readonly every: number } | { readonly pattern: string };
+
+interface Schedule {
+  readonly id: string;
+  readonly contract: Contract;
+  readonly payload: Payload;
+  readonly rhythm: Rhythm;
+}
+
+/** Everything that happens by itself. */
+const schedules: readonly Schedule[] = Object.entries(tasks).map(([task, { rhythm }]) => ({
+  id: task,
+  contract: upkeep,
+  payload: { task },
+  rhythm,
+}));
+
+const CHECK_MS = 5_000;
+/** A tick whose job is missing this long after its time will never come. */
+const LOST_AFTER_MS = 10_000;
+
+/** Keeps the broker's schedules equal to the table until it is stopped; they are back within seconds after the broker was wiped. */
+export function startSchedules(): { stop(): Promise<void> } {
+  let checking = Promise.resolve();
+  let inTrouble = false;
+  const check = async (): Promise<void> => {
+    try {
+      await checkSchedules();
+      inTrouble = false;
+    } catch (error) {
+      if (!inTrouble) log.warn({ error: describeError(error) }, "schedules cannot be checked");
+      inTrouble = true;
+    }
+  };
+  let busy = false;
+  const tick = (): void => {
+    if (busy) return;
+    busy = true;
+    checking = check().finally(() => {
+      busy = false;
+    });
+  };
+  tick();
+  const timer = setInterval(tick, CHECK_MS);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await checking;
+    },
+  };
+}
+
+/**
+ * 1. Reads what the broker has.
+ * 2. If it has none of our schedules, it is new or was wiped: every job it should have had becomes due again.
+ * 3. Adds what is missing, different or stuck, and removes what is no longer in the table.
+ */
+export async function checkSchedules(): Promise<void> {
+  const present = new Map<BrokerQueue, JobSchedulerJson<Payload>[]>();
+  for (const contract of contracts) {
+    const queue = openQueue(contract);
+    present.set(queue, await queue.getJobSchedulers());
+  }
+
+  const known = new Set(schedules.map(({ id }) => id));
+  const found = [...present.values()].flat();
+  if (!found.some(({ key }) => known.has(key))) {
+    const count = await returnAllJobs(sql);
+    if (count > 0) log.warn({ count }, "the broker had lost its jobs; they are handed over again");
+  }
+
+  for (const [queue, existing] of present) {
+    const wanted = schedules.filter(({ contract }) => contract.queue === queue.name);
+    for (const schedule of wanted) {
+      const current = existing.find(({ key }) => key === schedule.id);
+      if (!current || differs(schedule, current) || (await isLost(queue, current))) {
+        const repeat = { ...schedule.rhythm, tz: config.DEFAULT_TIMEZONE };
+        await queue.upsertJobScheduler(schedule.id, repeat, { name: schedule.id, data: schedule.payload });
+      }
+    }
+    for (const { key } of existing) {
+      if (!wanted.some(({ id }) => id === key)) await queue.removeJobScheduler(key);
+    }
+  }
+}
+
+function differs({ rhythm, payload }: Schedule, current: JobSchedulerJson<Payload>): boolean {
+  const same =
+    ("every" in rhythm ? current.every === rhythm.every : current.pattern === rhythm.pattern) &&
+    current.tz === config.DEFAULT_TIMEZONE &&
+    JSON.stringify(current.template?.data) === JSON.stringify(payload);
+  return !same;
+}
+
+/** True when the job of the next tick is gone, removed by hand for example: nothing would ever tick again. */
+async function isLost(queue: BrokerQueue, { key, next }: JobSchedulerJson<Payload>): Promise<boolean> {
+  if (next === undefined || next > Date.now() - LOST_AFTER_MS) return false;
+  return (await queue.getJob(`repeat:${key}:${next}`)) === undefined;
+}

@@ -1,0 +1,49 @@
+import { config } from "../lib/config.js";
+import { log } from "../lib/log.js";
+import type { BrokerWorker } from "../queues/broker.js";
+import type { Contract, Payload } from "../queues/contract.js";
+import { contracts, push, sms, upkeep } from "../queues/index.js";
+import { consume, type Handler } from "./consume.js";
+import { deliverPush } from "./push.js";
+import { startRelay } from "./relay.js";
+import { startSchedules } from "./schedules.js";
+import { sendCode } from "./sms.js";
+import { runUpkeep } from "./upkeep.js";
+
+/** A queue and whoever serves it. */
+interface Service {
+  readonly contract: Contract;
+  readonly serve: (signal: AbortSignal) => BrokerWorker;
+}
+
+function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>): Service {
+  const concurrency = config.WORKER_CONCURRENCY[contract.queue] ?? contract.concurrency;
+  return { contract, serve: (signal) => consume(contract, handler, { concurrency, signal }) };
+}
+
+/** Every queue with its handler. */
+const services: readonly Service[] = [service(push, deliverPush), service(sms, sendCode), service(upkeep, runUpkeep)];
+
+/** Of these queue names, the ones that nobody serves. */
+export function unknownQueues(names: readonly string[]): string[] {
+  return names.filter((name) => !services.some(({ contract }) => contract.queue === name));
+}
+
+/**
+ * Starts the relay, the schedules and the workers of the named queues, or of all. `stop` takes no more jobs, lets the
+ * running ones know, and resolves when they have ended; a job that does not end in time is run again by another process.
+ */
+export function startWorkers(names: readonly string[]): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const served = services.filter(({ contract }) => names.length === 0 || names.includes(contract.queue));
+  const workers = served.map(({ serve }) => serve(stopping.signal));
+  const relay = startRelay(contracts);
+  const schedules = startSchedules();
+  log.info({ queues: served.map(({ contract }) => contract.queue) }, "workers started");
+  return {
+    stop: async () => {
+      stopping.abort();
+      await Promise.all([relay.stop(), schedules.stop(), ...workers.map((worker) => worker.close())]);
+    },
+  };
+}
