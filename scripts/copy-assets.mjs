@@ -1,0 +1,7 @@
+import { cp } from "node:fs/promises";
+
+/** What the compiled program reads at run time and the compiler does not copy. */
+const assets = ["sql/migrations", "sql/functions", "scripts/demo"];
+const isAsset = (source) => !/\.tsx?$/.test(source);
+
+await Promise.all(assets.map((path) => cp(path, `dist/${path}`, { recursive: true, filter: isAsset })));
