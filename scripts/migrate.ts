@@ -1,5 +1,5 @@
 import { config } from "../lib/config.js";
-import { prepareBroker } from "../queues/broker.js";
+import { closeBroker, prepareBroker } from "../queues/broker.js";
 import { migrate } from "../sql/migrate.js";
 
 try {
@@ -9,4 +9,6 @@ try {
 } catch (error) {
   process.stderr.write(`Migration failed: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
+} finally {
+  await closeBroker();
 }

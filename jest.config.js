@@ -1,0 +1,15 @@
+/** @type {import("jest").Config} */
+export default {
+  testMatch: ["<rootDir>/test/**/*.test.ts"],
+  testEnvironment: "<rootDir>/test/support/environment.js",
+  globalSetup: "<rootDir>/test/support/global-setup.js",
+  globalTeardown: "<rootDir>/test/support/global-teardown.js",
+  injectGlobals: false,
+  maxWorkers: 2,
+  testTimeout: 20_000,
+  extensionsToTreatAsEsm: [".ts"],
+  moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
+  transform: {
+    "^.+\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2022" }, module: { type: "es6" } }],
+  },
+};

@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormatsModule from "ajv-formats";
+import { app, endpoints } from "../../api/app.js";
+import { openApiDocument } from "../../api/openapi.js";
+
+const addFormats = addFormatsModule.default;
+const document = openApiDocument(endpoints);
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats(ajv);
+ajv.addSchema({ ...document, $id: "openapi" });
+
+const pointer = (...segments: string[]) =>
+  segments.map((segment) => encodeURIComponent(segment.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
+
+const routes = endpoints.map((endpoint) => ({
+  method: endpoint.method,
+  path: endpoint.path.replace(/:(\w+)/g, "{$1}"),
+  pattern: new RegExp(`^${endpoint.path.replace(/:\w+/g, "[^/]+")}/?$`),
+}));
+
+/** Throws unless the OpenAPI document promises this answer: its status, its content type and its body. */
+function assertPromised(method: string, pathname: string, status: number, contentType: string, body: unknown): void {
+  const matching = routes.filter((route) => route.method === method && route.pattern.test(pathname));
+  const route = matching.find(({ path }) => path === pathname) ?? matching[0];
+  const reference = route
+    ? `openapi#/${pointer("paths", route.path, method, "responses", String(status))}`
+    : `openapi#/${pointer("components", "schemas", "Problem")}`;
+  const where = `${method.toUpperCase()} ${pathname} → ${status}`;
+  if (!route) {
+    if (status < 400) throw new Error(`${where}: this endpoint is not declared`);
+  } else {
+    const operation = document.paths?.[route.path]?.[method as "get"];
+    const response: unknown = operation?.responses?.[String(status) as "200"];
+    if (response === undefined && status !== 500) throw new Error(`${where}: this status is not declared`);
+    if (typeof response === "object" && response !== null && !("content" in response)) {
+      if (body !== undefined) throw new Error(`${where}: the body must be empty`);
+      return;
+    }
+  }
+  const media = status >= 400 ? "application/problem+json" : "application/json";
+  if (!contentType.startsWith(media)) throw new Error(`${where}: is ${contentType}, must be ${media}`);
+  const schema = route ? `${reference}/${pointer("content", media, "schema")}` : reference;
+  const validate = ajv.getSchema(schema) ?? ajv.compile({ $ref: schema });
+  if (!validate(body)) throw new Error(`${where}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(body)}`);
+}
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  /** The body as an object; empty when it is not one. */
+  body: Record<string, unknown>;
+  /** The body as an array; empty when it is not one. */
+  list: Record<string, unknown>[];
+  text: string;
+  /** A member of the body that must be a string, such as an id. */
+  string(name: string): string;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+
+type Options = { headers?: Record<string, string> };
+
+/** Speaks HTTP as one caller; every answer is checked against the OpenAPI document before the test sees it. */
+export class Client {
+  constructor(
+    readonly url: string,
+    readonly token: string | null = null,
+  ) {}
+
+  as(token: string | null): Client {
+    return new Client(this.url, token);
+  }
+
+  get = (path: string, options?: Options) => this.send("get", path, undefined, options);
+  delete = (path: string, options?: Options) => this.send("delete", path, undefined, options);
+  post = (path: string, body?: unknown, options?: Options) => this.send("post", path, body, options);
+  put = (path: string, body?: unknown, options?: Options) => this.send("put", path, body, options);
+  patch = (path: string, body?: unknown, options?: Options) => this.send("patch", path, body, options);
+
+  /** `body` is sent as JSON, or as it is when it is a string or bytes. */
+  async send(method: string, path: string, body?: unknown, { headers = {} }: Options = {}): Promise<Reply> {
+    const raw = typeof body === "string" || body instanceof Uint8Array ? body : body === undefined ? undefined : JSON.stringify(body);
+    const response = await fetch(this.url + path, {
+      method: method.toUpperCase(),
+      headers: {
+        ...(raw !== undefined && { "content-type": "application/json" }),
+        ...(this.token !== null && { authorization: `Bearer ${this.token}` }),
+        ...headers,
+      },
+      redirect: "manual",
+      ...(raw !== undefined && { body: raw }),
+    });
+    const text = await response.text();
+    const contentType = response.headers.get("content-type") ?? "";
+    const parsed: unknown = contentType.includes("json") && text !== "" ? JSON.parse(text) : undefined;
+    if (response.status !== 304) {
+      assertPromised(method, new URL(path, this.url).pathname, response.status, contentType, parsed);
+    }
+    const record = isRecord(parsed) ? parsed : {};
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: record,
+      list: Array.isArray(parsed) ? parsed.filter(isRecord) : [],
+      text,
+      string: (name) => {
+        const value = record[name];
+        if (typeof value !== "string") throw new Error(`${method} ${path} → ${response.status} has no string ${name}: ${text}`);
+        return value;
+      },
+    };
+  }
+}
+
+/** Runs the API of this test file on a free port. */
+export async function startApi(): Promise<{ client: Client; stop: () => Promise<void> }> {
+  const server: Server = createServer(app).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the API has no port");
+  return {
+    client: new Client(`http://127.0.0.1:${address.port}`),
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { randomInt } from "node:crypto";
+import { newServiceId } from "../../lib/service-id.js";
+import { signAccessToken } from "../../lib/tokens.js";
+import { sql } from "../../sql/db.js";
+import type { Client } from "./api.js";
+
+/** A phone that no other character of this test file has. */
+export const newPhone = () => `+79${String(randomInt(1_000_000_000)).padStart(9, "0")}`;
+
+/** Someone who is signed in. */
+export interface Character {
+  id: string;
+  phone: string;
+  client: Client;
+}
+
+/** A signed-in user; `isAdmin` makes them an admin. */
+export async function user(client: Client, isAdmin = false): Promise<Character> {
+  const phone = newPhone();
+  const [row] = await sql<{ id: string }[]>`
+    insert into users (service_id, phone, is_admin) values (${newServiceId()}, ${phone}, ${isAdmin}) returning id`;
+  if (!row) throw new Error("no user was inserted");
+  return { id: row.id, phone, client: client.as(await signAccessToken({ userId: row.id, scope: "USER" })) };
+}
+
+export const admin = (client: Client) => user(client, true);
+
+export interface Bakery {
+  id: string;
+  owner: Character;
+}
+
+export const bakeryProfile = {
+  name: "Булочная на углу",
+  cityId: "moscow",
+  address: "Тверская улица, 1",
+  latitude: 55.7575,
+  longitude: 37.6135,
+};
+
+/** A partner with its owner, in the status that it is given. */
+export async function bakery(client: Client, status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED" = "ACTIVE"): Promise<Bakery> {
+  const owner = await user(client);
+  const registered = await owner.client.post("/api/v1/partners/register", bakeryProfile);
+  const id = registered.string("id");
+  await sql`
+    update partners
+    set status = ${status}::partner_status, activated_at = case when ${status} in ('ACTIVE', 'SUSPENDED') then now() end
+    where id = ${id}::uuid`;
+  return { id, owner };
+}
+
+const hour = 60 * 60 * 1_000;
+
+/** The body of a box that can be picked up from an hour from now for two hours. */
+export const newBox = (fields: Record<string, unknown> = {}) => ({
+  title: "Вечерний набор",
+  price: 249.9,
+  quantity: 10,
+  pickupWindowStart: new Date(Date.now() + hour).toISOString(),
+  pickupWindowEnd: new Date(Date.now() + 3 * hour).toISOString(),
+  ...fields,
+});
+
+/** Lists a box of the bakery and answers its id. */
+export const listBox = async ({ owner }: Bakery, fields: Record<string, unknown> = {}) =>
+  (await owner.client.post("/api/v1/boxes", newBox(fields))).string("id");
+
+/** Adds a menu item of the bakery and answers its id. */
+export const addMenuItem = async ({ owner }: Bakery, fields: Record<string, unknown> = {}) =>
+  (await owner.client.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 120, ...fields })).string("id");

@@ -1,0 +1,106 @@
+import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import pg from "pg";
+import { startEmbeddedPostgres } from "../../scripts/embedded-postgres.js";
+
+/** What a test may see of the machine's environment; its own configuration of the service may not reach a test. */
+const KEPT = /^(PATH|HOME|TMPDIR|LANG|CI|TEST_\w+|JEST_\w+)$/;
+const MIGRATE = fileURLToPath(new URL("../../scripts/migrate.ts", import.meta.url));
+
+/** Ends the server and removes its files when the test run is over, however it ended: then this program's input closes. */
+const CLEAN_UP = `
+  cat > /dev/null
+  server=$(head -n 1 "$0/data/postmaster.pid") && kill -QUIT "$server"
+  while kill -0 "$server" 2> /dev/null; do sleep 0.05; done
+  rm -rf "$0"`;
+
+let cleaner: ChildProcess | undefined;
+
+async function asAdmin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: process.env["TEST_SERVER"] });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const urlOf = (database: string) => Object.assign(new URL(process.env["TEST_SERVER"] ?? ""), { pathname: `/${database}` }).href;
+
+const template = () => `${process.env["TEST_RUN"]}_template`;
+
+async function ownServer(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "surplus-food-test-"));
+  const { url } = await startEmbeddedPostgres({ folder, durable: false });
+  cleaner = spawn("sh", ["-c", CLEAN_UP, folder], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  return url;
+}
+
+function newKeys(): { SIGNING_KEYS: string; CREDENTIALS_KEYS: string } {
+  const jwk = generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" });
+  return {
+    SIGNING_KEYS: JSON.stringify([{ ...jwk, kid: "test", alg: "EdDSA" }]),
+    CREDENTIALS_KEYS: `t1:${randomBytes(32).toString("base64")}`,
+  };
+}
+
+/** Makes the migrated database that every test file gets a copy of, on TEST_DATABASE_URL's server or on one of our own. */
+export async function startTestServer(): Promise<void> {
+  process.env["TEST_RUN"] = `test_${randomBytes(4).toString("hex")}`;
+  process.env["TEST_KEYS"] = JSON.stringify(newKeys());
+  process.env["TEST_REDIS"] = spawnSync("redis-server", ["--version"]).status === 0 ? "1" : "";
+  process.env["TEST_SERVER"] = process.env["TEST_DATABASE_URL"] ?? (await ownServer());
+  await asAdmin((client) => client.query(`create database ${template()}`));
+  const env = testEnvironment(process.env, { name: template(), url: urlOf(template()) });
+  await promisify(execFile)(process.execPath, ["--import", "tsx", MIGRATE], { env });
+}
+
+export async function stopTestServer(): Promise<void> {
+  if (cleaner) {
+    cleaner.stdin?.end();
+    await once(cleaner, "exit");
+    return;
+  }
+  await asAdmin(async (client) => {
+    const { rows } = await client.query<{ datname: string }>("select datname from pg_database where datname like $1", [
+      `${process.env["TEST_RUN"]}%`,
+    ]);
+    for (const { datname } of rows) await client.query(`drop database ${datname} with (force)`);
+  });
+}
+
+export interface TestDatabase {
+  name: string;
+  url: string;
+}
+
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const name = `${process.env["TEST_RUN"]}_${randomBytes(4).toString("hex")}`;
+  await asAdmin((client) => client.query(`create database ${name} template ${template()}`));
+  return { name, url: urlOf(name) };
+}
+
+/** Also ends the connections that the test file left open. */
+export async function dropTestDatabase({ name }: TestDatabase): Promise<void> {
+  await asAdmin((client) => client.query(`drop database ${name} with (force)`));
+}
+
+/** The environment of a process that is under test: what is kept of `host`, and its configuration. */
+export function testEnvironment(host: NodeJS.ProcessEnv, { url }: TestDatabase): NodeJS.ProcessEnv {
+  const keys: NodeJS.ProcessEnv = JSON.parse(host["TEST_KEYS"] ?? "{}");
+  return {
+    ...Object.fromEntries(Object.entries(host).filter(([name]) => KEPT.test(name))),
+    ...keys,
+    NODE_ENV: "test",
+    LOG_LEVEL: host["TEST_LOG_LEVEL"] ?? "silent",
+    PORT: "0",
+    DATABASE_URL: url,
+  };
+}

@@ -1,0 +1,3 @@
+import { databases } from "./typescript.js";
+
+export default databases.startTestServer;

@@ -1,0 +1,74 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe } from "@jest/globals";
+
+/** Whether this machine has a Redis server to start. */
+export const redisAvailable = process.env["TEST_REDIS"] === "1";
+
+/** A suite that needs Redis; without one it is reported as skipped, by name. */
+export const describeWithRedis: (name: string, suite: () => void) => void = (name, suite) =>
+  redisAvailable ? describe(name, suite) : describe.skip(`${name} (no redis-server on the PATH)`, suite);
+
+/** A Redis of one test file's own, that keeps nothing on disk. */
+export interface TestRedis {
+  url: string;
+  /** Dies at once, with everything in it. */
+  kill(): Promise<void>;
+  /** Starts again, empty, at the same address. */
+  restart(): Promise<void>;
+  /** Stops answering, with its connections open. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends it for good. */
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  if (address === null || typeof address === "string") throw new Error("no free port was found");
+  return address.port;
+}
+
+async function spawnRedis(port: number, folder: string): Promise<ChildProcess> {
+  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+  const child = spawn("redis-server", settings, { stdio: ["ignore", "pipe", "inherit"] });
+  for await (const text of child.stdout) {
+    if (String(text).includes("Ready to accept connections")) break;
+  }
+  child.stdout.resume();
+  if (child.exitCode !== null) throw new Error(`redis-server ended with code ${child.exitCode}`);
+  return child;
+}
+
+/** Starts a Redis on a free port. Set `process.env.REDIS_URL` to its `url` before anything that reads the configuration is imported. */
+export async function startRedis(): Promise<TestRedis> {
+  const port = await freePort();
+  const folder = await mkdtemp(join(tmpdir(), "surplus-food-redis-"));
+  let child = await spawnRedis(port, folder);
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    restart: async () => {
+      await kill();
+      child = await spawnRedis(port, folder);
+    },
+    freeze: () => child.kill("SIGSTOP"),
+    thaw: () => child.kill("SIGCONT"),
+    stop: async () => {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

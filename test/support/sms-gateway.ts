@@ -1,0 +1,53 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One message as the gateway was given it. */
+export interface ReceivedMessage {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A status to answer with; `hang` takes the message and never answers, `drop` takes it and cuts the connection. */
+export type GatewayAnswer = number | "hang" | "drop";
+
+/** An SMS gateway on a port of its own: records what it is given and answers as told. */
+export async function startSmsGateway() {
+  const received: ReceivedMessage[] = [];
+  const answers: GatewayAnswer[] = [];
+  const arrivals: (() => void)[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      received.push({
+        method: request.method ?? "",
+        url: request.url ?? "",
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      });
+      arrivals.splice(0).forEach((arrived) => arrived());
+      const answer = answers.shift() ?? 200;
+      if (answer === "drop") request.socket.destroy();
+      else if (answer !== "hang") response.writeHead(answer, answer >= 300 && answer < 400 ? { Location: "/elsewhere" } : {}).end("ok");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    /** The answers to the next messages, in order; 200 after the last. */
+    answerWith: (...next: GatewayAnswer[]) => {
+      answers.splice(0, answers.length, ...next);
+    },
+    /** Resolves when the next message has arrived. */
+    arrival: () => new Promise<void>((resolve) => arrivals.push(resolve)),
+    stop: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
