@@ -59,7 +59,8 @@ export interface Reply {
   string(name: string): string;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 type Options = { headers?: Record<string, string> };
 
@@ -82,7 +83,12 @@ export class Client {
 
   /** `body` is sent as JSON, or as it is when it is a string or bytes. */
   async send(method: string, path: string, body?: unknown, { headers = {} }: Options = {}): Promise<Reply> {
-    const raw = typeof body === "string" || body instanceof Uint8Array ? body : body === undefined ? undefined : JSON.stringify(body);
+    const raw =
+      typeof body === "string" || body instanceof Uint8Array
+        ? body
+        : body === undefined
+          ? undefined
+          : JSON.stringify(body);
     const response = await fetch(this.url + path, {
       method: method.toUpperCase(),
       headers: {
@@ -108,7 +114,8 @@ export class Client {
       text,
       string: (name) => {
         const value = record[name];
-        if (typeof value !== "string") throw new Error(`${method} ${path} → ${response.status} has no string ${name}: ${text}`);
+        if (typeof value !== "string")
+          throw new Error(`${method} ${path} → ${response.status} has no string ${name}: ${text}`);
         return value;
       },
     };

@@ -39,7 +39,10 @@ export const bakeryProfile = {
 };
 
 /** A partner with its owner, in the status that it is given. */
-export async function bakery(client: Client, status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED" = "ACTIVE"): Promise<Bakery> {
+export async function bakery(
+  client: Client,
+  status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED" = "ACTIVE",
+): Promise<Bakery> {
   const owner = await user(client);
   const registered = await owner.client.post("/api/v1/partners/register", bakeryProfile);
   const id = registered.string("id");
@@ -68,4 +71,6 @@ export const listBox = async ({ owner }: Bakery, fields: Record<string, unknown>
 
 /** Adds a menu item of the bakery and answers its id. */
 export const addMenuItem = async ({ owner }: Bakery, fields: Record<string, unknown> = {}) =>
-  (await owner.client.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 120, ...fields })).string("id");
+  (await owner.client.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 120, ...fields })).string(
+    "id",
+  );
