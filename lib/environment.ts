@@ -1,0 +1,179 @@
+import { z } from "zod";
+import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
+import { phonePattern } from "./phone.js";
+
+const flag = z.stringbool().default(false);
+const list = z
+  .string()
+  .default("")
+  .transform((value) =>
+    value
+      .split(",")
+      .map((entry) => entry.trim())
+      .filter(Boolean),
+  );
+const count = (fallback: number, min = 1, max = 1_000_000) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
+const url = (protocol: RegExp, example: string) => z.url({ protocol, error: `must be an address such as ${example}` });
+const perQueue = z
+  .string()
+  .default("")
+  .refine((value) => /^([a-z-]+=[1-9]\d{0,3}(,(?=.)|$))*$/.test(value), "must be a list such as push=50,sms=5")
+  .transform((value): Readonly<Record<string, number>> => {
+    const pairs = value.split(",").filter(Boolean);
+    return Object.fromEntries(pairs.map((pair) => pair.split("=")).map(([queue = "", count]) => [queue, Number(count)]));
+  });
+const secret = (hint: string) => z.string({ error: `is missing; ${hint}` }).min(1, `is empty; ${hint}`);
+/** Turns a variable into what it stands for; `parse` answers null for a wrong shape. */
+const shaped =
+  <T>(parse: (value: string) => T | null, shape: string) =>
+  (value: string, context: z.RefinementCtx): T => {
+    const result = parse(value);
+    if (result !== null) return result;
+    context.addIssue({ code: "custom", message: `must be ${shape}` });
+    return z.NEVER;
+  };
+function parseHeaders(value: string): Record<string, string> | null {
+  try {
+    const headers = z.record(z.string(), z.string()).parse(JSON.parse(value));
+    new Headers(headers);
+    return headers;
+  } catch {
+    return null;
+  }
+}
+const zone = z.string().refine((name) => {
+  try {
+    return Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
+  } catch {
+    return false;
+  }
+}, "must be an IANA time zone such as Europe/Moscow");
+
+/** Every variable the service reads, with its default and what it is for (`description` feeds the README's table). */
+export const environment = z
+  .object({
+    NODE_ENV: z
+      .enum(["development", "test", "production"])
+      .default("development")
+      .describe("`production` refuses development shortcuts"),
+    HOST: z.string().default("0.0.0.0").describe("address the API listens on"),
+    PORT: count(3000, 0, 65_535).describe("port the API listens on"),
+    PUBLIC_URL: z.url().optional().describe("the address clients reach the API at; default `http://localhost:PORT`"),
+    DATABASE_URL: url(/^postgres(ql)?$/, "postgres://user:password@host:5432/name").describe(
+      "Postgres 15 or later; `npm start` brings its own when this is not set",
+    ),
+    DATABASE_POOL: count(10, 1, 500).describe(
+      "connections per process for single statements, and as many for transactions",
+    ),
+    REDIS_URL: url(/^rediss?$/, "redis://host:6379")
+      .optional()
+      .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
+    DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
+    LOG_LEVEL: z
+      .enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])
+      .default("info")
+      .describe("least severe level that is logged"),
+    LOG_PRETTY: flag.describe("`1` for lines made for people instead of JSON"),
+    WEB_CONCURRENCY: count(1, 1, 64).describe("API processes that share the port"),
+    WORKER_CONCURRENCY: perQueue.describe(
+      "jobs that a worker process runs at once, for the queues where its default does not fit, such as `push=50,sms=5`",
+    ),
+    WORKER_METRICS_PORT: count(0, 0, 65_535).describe(
+      "port where a worker process serves `/metrics` and `/healthz`; 0 for none",
+    ),
+    SIGNING_KEYS: secret("`npm run keys` makes one")
+      .transform(
+        shaped(
+          parseSigningKeys,
+          "a JSON array of private Ed25519 or P-256 JWKs, each with its own kid; `npm run keys` makes one",
+        ),
+      )
+      .describe("private JWKs (JSON array) for access tokens; the first signs, all verify"),
+    CREDENTIALS_KEYS: secret("`npm run keys` makes one")
+      .transform(
+        shaped(
+          parseCredentialsKeys,
+          "`id:base64` keys of 32 bytes, comma-separated, each with its own id; `npm run keys` makes one",
+        ),
+      )
+      .describe("`id:base64` AES-256 keys, comma-separated, for secrets at rest; the first encrypts, all decrypt"),
+    ADMIN_PHONES: list
+      .refine(
+        (phones) => phones.every((phone) => phonePattern.test(phone)),
+        "must be phones such as +79991234567, comma-separated",
+      )
+      .describe("phones that are admins, comma-separated"),
+    OTP_FIXED_CODE: z
+      .string()
+      .regex(/^\d{6}$/, "must be 6 digits")
+      .optional()
+      .describe("development only: every code is this one"),
+    OTP_SENDS_PER_ADDRESS: count(100).describe("codes sent per client address in 5 minutes"),
+    OTP_SENDS_TOTAL: count(10_000).describe("codes sent by the whole deployment in 5 minutes (SMS pumping)"),
+    SMS_SENDER: z
+      .enum(["log", "http"])
+      .optional()
+      .describe("`log` writes codes to the log (default outside production); `http` calls a gateway"),
+    SMS_HTTP_URL: z.url().optional().describe("the gateway's address; `{phone}` and `{text}` are filled in"),
+    SMS_HTTP_METHOD: z.enum(["POST", "PUT", "GET"]).default("POST").describe("the gateway's method"),
+    SMS_HTTP_HEADERS: z
+      .string()
+      .default("{}")
+      .transform(shaped(parseHeaders, 'a JSON object of header names and values, such as {"Authorization":"Bearer …"}'))
+      .describe("the gateway's headers, a JSON object"),
+    SMS_HTTP_BODY: z
+      .string()
+      .default('{"to":"{phone}","text":"{text}"}')
+      .describe("the gateway's body; `{phone}` and `{text}` are filled in, escaped for JSON"),
+    CURRENCY: z
+      .string()
+      .regex(/^[A-Z]{3}$/, "must be an ISO 4217 code")
+      .default("RUB")
+      .describe("the deployment's one currency"),
+    DEFAULT_TIMEZONE: zone
+      .default("Europe/Moscow")
+      .describe("zone of schedules and of users and cities that have none"),
+    CORS_ORIGINS: list.describe("origins that browsers may call from, comma-separated, or `*`"),
+    TRUST_PROXY: count(0, 0, 10).describe("how many proxies in front set X-Forwarded-For"),
+    RATE_LIMIT_DISABLED: flag.describe(
+      "`1` lifts the general limits and the OTP limits per address and deployment (load tests)",
+    ),
+    RATE_LIMIT_USER: count(600).describe("requests a minute per user"),
+    RATE_LIMIT_ADDRESS: count(1_200).describe("requests a minute per address without a token"),
+    METRICS_TOKEN: z
+      .string()
+      .min(8, "must be at least 8 characters")
+      .optional()
+      .describe("bearer token that guards `/metrics`"),
+  })
+  .superRefine((env, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    if (env.NODE_ENV === "production") {
+      if (env.OTP_FIXED_CODE !== undefined) refuse("OTP_FIXED_CODE", "must not be set in production");
+      if (env.RATE_LIMIT_DISABLED) refuse("RATE_LIMIT_DISABLED", "must not be set in production");
+      if (env.SMS_SENDER !== "http") refuse("SMS_SENDER", "must be `http` in production");
+    }
+    if (env.SMS_SENDER === "http" && env.SMS_HTTP_URL === undefined)
+      refuse("SMS_HTTP_URL", "is missing; SMS_SENDER is `http`");
+  });
+
+export type Config = Readonly<z.output<typeof environment>> & {
+  readonly PUBLIC_URL: string;
+  readonly SMS_SENDER: "log" | "http";
+};
+
+/** Parses the environment; throws an Error whose one-line message names every wrong variable and never shows a value. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const result = environment.safeParse(given);
+  if (!result.success) {
+    throw new Error(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
+  }
+  const { data } = result;
+  return Object.freeze({
+    ...data,
+    PUBLIC_URL: (data.PUBLIC_URL ?? `http://localhost:${data.PORT}`).replace(/\/$/, ""),
+    SMS_SENDER: data.SMS_SENDER ?? "log",
+  });
+}
