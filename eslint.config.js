@@ -95,6 +95,7 @@ const checkedSql = process.env.LINT_DATABASE_URL
                 text: { parameter: { regex: textParameter }, return: "string" },
                 jsonb: { parameter: { regex: "Parameter<.*>" }, return: "unknown" },
                 json: "unknown",
+                bytea: { parameter: { regex: "(Buffer|Uint8Array)(<.*>)?" }, return: "Buffer" },
               },
             },
           }),
