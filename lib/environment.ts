@@ -66,6 +66,9 @@ export const environment = z
     DATABASE_POOL: count(10, 1, 500).describe(
       "connections per process for single statements, and as many for transactions",
     ),
+    DATABASE_TIMEOUT_MS: count(10_000, 100, 600_000).describe(
+      "longest time that a statement may take, and that a transaction may wait between two",
+    ),
     REDIS_URL: url(/^rediss?$/, "redis://host:6379")
       .optional()
       .describe("where BullMQ lives; without it BullMQ lives in Postgres"),

@@ -1,23 +1,196 @@
-import postgres from "postgres";
+import type postgres from "postgres";
 import { config } from "../lib/config.js";
+import { carryOut, openConnection, writer, type Connection, type Statement } from "./connection.js";
+import { asDatabaseError, connectionLost, DatabaseError } from "./database-error.js";
+import { arrayLiteral } from "./types.js";
 
-const client = postgres(config.DATABASE_URL, { max: config.DATABASE_POOL, onnotice: () => undefined });
+export { DatabaseError, isConnectionLost, isDataException, isUniqueViolation } from "./database-error.js";
 
-/** What every query function takes first: `sql` for a statement of its own, or the handle that `transaction` gives. */
-export type Db = postgres.ISql;
-
-export const sql: Db = client;
-
-/** Runs `work` in one transaction: all of it is committed when the promise resolves, and nothing when it rejects for a reason of its own. */
-export async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
-  let result: { value: T } | undefined;
-  await client.begin(async (tx) => {
-    result = { value: await work(tx) };
-  });
-  if (!result) throw new Error("the transaction ended without a result");
-  return result.value;
+/**
+ * What every query function takes first: `sql` for a statement of its own, or the handle that `transaction` gives.
+ * As a tag it takes one whole statement; an array is a parameter as any other value, to be cast where it is used.
+ */
+export interface Db {
+  <T extends readonly (object | undefined)[] = postgres.Row[]>(
+    template: TemplateStringsArray,
+    ...parameters: readonly postgres.ParameterOrFragment<never>[]
+  ): postgres.PendingQuery<T>;
+  /** A parameter of type jsonb. */
+  json(value: postgres.JSONValue): postgres.Parameter;
 }
 
+/** Where each statement stands in the code: the one thing a log needs of it. */
+const origins = new WeakMap<object, string>();
+
+function originOf(template: object): string {
+  const known = origins.get(template);
+  if (known !== undefined) return known;
+  const origin = (new Error().stack ?? "").split("\n").slice(3, 6).join("\n");
+  origins.set(template, origin);
+  return origin;
+}
+
+const isTemplate = (value: unknown): value is TemplateStringsArray => Array.isArray(value) && "raw" in value;
+
+const asParameter = (value: unknown): unknown => (Array.isArray(value) ? arrayLiteral(value) : value);
+
+/** Makes the tag whose statements are carried out by `run`, when they are awaited. */
+function tag(run: (statement: Statement) => void): Db {
+  return new Proxy(writer, {
+    apply(write, self, [template, ...values]: unknown[]) {
+      if (!isTemplate(template)) throw new TypeError("a statement is written as a tagged template");
+      if (values.includes(undefined)) throw new TypeError("a parameter of a statement is undefined");
+      const statement: object = Reflect.apply(write, self, [template, ...values.map(asParameter)]);
+      const origin = originOf(template);
+      carryOut(statement, (started) => {
+        const { reject } = started;
+        started.reject = (error) => reject(asDatabaseError(error, origin));
+        run(started);
+      });
+      return statement;
+    },
+  });
+}
+
+const limit = config.DATABASE_POOL;
+let closed = false;
+
+/** The connections that single statements share, each with many on their way at once. */
+const shared = new Set<Connection>();
+
+/** A connection with nothing to do, else a new one while there may be more, else the one with the least to do. */
+function leastBusy(): Connection {
+  let best: Connection | undefined;
+  for (const connection of shared) {
+    if (connection.running === 0) return connection;
+    if (!best || connection.running < best.running) best = connection;
+  }
+  if (best && shared.size >= limit) return best;
+  const connection = openConnection({ onLost: () => shared.delete(connection) });
+  shared.add(connection);
+  return connection;
+}
+
+/** Carries out single statements, each in a transaction of its own, many at once over few connections. */
+export const sql: Db = tag((statement) => {
+  if (closed) statement.reject(connectionLost("this process is stopping"));
+  else leastBusy().run(statement);
+});
+
+/** A connection that serves one transaction at a time, apart from the shared ones. */
+interface Session {
+  readonly connection: Connection;
+  /** Ends the transaction that the session serves just now. */
+  interrupt(error: DatabaseError): void;
+}
+
+const nothing = () => undefined;
+const idle = new Set<Session>();
+const waiting = new Set<() => void>();
+let transactions = 0;
+
+function openSession(): Session {
+  const onLost = (error: DatabaseError) => {
+    idle.delete(session);
+    session.interrupt(error);
+  };
+  const session: Session = { connection: openConnection({ onLost }), interrupt: nothing };
+  return session;
+}
+
+function takeIdle(): Session | undefined {
+  const [session] = idle;
+  if (session) idle.delete(session);
+  return session;
+}
+
+/** Waits for one of the places for transactions; rejects when none becomes free in time. */
+async function takePlace(): Promise<void> {
+  if (closed) throw connectionLost("this process is stopping");
+  if (transactions < limit) {
+    transactions += 1;
+    return;
+  }
+  await new Promise<void>((resolve, reject) => {
+    const take = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(() => {
+      waiting.delete(take);
+      reject(new DatabaseError("too many transactions are waiting", "53300"));
+    }, config.DATABASE_TIMEOUT_MS);
+    waiting.add(take);
+  });
+}
+
+function givePlace(): void {
+  const [next] = waiting;
+  if (!next) {
+    transactions -= 1;
+    return;
+  }
+  waiting.delete(next);
+  next();
+}
+
+/**
+ * Runs `work` in a transaction of its own. It resolves when everything is committed. When it rejects, nothing is, with
+ * one exception: a connection lost during the commit itself leaves that open. A statement that failed has undone the
+ * transaction, even if `work` catches the error; statements after the end of `work`, or of the connection, are refused.
+ */
+export async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
+  await takePlace();
+  try {
+    return await runIn(takeIdle() ?? openSession(), work);
+  } finally {
+    givePlace();
+  }
+}
+
+async function runIn<T>(session: Session, work: (tx: Db) => Promise<T>): Promise<T> {
+  let ended = false;
+  const command = tag((statement) => session.connection.run(statement));
+  const tx = tag((statement) => {
+    if (ended) statement.reject(new Error("the transaction of this statement is over"));
+    else session.connection.run(statement);
+  });
+  await command`begin`;
+  try {
+    const result = await new Promise<T>((resolve, reject) => {
+      session.interrupt = reject;
+      work(tx).then(resolve, reject);
+    });
+    ended = true;
+    const { command: outcome } = await command`commit`;
+    if (outcome !== "COMMIT") throw new DatabaseError("a statement of the transaction failed, so nothing of it was kept", "25P02");
+    idle.add(session);
+    return result;
+  } catch (error) {
+    ended = true;
+    // without an answer the connection is lost, and the transaction with it
+    await command`rollback`.then(() => idle.add(session), nothing);
+    throw error;
+  } finally {
+    session.interrupt = nothing;
+  }
+}
+
+/** Statements and transactions that are under way, and transactions that wait for their turn. */
+export function databaseStats(): { statements: { running: number }; transactions: { running: number; waiting: number } } {
+  const running = [...shared].reduce((sum, connection) => sum + connection.running, 0);
+  return { statements: { running }, transactions: { running: transactions, waiting: waiting.size } };
+}
+
+/** Resolves when the database answers. */
+export async function pingDatabase(): Promise<void> {
+  await sql`select`;
+}
+
+/** Lets transactions and statements that are under way finish, refuses new ones, and disconnects. */
 export async function closeDatabase(): Promise<void> {
-  await client.end({ timeout: 5 });
+  const places = Array.from({ length: limit }, takePlace);
+  closed = true;
+  await Promise.allSettled(places);
+  await Promise.all([...shared, ...[...idle].map(({ connection }) => connection)].map((connection) => connection.close()));
 }

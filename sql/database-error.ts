@@ -1,0 +1,62 @@
+import postgres from "postgres";
+
+const CONNECTION_FAILURE = "08006";
+
+/** SQLSTATEs that say nothing about the statement: it may do better later, elsewhere or alone. */
+const TRY_AGAIN = [
+  /^08/, // the connection failed
+  /^53/, // the server has no connection, memory or disk left
+  /^57/, // it shuts down, starts, or has cancelled the statement (statement_timeout)
+  /^25P0[34]$/, // the transaction was idle or open for too long
+  /^40(001|P01)$/, // serialization failure, deadlock
+  /^55P03$/, // lock not available
+];
+
+/** What the database refused, without the statement and its values: those may be personal. */
+export class DatabaseError extends Error {
+  override name = "DatabaseError";
+  constructor(
+    message: string,
+    /** The SQLSTATE. */
+    readonly code: string,
+    /** The constraint that was violated. */
+    readonly constraint_name?: string | undefined,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** The statement may or may not have been carried out: its answer never came. */
+export const connectionLost = (reason: string) => new DatabaseError(`the database connection was lost: ${reason}`, CONNECTION_FAILURE);
+
+const places = (stack = "") => stack.split("\n").filter((line) => /^\s+at /.test(line));
+
+/** Turns what postgres.js rejects with into what may be logged; `origin` is the place of the statement in the code. */
+export function asDatabaseError(error: unknown, origin: string): unknown {
+  if (error instanceof DatabaseError || !(error instanceof Error)) return error;
+  if (!(error instanceof postgres.PostgresError)) {
+    // postgres.js keeps the statement and its values in properties of the error
+    return Object.assign(new Error(error.message), { name: error.name, stack: [`${error.name}: ${error.message}`, ...places(error.stack), origin].join("\n") });
+  }
+  // class 22 quotes the value that it refuses
+  const message = error.code.startsWith("22") ? `a value was refused (${error.routine})` : error.message;
+  const translated = new DatabaseError(message, error.code, error.constraint_name);
+  translated.stack = `${translated.name} ${error.code}: ${message}\n${origin}`;
+  return translated;
+}
+
+/** Whether the database was out of reach, or too busy for this statement; for whoever asked, trying again later may help. */
+export function isConnectionLost(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && TRY_AGAIN.some((code) => code.test(error.code));
+}
+
+/** Whether a value could not be stored as it was: out of range, malformed, with a NUL. */
+export function isDataException(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && error.code.startsWith("22");
+}
+
+/** Whether the row is there already, by this unique constraint or index, or by any. */
+export function isUniqueViolation(error: unknown, constraint?: string): error is DatabaseError {
+  return error instanceof DatabaseError && error.code === "23505" && (constraint === undefined || error.constraint_name === constraint);
+}
