@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { environment } from "../lib/environment.js";
+
+interface Variable {
+  name: string;
+  description: string;
+  required: boolean;
+  /** As it would be written in the environment; empty when there is none. */
+  value: string;
+}
+
+const Property = z.object({
+  description: z.string({ error: "needs a description" }),
+  default: z.union([z.string(), z.number()]).default(""),
+});
+
+/** Every variable that the service reads, from the schema that checks them. */
+function variables(): Variable[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(environment, { io: "input" });
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, default: value } = Property.parse(property);
+    return { name, description, required: required.includes(name), value: String(value) };
+  });
+}
+
+/** The variables as a Markdown table, laid out as Prettier does. */
+export function variablesTable(): string {
+  const rows = variables().map(({ name, description, required, value }) => {
+    const shown = required ? "required" : value && `\`${value}\``;
+    return [`\`${name}\``, shown, description].map((text) => text.replaceAll("|", "\\|"));
+  });
+  const header = ["Variable", "Default", "What it is"];
+  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (cells: string[], fill = " ") => {
+    const padded = cells.map((text, column) => text.padEnd(widths[column] ?? 0, fill));
+    return `| ${padded.join(" | ")} |`;
+  };
+  return [line(header), line(["", "", ""], "-"), ...rows.map((row) => line(row))].join("\n");
+}
+
+/** The variables as a file for `.env`, each commented out with its default. */
+export function variablesExample(): string {
+  const entries = variables().map(({ name, description, required, value }) => {
+    const shown = /["{ ]/.test(value) ? `'${value}'` : value;
+    return `# ${description}${required ? " (required)" : ""}\n#${name}=${shown}\n`;
+  });
+  return `# Copy this to .env for \`npm start\`, which makes what is required itself, and take the # from what you change.\n\n${entries.join("\n")}`;
+}
+
+export const tableStart = "<!-- variables: `npm run variables` writes this table -->\n\n";
+export const tableEnd = "\n\n<!-- end of variables -->";
+
+/** The README with its table of variables put between the two marks; throws when it has no such marks. */
+export function withVariablesTable(readme: string): string {
+  const start = readme.indexOf(tableStart);
+  const end = readme.indexOf(tableEnd, start);
+  if (start < 0 || end < 0) throw new Error("README.md has no place for the table of variables");
+  return `${readme.slice(0, start + tableStart.length)}${variablesTable()}${readme.slice(end)}`;
+}

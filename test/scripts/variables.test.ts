@@ -1,0 +1,24 @@
+import { readFile } from "node:fs/promises";
+import { parseEnv } from "node:util";
+import { expect, test } from "@jest/globals";
+import { environment, readConfig } from "../../lib/environment.js";
+import { newCredentialsKey, newSigningKey } from "../../lib/keys.js";
+import { variablesExample, withVariablesTable } from "../../scripts/variables.js";
+
+const required = {
+  DATABASE_URL: "postgres://localhost/name",
+  SIGNING_KEYS: newSigningKey(),
+  CREDENTIALS_KEYS: newCredentialsKey(),
+};
+
+test(".env.example and the README show every variable as it is (`npm run variables` writes them)", async () => {
+  expect(await readFile(".env.example", "utf8")).toBe(variablesExample());
+  const readme = await readFile("README.md", "utf8");
+  expect(readme).toBe(withVariablesTable(readme));
+});
+
+test(".env.example without its # says what is the default", () => {
+  const given = parseEnv(variablesExample().replaceAll(/^#(?=[A-Z_]+=)/gm, ""));
+  expect(Object.keys(given).sort()).toEqual(Object.keys(environment.shape).sort());
+  expect(JSON.stringify(readConfig({ ...given, ...required }))).toBe(JSON.stringify(readConfig(required)));
+});
