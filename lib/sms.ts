@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { config } from "./config.js";
 import type { Logger } from "./log.js";
 
@@ -13,10 +14,10 @@ export const codeText = (locale: string, code: string): string =>
   `${locale.startsWith("en") ? "Your login code" : "Код для входа"}: ${code}`;
 
 /** Sends a text to a phone through the configured sender; throws SmsRefused when it was certainly not taken. */
-export async function sendSms(phone: string, text: string, log: Logger): Promise<void> {
+export async function sendSms(phone: string, text: string, log: Logger, timeoutMs = gatewayTimeoutMs): Promise<void> {
   // Printing the code is this sender's purpose; production refuses to start with it.
   if (config.SMS_SENDER === "log") log.info(`SMS to ${phone}: ${text}`);
-  else await callGateway(phone, text);
+  else await callGateway(phone, text, timeoutMs);
 }
 
 type Escape = (value: string) => string;
@@ -29,14 +30,16 @@ const escapes: Record<string, Escape> = {
   "application/x-www-form-urlencoded": encodeURIComponent,
 };
 
-async function callGateway(phone: string, text: string): Promise<void> {
+async function callGateway(phone: string, text: string, timeoutMs: number): Promise<void> {
   const values = { phone, text };
   const headers = new Headers(config.SMS_HTTP_HEADERS);
+  // A kept connection may have been closed at the other end, and then nobody could tell whether the message was taken.
+  headers.set("connection", "close");
   const request: RequestInit = {
     method: config.SMS_HTTP_METHOD,
     headers,
     redirect: "manual",
-    signal: AbortSignal.timeout(gatewayTimeoutMs),
+    signal: AbortSignal.timeout(timeoutMs),
   };
   if (config.SMS_HTTP_METHOD !== "GET") {
     if (!headers.has("content-type")) headers.set("content-type", "application/json");
@@ -58,15 +61,16 @@ async function callGateway(phone: string, text: string): Promise<void> {
   throw response.status === 504 ? new Error(message) : new SmsRefused(message);
 }
 
+const FetchError = z.object({ name: z.string(), cause: z.object({ code: z.string() }).optional().catch(undefined) });
+
 /** How a failed call is told apart: by the code of the system's error beneath it. */
 function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown";
-  const { cause } = error;
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : error.name;
+  const known = FetchError.safeParse(error);
+  return known.success ? (known.data.cause?.code ?? known.data.name) : "unknown";
 }
 
 /** Failures that come before the first byte of a request is sent. */
 const neverSent = (error: unknown): boolean =>
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|ERR_TLS_\w+)$/.test(
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|ERR_(TLS|SSL)_\w+)$/.test(
     codeOf(error),
   );

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { config } from "../lib/config.js";
 import { phonePattern } from "../lib/phone.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import { updateAdmin } from "../sql/queries/users.js";
@@ -27,5 +28,6 @@ function readArguments(): { phone: string; revoke: boolean } {
 const { phone, revoke } = readArguments();
 const known = await updateAdmin(sql, phone, !revoke);
 await closeDatabase();
+if (revoke && config.ADMIN_PHONES.includes(phone)) fail(`${phone} stays an admin as long as ADMIN_PHONES names it.`);
 if (!known) fail(`Nobody has logged in with ${phone} yet.`);
 process.stdout.write(`${phone} is ${revoke ? "no longer an admin" : "an admin now"}.\n`);
