@@ -1,7 +1,4 @@
-import { ipKeyGenerator } from "express-rate-limit";
 import { z } from "zod";
-import { config } from "../../lib/config.js";
-import { keyedHash, matchesKeyedHash, randomDigits, seal } from "../../lib/crypto.js";
 import { ApiError } from "../../lib/errors.js";
 import {
   accessTokenSeconds,
@@ -10,19 +7,14 @@ import {
   refreshTokenSuccessors,
   signAccessToken,
 } from "../../lib/tokens.js";
-import { sms } from "../../queues/index.js";
-import { sql, transaction } from "../../sql/db.js";
-import { insertOtp, takeGuess } from "../../sql/queries/otp.js";
-import { insertSession, revokeSession, takeRefreshToken } from "../../sql/queries/sessions.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { sql } from "../../sql/db.js";
+import { revokeSession, takeRefreshToken } from "../../sql/queries/sessions.js";
 import { findPrincipal } from "../../sql/queries/users.js";
-import { poke } from "../../sql/signals.js";
 import { noContent, ok, section } from "../endpoint.js";
 import { Phone } from "../schemas.js";
+import { invalidCode, openSession, sendCode } from "../sign-in.js";
 
 export const auth = section({ prefix: "/auth", tag: "Authentication", invalid: "BAD_REQUEST" });
-
-const codeDigits = 6;
 
 const Tokens = z
   .object({
@@ -35,14 +27,8 @@ const Tokens = z
 
 const RefreshToken = z.object({ refreshToken: z.string().min(1).max(512) });
 
-const tooMany = (detail: string, retryAfterSeconds: number) =>
-  new ApiError(429, "RATE_LIMIT", detail, { retryAfterSeconds });
-const invalidCode = () => new ApiError(400, "INVALID_CODE", "The code is wrong or no longer valid.");
 const invalidRefreshToken = () =>
   new ApiError(401, "INVALID_REFRESH_TOKEN", "The refresh token is unknown, expired, revoked or was used before.");
-
-/** What a code is hashed with: the same code for another phone hashes differently. */
-const otpOf = (phone: string, code: string) => `${phone} ${code}`;
 
 /** The answer to a login or refresh; null when the account is gone. */
 async function tokensOf(userId: string, refreshToken: string) {
@@ -72,21 +58,7 @@ auth.post(
     errors: ["429 RATE_LIMIT"],
   },
   async ({ body: { phone }, ip, requestId }) => {
-    const code = config.OTP_FIXED_CODE ?? randomDigits(codeDigits);
-    const { id, retryAfterSeconds } = await transaction(async (tx) => {
-      const sent = await insertOtp(tx, {
-        phone,
-        hash: keyedHash("otp", otpOf(phone, code)),
-        sealed: seal(code, `otp:${phone}`),
-        address: ipKeyGenerator(ip, 64),
-        addressLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_PER_ADDRESS,
-        totalLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_TOTAL,
-      });
-      if (sent.id !== null) await stageJob(tx, sms, { otpId: sent.id }, { requestId });
-      return sent;
-    });
-    if (id === null) throw tooMany("Too many codes were sent; try again later.", retryAfterSeconds);
-    poke("staged_jobs");
+    const retryAfterSeconds = await sendCode(phone, { ip, requestId });
     return ok({ message: "The code is on its way.", retryAfterSeconds });
   },
 );
@@ -103,15 +75,9 @@ auth.post(
     errors: ["400 INVALID_CODE", "401 EXPIRED_CODE", "429 RATE_LIMIT"],
   },
   async ({ body: { phone, code } }) => {
-    const guess = await takeGuess(sql, phone);
-    if (guess.outcome === "TOO_MANY") throw tooMany("Too many wrong codes for this phone.", guess.retryAfterSeconds);
-    if (guess.outcome === "EXPIRED")
-      throw new ApiError(401, "EXPIRED_CODE", "The code has expired; ask for a new one.");
-    if (guess.outcome === "NO_CODE" || !matchesKeyedHash("otp", otpOf(phone, code), guess.hash)) throw invalidCode();
-
     const refreshToken = newRefreshToken();
-    const userId = await insertSession(sql, guess.id, refreshTokenDigest(refreshToken));
-    const tokens = userId === null ? null : await tokensOf(userId, refreshToken);
+    const userId = await openSession(phone, code, refreshTokenDigest(refreshToken));
+    const tokens = await tokensOf(userId, refreshToken);
     if (tokens === null) throw invalidCode();
     return tokens;
   },
