@@ -53,14 +53,6 @@ const options = {
   },
 };
 
-/** A client that writes statements and never connects: each is given to a connection to carry it out. */
-export const writer = postgres(config.DATABASE_URL, options);
-
-/** Says who carries a statement out, in place of the client that wrote it. */
-export function carryOut(statement: object, run: (statement: Statement) => void): void {
-  Reflect.set(statement, "handler", run);
-}
-
 function handlerOf(client: postgres.Sql): (statement: Statement) => void {
   const handler: unknown = Reflect.get(client`select`, "handler");
   if (typeof handler !== "function") throw new Error("this version of postgres.js keeps its handler elsewhere");
