@@ -29,36 +29,32 @@ export interface Caller<A extends Auth> {
 const unauthorized = (detail: string) => new ApiError(401, "UNAUTHORIZED", detail);
 const forbidden = (detail: string) => new ApiError(403, "FORBIDDEN", detail);
 
-async function userOf(request: Request): Promise<User | null> {
+/** Reads the caller's access token; null without one, or where none is looked at. Throws 401 for one that is not valid. */
+export async function identify(request: Request, auth: Auth): Promise<User | null> {
   const header = request.headers.authorization;
-  if (header === undefined) return null;
+  if (auth === "ANYONE" || header === undefined) return null;
   const [, token] = /^Bearer ([\w\-.~+/]+=*)$/i.exec(header) ?? [];
   const claims = token === undefined ? null : await verifyAccessToken(token);
   if (claims === null) throw unauthorized("The access token is malformed, expired or unknown.");
   return { id: claims.userId };
 }
 
-/** Finds out who calls and whether they may; partner and admin roles are read from Postgres, so that a change counts at once. */
-export async function authenticate(
-  request: Request,
-  auth: Auth,
-): Promise<{ user: User | null; partner: Partner | null }> {
-  if (auth === "ANYONE") return { user: null, partner: null };
-  const user = await userOf(request);
-  if (auth === "OPTIONAL_USER") return { user, partner: null };
+/** Finds out whether the caller may, and for which partner; roles are read from Postgres, so that a change counts at once. */
+export async function authorize(user: User | null, auth: Auth): Promise<Partner | null> {
+  if (auth === "ANYONE" || auth === "OPTIONAL_USER") return null;
   if (user === null) throw unauthorized("This endpoint needs a bearer access token.");
-  if (auth === "USER") return { user, partner: null };
+  if (auth === "USER") return null;
 
   const principal = await findPrincipal(sql, user.id);
   if (principal === null) throw unauthorized("This account no longer exists.");
   if (auth === "ADMIN") {
     if (!principal.isAdmin) throw forbidden("This endpoint is for admins.");
-    return { user, partner: null };
+    return null;
   }
   if (principal.partnerId === null || principal.partnerStatus === null)
     throw forbidden("This endpoint is for partners.");
   if (auth === "ACTIVE_PARTNER" && principal.partnerStatus !== "ACTIVE") {
     throw forbidden(`This endpoint is for active partners; yours is ${principal.partnerStatus}.`);
   }
-  return { user, partner: { id: principal.partnerId, status: principal.partnerStatus } };
+  return { id: principal.partnerId, status: principal.partnerStatus };
 }

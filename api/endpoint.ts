@@ -1,10 +1,11 @@
-import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
+import express, { Router, type NextFunction, type Request, type Response } from "express";
 import { z } from "zod";
 import { ApiError, notFound, type ErrorCode } from "../lib/errors.js";
 import { log, type Logger } from "../lib/log.js";
-import { authenticate, type Auth, type Caller } from "./auth.js";
+import { authorize, identify, type Auth, type Caller } from "./auth.js";
 import { invalidInput } from "./errors.js";
 import { limitRequests } from "./limits.js";
+import { runMiddleware } from "./middleware.js";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 type Schema = z.ZodType;
@@ -102,15 +103,13 @@ export interface Section extends Record<Method, Declare> {
 const maxJsonBytes = 1_048_576;
 const parseJson = express.json({ limit: maxJsonBytes, strict: false });
 
-/** Refuses a body that is not JSON before any byte of it is read as JSON. */
-const readJson: RequestHandler = (request, response, next) => {
+/** Reads the body as JSON; one that says it is something else is refused before any byte of it is read. */
+async function readJson(request: Request, response: Response): Promise<void> {
   const sent = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
-  if (sent && !request.is("application/json")) {
-    next(new ApiError(400, "BAD_REQUEST", "The body must be sent as application/json."));
-    return;
-  }
-  parseJson(request, response, next);
-};
+  if (sent && !request.is("application/json"))
+    throw new ApiError(400, "BAD_REQUEST", "The body must be sent as application/json.");
+  await runMiddleware(parseJson, request, response);
+}
 
 function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.ZodError) => ApiError): unknown {
   if (schema === undefined) return undefined;
@@ -146,15 +145,21 @@ export function section({
 
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
         try {
-          const caller = await authenticate(request, declaration.auth).catch(async (refusal: unknown) => {
+          // The body is read while the caller is looked up, but what came of it counts only for a caller who may.
+          const reading = declaration.body === undefined ? Promise.resolve() : readJson(request, response);
+          reading.catch(() => undefined);
+          const user = await identify(request, declaration.auth).catch(async (refusal: unknown) => {
             await limitRequests(request, response, null);
             throw refusal;
           });
-          await limitRequests(request, response, caller.user?.id ?? null);
+          await limitRequests(request, response, user?.id ?? null);
+          const partner = await authorize(user, declaration.auth);
+          await reading;
           const requestId = String(response.getHeader("x-request-id"));
           const input = {
-            ...caller,
-            params: parse(declaration.params, request.params, () => notFound(tag)),
+            user,
+            partner,
+            params: parse(declaration.params, request.params, () => notFound("This address")),
             query: parse(declaration.query, request.query, (error) => invalidInput(invalid, "query", error)),
             headers: parse(declaration.headers, request.headers, (error) => invalidInput(invalid, "headers", error)),
             body: parse(declaration.body, request.body ?? {}, (error) => invalidInput(invalid, "", error)),
@@ -175,8 +180,7 @@ export function section({
           next(error);
         }
       };
-      if (declaration.body === undefined) router[method](path, handle);
-      else router[method](path, readJson, handle);
+      router[method](path, handle);
     };
 
   return {
