@@ -2,8 +2,9 @@ import { config } from "../lib/config.js";
 import { log } from "../lib/log.js";
 import type { BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import { contracts, push, sms, upkeep } from "../queues/index.js";
+import { contracts, fanOut, push, sms, upkeep } from "../queues/index.js";
 import { consume, type Handler } from "./consume.js";
+import { announce } from "./fan-out.js";
 import { deliverPush } from "./push.js";
 import { startRelay } from "./relay.js";
 import { startSchedules } from "./schedules.js";
@@ -22,7 +23,12 @@ function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>):
 }
 
 /** Every queue with its handler. */
-const services: readonly Service[] = [service(push, deliverPush), service(sms, sendCode), service(upkeep, runUpkeep)];
+const services: readonly Service[] = [
+  service(fanOut, announce),
+  service(push, deliverPush),
+  service(sms, sendCode),
+  service(upkeep, runUpkeep),
+];
 
 /** Of these queue names, the ones that nobody serves. */
 export function unknownQueues(names: readonly string[]): string[] {

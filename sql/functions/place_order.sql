@@ -14,6 +14,8 @@
 --   WRONG_TOTAL     "expectedMinor"
 --
 -- item_ids are distinct and name boxes or menu items; amounts are minor units.
+--
+-- Plans are generic: for every call's own arrays Postgres would plan anew, which costs more than running the statements.
 create or replace function place_order(
   buyer uuid,
   seller uuid,
@@ -27,16 +29,26 @@ create or replace function place_order(
   caused_by text
 ) returns jsonb
 language plpgsql
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   arrived_at constant timestamptz := statement_timestamp();
   new_order_id constant uuid := new_id();
   previous record;
   partner record;
-  box record;
-  menu record;
+  box_ids uuid[];
+  box_names text[];
+  box_prices bigint[];
+  expired_ids uuid[];
+  window_closed boolean;
+  short jsonb;
+  starts_at timestamptz;
+  menu_ids uuid[] := '{}';
+  menu_names text[] := '{}';
+  menu_prices bigint[] := '{}';
   total bigint;
   ready_at timestamptz;
+  receipt jsonb;
 begin
   if order_key is not null then
     -- two requests with one key take turns; the second finds what the first has written
@@ -65,7 +77,7 @@ begin
   into partner
   from partners p
   where p.id = seller;
-  if partner is null then
+  if not found then
     return jsonb_build_object('outcome', 'NO_PARTNER');
   end if;
   if not partner.buyer_exists then
@@ -76,63 +88,65 @@ begin
   end if;
 
   -- Boxes are locked in id order, so that orders for the same boxes wait for each other and never deadlock.
-  select coalesce(array_agg(id), '{}') as ids,
-         coalesce(array_agg(id) filter (where expired), '{}') as expired_ids,
-         coalesce(bool_or(closed), false) as closed,
-         jsonb_agg(jsonb_build_object('id', id, 'available', quantity_available)) filter (where quantity_available < qty) as short,
-         coalesce(sum(price_minor * qty), 0)::bigint as total,
-         max(pickup_window_start) as starts_at
-  into box
+  select coalesce(array_agg(id), '{}'), coalesce(array_agg(title), '{}'), coalesce(array_agg(price_minor), '{}'),
+         coalesce(array_agg(id) filter (where expired), '{}'),
+         coalesce(bool_or(closed), false),
+         jsonb_agg(jsonb_build_object('id', id, 'available', quantity_available)) filter (where quantity_available < qty),
+         coalesce(sum(price_minor * qty), 0),
+         max(pickup_window_start)
+  into box_ids, box_names, box_prices, expired_ids, window_closed, short, total, starts_at
   from (
-    select b.id, b.price_minor, b.quantity_available, b.pickup_window_start, wanted.qty,
+    select b.id, b.title, b.price_minor, b.quantity_available, b.pickup_window_start,
+           item_qtys[array_position(item_ids, b.id)] as qty,
            b.status = 'EXPIRED' or b.pickup_window_end <= arrived_at as expired,
            b.pickup_window_end <= clock_timestamp() as closed
-    from unnest(item_ids, item_qtys) as wanted (id, qty)
-    join boxes b on b.id = wanted.id and b.partner_id = seller and b.hidden_at is null
+    from boxes b
+    where b.id = any (item_ids) and b.partner_id = seller and b.hidden_at is null
     order by b.id
-    for no key update of b
+    for no key update
   ) as locked;
 
-  select coalesce(array_agg(m.id), '{}') as ids, coalesce(sum(m.price_minor * wanted.qty), 0)::bigint as total
-  into menu
-  from unnest(item_ids, item_qtys) as wanted (id, qty)
-  join menu_items m on m.id = wanted.id and m.partner_id = seller and m.archived_at is null and m.available;
+  if cardinality(box_ids) < cardinality(item_ids) then
+    select coalesce(array_agg(m.id), '{}'), coalesce(array_agg(m.name), '{}'), coalesce(array_agg(m.price_minor), '{}'),
+           total + coalesce(sum(m.price_minor * item_qtys[array_position(item_ids, m.id)]), 0)
+    into menu_ids, menu_names, menu_prices, total
+    from menu_items m
+    where m.id = any (item_ids) and m.partner_id = seller and m.archived_at is null and m.available;
+  end if;
 
-  if cardinality(box.ids) + cardinality(menu.ids) < cardinality(item_ids) or cardinality(box.expired_ids) > 0 then
+  if cardinality(box_ids) + cardinality(menu_ids) < cardinality(item_ids) or cardinality(expired_ids) > 0 then
     return jsonb_build_object(
       'outcome', 'UNKNOWN_ITEMS',
       'unknown', (
-        select to_jsonb(array_agg(wanted.id))
+        select jsonb_agg(wanted.id)
         from unnest(item_ids) as wanted (id)
-        where wanted.id <> all (box.ids || menu.ids) or wanted.id = any (box.expired_ids)
+        where wanted.id <> all (box_ids || menu_ids) or wanted.id = any (expired_ids)
       )
     );
   end if;
-  if box.closed then
+  if window_closed then
     return jsonb_build_object('outcome', 'WINDOW_CLOSED');
   end if;
-  if box.short is not null then
-    return jsonb_build_object('outcome', 'NOT_ENOUGH', 'available', box.short);
+  if short is not null then
+    return jsonb_build_object('outcome', 'NOT_ENOUGH', 'available', short);
   end if;
-  total := box.total + menu.total;
   if total <> offered_total_minor then
     return jsonb_build_object('outcome', 'WRONG_TOTAL', 'expectedMinor', total);
   end if;
 
   ready_at := greatest(
     arrived_at,
-    box.starts_at,
-    case when cardinality(menu.ids) > 0 then arrived_at + make_interval(mins => partner.preparation_minutes) end
+    starts_at,
+    case when cardinality(menu_ids) > 0 then arrived_at + make_interval(mins => partner.preparation_minutes) end
   );
 
-  if cardinality(box.ids) > 0 then
+  if cardinality(box_ids) > 0 then
     update boxes b
-    set quantity_available = b.quantity_available - wanted.qty,
-        quantity_reserved = b.quantity_reserved + wanted.qty,
-        status = case when b.quantity_available = wanted.qty then 'SOLD_OUT'::box_status else b.status end,
+    set quantity_available = b.quantity_available - item_qtys[array_position(item_ids, b.id)],
+        quantity_reserved = b.quantity_reserved + item_qtys[array_position(item_ids, b.id)],
+        status = case when b.quantity_available = item_qtys[array_position(item_ids, b.id)] then 'SOLD_OUT' else b.status end,
         updated_at = arrived_at
-    from unnest(item_ids, item_qtys) as wanted (id, qty)
-    where b.id = wanted.id and b.id = any (box.ids);
+    where b.id = any (box_ids);
   end if;
 
   with new_order as (
@@ -146,10 +160,13 @@ begin
     )
   ), new_items as (
     insert into order_items (order_id, position, box_id, menu_item_id, name, price_minor, qty)
-    select new_order_id, wanted.position, b.id, m.id, coalesce(b.title, m.name), coalesce(b.price_minor, m.price_minor), wanted.qty
-    from unnest(item_ids, item_qtys) with ordinality as wanted (id, qty, position)
-    left join boxes b on b.id = wanted.id and b.id = any (box.ids)
-    left join menu_items m on m.id = wanted.id and m.id = any (menu.ids)
+    select new_order_id, array_position(item_ids, line.id),
+           case when line.n <= cardinality(box_ids) then line.id end,
+           case when line.n > cardinality(box_ids) then line.id end,
+           line.name, line.price_minor, item_qtys[array_position(item_ids, line.id)]
+    from unnest(box_ids || menu_ids, box_names || menu_names, box_prices || menu_prices)
+      with ordinality as line (id, name, price_minor, n)
+    returning position, coalesce(box_id, menu_item_id) as id, name, price_minor, qty
   ), new_event as (
     insert into order_events (order_id, position, actor_id, to_status, at)
     values (new_order_id, 1, buyer, 'ACCEPTED', arrived_at)
@@ -161,33 +178,21 @@ begin
     on conflict (user_id, key) do update
     set fingerprint = excluded.fingerprint, order_id = excluded.order_id, created_at = excluded.created_at
   ), told as (
-    insert into notifications (user_id, kind, order_id, partner_id)
-    select recipient.user_id, recipient.kind, new_order_id, seller
-    from (
-      select buyer as user_id, 'ORDER_ACCEPTED' as kind
-      union all
-      select p.owner_id, 'NEW_ORDER' from partners p where p.id = seller and p.owner_id is not null
-      union all
-      select s.user_id, 'NEW_ORDER' from partner_staff s where s.partner_id = seller
-    ) as recipient
-    returning id
+    insert into staged_jobs (queue, payload, request_id)
+    values ('fan-out', jsonb_build_object('announcement', 'ORDER_PLACED', 'subjectId', new_order_id), caused_by)
   )
-  insert into staged_jobs (queue, payload, request_id)
-  select 'push', jsonb_build_object('notificationId', told.id), caused_by from told;
-
-  return jsonb_build_object(
+  select jsonb_build_object(
     'outcome', 'PLACED',
     'orderId', new_order_id,
     'status', 'ACCEPTED',
     'estimatedReadyAt', ready_at,
     'totalMinor', total,
-    'items', (
-      select jsonb_agg(
-        jsonb_build_object('id', coalesce(i.box_id, i.menu_item_id), 'name', i.name, 'priceMinor', i.price_minor, 'qty', i.qty)
-        order by i.position
-      )
-      from order_items i where i.order_id = new_order_id
+    'items', jsonb_agg(
+      jsonb_build_object('id', i.id, 'name', i.name, 'priceMinor', i.price_minor, 'qty', i.qty) order by i.position
     )
-  );
+  )
+  into receipt
+  from new_items i;
+  return receipt;
 end
 $$;

@@ -157,10 +157,9 @@ create table orders (
   updated_at timestamptz not null default now()
 );
 
+-- ids begin with the time, so these also serve "newest first" and ranges of time
 create index orders_by_user on orders (user_id, id);
 create index orders_by_partner on orders (partner_id, id);
-create index orders_by_partner_and_day on orders (partner_id, created_at);
-create index orders_by_day on orders (created_at);
 
 create table order_items (
   order_id uuid not null references orders (id),
@@ -181,7 +180,8 @@ create index order_items_by_menu_item on order_items (menu_item_id) where menu_i
 create table order_events (
   order_id uuid not null references orders (id),
   position integer not null,
-  actor_id uuid references users (id),
+  -- a user; null for the service itself
+  actor_id uuid,
   from_status order_status,
   to_status order_status not null,
   at timestamptz not null default now(),
@@ -190,7 +190,7 @@ create table order_events (
 
 -- One row per (user, key) for 24 hours: which order the key made, and from which payload.
 create table idempotency_keys (
-  user_id uuid not null references users (id),
+  user_id uuid not null,
   key text not null,
   fingerprint bytea not null,
   order_id uuid not null references orders (id),
@@ -217,3 +217,5 @@ create table notifications (
 );
 
 create index notifications_by_user on notifications (user_id, id);
+-- one event of an order tells a person once, however often its job runs
+create unique index notifications_once_per_order on notifications (order_id, user_id, kind) where order_id is not null;

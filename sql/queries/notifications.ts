@@ -29,3 +29,20 @@ export async function settleNotification(
     where id = ${id}::uuid and status in ('QUEUED', 'DEFERRED')`;
   return count === 1;
 }
+
+/** Writes who is to be told of a new order: its customer, and the partner's owner and staff; answers those that were not written before. */
+export const insertOrderPlacedNotifications = (db: Db, orderId: string) =>
+  db<{ id: string }[]>`
+    insert into notifications (user_id, kind, order_id, partner_id)
+    select recipient.user_id, recipient.kind, o.id, o.partner_id
+    from orders o
+    cross join lateral (
+      select o.user_id, 'ORDER_ACCEPTED' as kind
+      union all
+      select p.owner_id, 'NEW_ORDER' from partners p where p.id = o.partner_id and p.owner_id is not null
+      union all
+      select s.user_id, 'NEW_ORDER' from partner_staff s where s.partner_id = o.partner_id
+    ) as recipient
+    where o.id = ${orderId}::uuid
+    on conflict (order_id, user_id, kind) where order_id is not null do nothing
+    returning id`;
