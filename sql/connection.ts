@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import { config } from "../lib/config.js";
-import { connectionLost, DatabaseError } from "./database-error.js";
+import { connectionLost, type DatabaseError } from "./database-error.js";
 import { types } from "./types.js";
 
 /** How long the server gives a statement before we do: its own timeout tells more about what happened. */
@@ -10,8 +10,8 @@ const CLIENT_GRACE_MS = 1_000;
 
 /** A statement as postgres.js hands it to a connection: whoever carries it out calls one of these. */
 export interface Statement {
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
 }
 
 /** One session with the server, from its first statement to its end. It never becomes another session. */
@@ -26,8 +26,8 @@ export interface Connection {
 
 export interface ConnectionEvents {
   /** Called once, when the session is over; everything that ran has been rejected. */
-  onLost(error: DatabaseError): void;
-  onNotification?(channel: string, payload: string): void;
+  onLost: (error: DatabaseError) => void;
+  onNotification?: (channel: string, payload: string) => void;
 }
 
 /** What postgres.js gives its socket factory. */
@@ -116,7 +116,10 @@ export function openConnection({ onLost, onNotification }: ConnectionEvents): Co
         reject(lost);
         return;
       }
-      const timer = setTimeout(() => lose(connectionLost("it did not answer in time")), config.DATABASE_TIMEOUT_MS + CLIENT_GRACE_MS);
+      const timer = setTimeout(
+        () => lose(connectionLost("it did not answer in time")),
+        config.DATABASE_TIMEOUT_MS + CLIENT_GRACE_MS,
+      );
       const settle = () => {
         clearTimeout(timer);
         running.delete(statement);

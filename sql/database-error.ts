@@ -28,7 +28,8 @@ export class DatabaseError extends Error {
 }
 
 /** The statement may or may not have been carried out: its answer never came. */
-export const connectionLost = (reason: string) => new DatabaseError(`the database connection was lost: ${reason}`, CONNECTION_FAILURE);
+export const connectionLost = (reason: string) =>
+  new DatabaseError(`the database connection was lost: ${reason}`, CONNECTION_FAILURE);
 
 const places = (stack = "") => stack.split("\n").filter((line) => /^\s+at /.test(line));
 
@@ -37,7 +38,10 @@ export function asDatabaseError(error: unknown, origin: string): unknown {
   if (error instanceof DatabaseError || !(error instanceof Error)) return error;
   if (!(error instanceof postgres.PostgresError)) {
     // postgres.js keeps the statement and its values in properties of the error
-    return Object.assign(new Error(error.message), { name: error.name, stack: [`${error.name}: ${error.message}`, ...places(error.stack), origin].join("\n") });
+    return Object.assign(new Error(error.message), {
+      name: error.name,
+      stack: [`${error.name}: ${error.message}`, ...places(error.stack), origin].join("\n"),
+    });
   }
   // class 22 quotes the value that it refuses
   const message = error.code.startsWith("22") ? `a value was refused (${error.routine})` : error.message;
@@ -58,5 +62,9 @@ export function isDataException(error: unknown): error is DatabaseError {
 
 /** Whether the row is there already, by this unique constraint or index, or by any. */
 export function isUniqueViolation(error: unknown, constraint?: string): error is DatabaseError {
-  return error instanceof DatabaseError && error.code === "23505" && (constraint === undefined || error.constraint_name === constraint);
+  return (
+    error instanceof DatabaseError &&
+    error.code === "23505" &&
+    (constraint === undefined || error.constraint_name === constraint)
+  );
 }

@@ -117,7 +117,8 @@ async function runIn<T>(session: Session, work: (tx: Db) => Promise<T>): Promise
     });
     ended = true;
     const { command: outcome } = await command`commit`;
-    if (outcome !== "COMMIT") throw new DatabaseError("a statement of the transaction failed, so nothing of it was kept", "25P02");
+    if (outcome !== "COMMIT")
+      throw new DatabaseError("a statement of the transaction failed, so nothing of it was kept", "25P02");
     idle.add(session);
     return result;
   } catch (error) {
@@ -131,7 +132,10 @@ async function runIn<T>(session: Session, work: (tx: Db) => Promise<T>): Promise
 }
 
 /** Statements and transactions that are under way, and transactions that wait for their turn. */
-export function databaseStats(): { statements: { running: number }; transactions: { running: number; waiting: number } } {
+export function databaseStats(): {
+  statements: { running: number };
+  transactions: { running: number; waiting: number };
+} {
   const running = [...shared].reduce((sum, connection) => sum + connection.running, 0);
   return { statements: { running }, transactions: { running: transactions, waiting: waiting.size } };
 }
@@ -146,5 +150,7 @@ export async function closeDatabase(): Promise<void> {
   const places = Array.from({ length: limit }, takePlace);
   closed = true;
   await Promise.allSettled(places);
-  await Promise.all([...shared, ...[...idle].map(({ connection }) => connection)].map((connection) => connection.close()));
+  await Promise.all(
+    [...shared, ...[...idle].map(({ connection }) => connection)].map((connection) => connection.close()),
+  );
 }

@@ -52,10 +52,14 @@ async function applyMigrations(client: pg.Client, folder: string): Promise<strin
   const migrations = await postgrator.getMigrations();
   if (migrations.length === 0) throw new Error(`there are no migrations in ${folder}`);
   await validate(postgrator, Math.max(0, ...applied));
-  const missing = migrations.filter((migration) => !applied.has(migration.version)).sort((one, other) => one.version - other.version);
+  const missing = migrations
+    .filter((migration) => !applied.has(migration.version))
+    .sort((one, other) => one.version - other.version);
   for (const migration of missing) {
     await inTransaction(client, () => postgrator.runMigrations([migration])).catch((error: unknown) => {
-      throw new Error(`${fileName(migration)} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`${fileName(migration)} failed: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
     });
   }
   return missing.map(fileName);
@@ -68,7 +72,9 @@ async function validate(postgrator: Postgrator, version: number): Promise<void> 
   postgrator.on("validation-started", (migration) => (checked = fileName(migration)));
   await postgrator.validateMigrations(version).catch((error: unknown) => {
     if (!(error instanceof Error) || !error.message.includes("checksum")) throw error;
-    throw new Error(`${checked} was changed after it had been applied: put it back as it was, and make the change in a new migration`);
+    throw new Error(
+      `${checked} was changed after it had been applied: put it back as it was, and make the change in a new migration`,
+    );
   });
 }
 
@@ -87,7 +93,9 @@ async function checkServer(client: pg.Client): Promise<void> {
   );
   const server = rows[0];
   if (!server || server.number < OLDEST_SERVER * 10_000) {
-    throw new Error(`Postgres ${server?.version ?? "of an unknown version"} is too old: version ${OLDEST_SERVER} or later is needed`);
+    throw new Error(
+      `Postgres ${server?.version ?? "of an unknown version"} is too old: version ${OLDEST_SERVER} or later is needed`,
+    );
   }
 }
 
@@ -95,7 +103,10 @@ async function checkServer(client: pg.Client): Promise<void> {
  * Brings a database's schema and functions up to date; any number of processes may do so at once. Answers the names of
  * the migrations it applied. Rejects with one line that names the file at fault, and then nothing of that file is applied.
  */
-export async function migrate(databaseUrl: string, folders: MigrationFolders = { migrations: MIGRATIONS, functions: FUNCTIONS }): Promise<string[]> {
+export async function migrate(
+  databaseUrl: string,
+  folders: MigrationFolders = { migrations: MIGRATIONS, functions: FUNCTIONS },
+): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "migrate" });
   client.on("error", () => undefined);
   await client.connect();

@@ -12,7 +12,7 @@ const CHECK_MS = 5_000;
 
 type Listener = () => void;
 
-const nothing = () => undefined;
+const nothing = (): void => undefined;
 
 /** By name for `onSignal`, by name and id for `awaitResult`. */
 const listeners = new Map<string, Set<Listener>>();
@@ -112,6 +112,30 @@ export function poke(name: string): void {
     });
 }
 
+/** Something that is rung, and heard by one who listens now or later. */
+class Bell {
+  #rung = false;
+  #wake = nothing;
+
+  ring = (): void => {
+    this.#rung = true;
+    this.#wake();
+  };
+
+  /** Resolves when it is rung, or was since the last time, or after `ms`. */
+  async heard(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    if (!this.#rung) {
+      await new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, ms);
+        this.#wake = resolve;
+      });
+    }
+    clearTimeout(timer);
+    this.#rung = false;
+  }
+}
+
 export interface Wait {
   name: string;
   id: string;
@@ -124,39 +148,26 @@ export interface Wait {
  * Waits until `check` finds something, and answers it; null after `deadlineMs`. It looks at once, at every signal of that
  * name and id, when signals may have been missed, and at the deadline; in between it costs nothing.
  */
-export async function awaitResult<T>({ name, id, deadlineMs, abort }: Wait, check: () => Promise<T | null>): Promise<T | null> {
+export async function awaitResult<T>(
+  { name, id, deadlineMs, abort }: Wait,
+  check: () => Promise<T | null>,
+): Promise<T | null> {
   const deadline = performance.now() + deadlineMs;
-  let signalled = false;
-  let wake: Listener = nothing;
-  const listener = () => {
-    signalled = true;
-    wake();
-  };
-  const unsubscribe = subscribe(keyOf(name, id), listener);
-  abort?.addEventListener("abort", listener);
+  const bell = new Bell();
+  const unsubscribe = subscribe(keyOf(name, id), bell.ring);
+  abort?.addEventListener("abort", bell.ring);
   try {
     for (;;) {
       abort?.throwIfAborted();
-      signalled = false;
       const result = await check();
       const left = deadline - performance.now();
       if (result !== null || left <= 0) return result;
-      if (!signalled) await untilCalled((called) => (wake = called), left);
+      await bell.heard(left);
     }
   } finally {
-    abort?.removeEventListener("abort", listener);
+    abort?.removeEventListener("abort", bell.ring);
     unsubscribe();
   }
-}
-
-/** Resolves after `ms`, or as soon as the function that it gives away is called. */
-async function untilCalled(give: (called: () => void) => void, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-    give(resolve);
-  });
-  clearTimeout(timer);
 }
 
 /** Stops listening; whoever still waits finds out at the deadline. */

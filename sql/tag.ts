@@ -6,6 +6,8 @@ import { arrayLiteral } from "./types.js";
 /** A client that writes statements and never connects: each statement is given to a connection to carry it out. */
 const writer = postgres({ max: 1 });
 
+export type Parameter = postgres.SerializableParameter | postgres.Fragment;
+
 /**
  * What every query function takes first: `sql` for a statement of its own, or the handle that `transaction` gives.
  * As a tag it takes one whole statement; an array is a parameter as any other value, to be cast where it is used.
@@ -13,7 +15,7 @@ const writer = postgres({ max: 1 });
 export interface Db {
   <T extends readonly (object | undefined)[] = postgres.Row[]>(
     template: TemplateStringsArray,
-    ...parameters: readonly (postgres.SerializableParameter | postgres.Fragment)[]
+    ...parameters: readonly Parameter[]
   ): postgres.PendingQuery<T>;
   /** A parameter of type jsonb. */
   json(value: postgres.JSONValue): postgres.Parameter;
@@ -32,15 +34,17 @@ function originOf(template: object): string {
 
 const isTemplate = (value: unknown): value is TemplateStringsArray => Array.isArray(value) && "raw" in value;
 
-const asParameter = (value: unknown): unknown => (Array.isArray(value) ? arrayLiteral(value) : value);
+function asParameter(value: Parameter | undefined): Parameter {
+  if (value === undefined) throw new TypeError("a parameter of a statement is undefined");
+  return Array.isArray(value) ? arrayLiteral(value) : value;
+}
 
 /** Makes the tag whose statements are carried out by `run`, when they are awaited. */
 export function tag(run: (statement: Statement) => void): Db {
   return new Proxy(writer, {
-    apply(write, self, [template, ...values]: unknown[]) {
+    apply(write, _self, [template, ...values]: [unknown, ...(Parameter | undefined)[]]) {
       if (!isTemplate(template)) throw new TypeError("a statement is written as a tagged template");
-      if (values.includes(undefined)) throw new TypeError("a parameter of a statement is undefined");
-      const statement: object = Reflect.apply(write, self, [template, ...values.map(asParameter)]);
+      const statement = write(template, ...values.map(asParameter));
       const origin = originOf(template);
       // postgres.js would have the writing client carry it out
       Reflect.set(statement, "handler", (started: Statement) => {

@@ -1,8 +1,9 @@
-import postgres from "postgres";
+import type postgres from "postgres";
 
 function safeInteger(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError("an integer from the database is beyond what a number holds exactly");
+  if (!Number.isSafeInteger(value))
+    throw new RangeError("an integer from the database is beyond what a number holds exactly");
   return value;
 }
 
@@ -21,7 +22,12 @@ const toDate = (text: string) => new Date(text);
 const toJson = (text: string): unknown => JSON.parse(text);
 const toBytes = (text: string) => Buffer.from(text.slice(2), "hex");
 
-const type = (from: number[], parse: (text: string) => unknown): postgres.PostgresType => ({ to: from[0] ?? 0, from, parse, serialize: String });
+const type = (from: number[], parse: (text: string) => unknown): postgres.PostgresType => ({
+  to: from[0] ?? 0,
+  from,
+  parse,
+  serialize: String,
+});
 
 /**
  * How values come back. As numbers: integers, counts and sums of integers within ±2^53 (beyond, the statement fails) and
@@ -34,7 +40,10 @@ export const types: Record<string, postgres.PostgresType> = {
   bigints: type([1016], arrayOf(safeInteger)),
   numbers: type([1005, 1007, 1021, 1022], arrayOf(Number)),
   strings: type([1009, 1002, 1015, 1182, 1183, 1115, 1231, 2951], arrayOf(same)),
-  booleans: type([1000], arrayOf((text) => text === "t")),
+  booleans: type(
+    [1000],
+    arrayOf((text) => text === "t"),
+  ),
   dates: type([1185], arrayOf(toDate)),
   jsons: type([199, 3807], arrayOf(toJson)),
   bytes: type([1001], arrayOf(toBytes)),

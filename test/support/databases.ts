@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
+import { z } from "zod";
 import { startEmbeddedPostgres } from "../../scripts/embedded-postgres.js";
 
 /** What a test may see of the machine's environment; its own configuration of the service may not reach a test. */
@@ -32,7 +33,8 @@ async function asAdmin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   }
 }
 
-const urlOf = (database: string) => Object.assign(new URL(process.env["TEST_SERVER"] ?? ""), { pathname: `/${database}` }).href;
+const urlOf = (database: string) =>
+  Object.assign(new URL(process.env["TEST_SERVER"] ?? ""), { pathname: `/${database}` }).href;
 
 const template = () => `${process.env["TEST_RUN"]}_template`;
 
@@ -94,7 +96,7 @@ export async function dropTestDatabase({ name }: TestDatabase): Promise<void> {
 
 /** The environment of a process that is under test: what is kept of `host`, and its configuration. */
 export function testEnvironment(host: NodeJS.ProcessEnv, { url }: TestDatabase): NodeJS.ProcessEnv {
-  const keys: NodeJS.ProcessEnv = JSON.parse(host["TEST_KEYS"] ?? "{}");
+  const keys = z.record(z.string(), z.string()).parse(JSON.parse(host["TEST_KEYS"] ?? "{}"));
   return {
     ...Object.fromEntries(Object.entries(host).filter(([name]) => KEPT.test(name))),
     ...keys,
