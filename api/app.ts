@@ -3,6 +3,8 @@ import express from "express";
 import { config } from "../lib/config.js";
 import { notFound } from "../lib/errors.js";
 import { publicKeys } from "../lib/tokens.js";
+import { root } from "./dashboard/session.js";
+import { dashboard } from "./dashboard.js";
 import { docs } from "./docs.js";
 import type { Section } from "./endpoint.js";
 import { handleError } from "./errors.js";
@@ -12,12 +14,13 @@ import { openApiDocument } from "./openapi.js";
 import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
 import { menu } from "./routes/menu.js";
+import { notifications } from "./routes/notifications.js";
 import { orders } from "./routes/orders.js";
 import { adminPartners, partners } from "./routes/partners.js";
 import { users } from "./routes/users.js";
 
 /** Every section of the interface; the ones that are read most come first. */
-const sections: Section[] = [boxes, orders, users, menu, partners, adminPartners, auth];
+const sections: Section[] = [boxes, orders, users, menu, partners, adminPartners, notifications, auth];
 
 export const endpoints = sections.flatMap((section) => section.endpoints);
 
@@ -54,6 +57,7 @@ app.get("/.well-known/jwks.json", (_request, response) => {
   response.set("Cache-Control", "public, max-age=300").json(publicKeys());
 });
 app.use("/docs", docs);
+app.use(root, dashboard);
 
 app.use((_request, _response, next) => next(notFound("This address")));
 app.use(handleError);

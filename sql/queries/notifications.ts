@@ -46,3 +46,23 @@ export const insertOrderPlacedNotifications = (db: Db, orderId: string) =>
     where o.id = ${orderId}::uuid
     on conflict (order_id, user_id, kind) where order_id is not null do nothing
     returning id`;
+
+export type NotificationStatus = "QUEUED" | "DEFERRED" | "SENT" | "FAILED" | "DROPPED";
+
+export interface NotificationRow {
+  id: string;
+  kind: string;
+  status: NotificationStatus;
+  orderId: string | null;
+  partnerId: string | null;
+  createdAt: Date;
+}
+
+/** Lists a user's own notifications, newest first, after the one with id `after`. */
+export const listNotifications = (db: Db, userId: string, after: string | null, limit: number) =>
+  db<NotificationRow[]>`
+    select id, kind, status, order_id as "orderId", partner_id as "partnerId", created_at as "createdAt"
+    from notifications
+    where user_id = ${userId}::uuid and (${after}::uuid is null or id < ${after}::uuid)
+    order by id desc
+    limit ${limit}`;

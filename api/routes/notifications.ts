@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { sql } from "../../sql/db.js";
+import { listNotifications } from "../../sql/queries/notifications.js";
+import { ok, section } from "../endpoint.js";
+import { afterId, nextPage, PageQuery } from "../pagination.js";
+import { Id, Timestamp } from "../schemas.js";
+
+const Notification = z
+  .object({
+    id: Id,
+    kind: z.string().meta({ description: "what happened", example: "ORDER_ACCEPTED" }),
+    status: z.enum(["QUEUED", "DEFERRED", "SENT", "FAILED", "DROPPED"]),
+    orderId: Id.nullable(),
+    partnerId: Id.nullable(),
+    createdAt: Timestamp,
+  })
+  .meta({ id: "Notification" });
+
+export const notifications = section({ prefix: "/notifications", tag: "Notifications" });
+
+notifications.get(
+  "/",
+  {
+    summary: "List the own notifications, newest first",
+    auth: "USER",
+    query: PageQuery,
+    answers: { 200: z.array(Notification) },
+  },
+  async ({ user, query, address }) => {
+    const rows = await listNotifications(sql, user.id, afterId(query), query.limit);
+    return ok(
+      rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })),
+      nextPage(address, query, rows),
+    );
+  },
+);
