@@ -6,6 +6,7 @@ const initializer = `window.ui = SwaggerUIBundle({
   url: "/api/v1/openapi.json",
   dom_id: "#swagger-ui",
   deepLinking: true,
+  validatorUrl: null,
   docExpansion: "list",
   defaultModelsExpandDepth: 0,
   presets: [SwaggerUIBundle.presets.apis],

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { z } from "zod";
 import { ApiError, unavailable, type ErrorCode, type FieldError } from "../lib/errors.js";
@@ -27,8 +29,10 @@ const titles: Record<number, string> = {
   403: "Not allowed",
   404: "Not found",
   409: "Conflict",
+  408: "Request timeout",
   413: "Too large",
   429: "Too many requests",
+  431: "Request header fields too large",
   500: "Internal error",
   503: "Unavailable",
 };
@@ -58,6 +62,16 @@ function asApiError(error: unknown): ApiError | null {
   return new ApiError(400, "BAD_REQUEST", "The request could not be read.");
 }
 
+const problemOf = ({ status, code, message, members }: ApiError, requestId: string): z.output<typeof Problem> => ({
+  type: "about:blank",
+  title: titles[status] ?? "Error",
+  status,
+  detail: message,
+  code,
+  requestId,
+  ...members,
+});
+
 /** Answers with the problem document of `error`; one that is not meant for callers becomes a 500 that tells them nothing. */
 export function sendProblem(request: Request, response: Response, error: unknown): void {
   const requestId = String(response.getHeader("x-request-id"));
@@ -65,32 +79,45 @@ export function sendProblem(request: Request, response: Response, error: unknown
   if (known === null || known.status >= 500) {
     log.error({ err: error, requestId, method: request.method, route: request.route?.path }, "request failed");
   }
-  const { status, code, message, members } =
+  const answer =
     known ??
     new ApiError(500, "INTERNAL", "Something went wrong on our side; quote the request id when you report it.");
   if (response.headersSent) {
     response.destroy();
     return;
   }
+  const { status, members } = answer;
   if (members["retryAfterSeconds"] !== undefined)
     response.setHeader("Retry-After", String(members["retryAfterSeconds"]));
   if (status === 401) response.setHeader("WWW-Authenticate", "Bearer");
   response
     .status(status)
     .type("application/problem+json")
-    .send(
-      JSON.stringify({
-        type: "about:blank",
-        title: titles[status] ?? "Error",
-        status,
-        detail: message,
-        code,
-        requestId,
-        ...members,
-      }),
-    );
+    .send(JSON.stringify(problemOf(answer, requestId)));
 }
 
 // Express tells an error handler by its four parameters.
 export const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
   sendProblem(request, response, error);
+
+/** Answers what is not a request that Node can parse: broken HTTP, headers too large or too slow. The connection ends. */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const problem = problemOf(new ApiError(status, "BAD_REQUEST", "The request could not be read."), randomUUID());
+  const body = JSON.stringify(problem);
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${problem.title}`,
+      "Content-Type: application/problem+json",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${problem.requestId}`,
+      "Connection: close",
+      "",
+      body,
+    ].join("\r\n"),
+  );
+}

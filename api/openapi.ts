@@ -23,7 +23,8 @@ const callers: Record<Auth, string | null> = {
 function refusals(endpoint: Endpoint): Map<number, Set<string>> {
   const found = new Map<number, Set<string>>();
   const add = (status: number, code: string) => found.set(status, (found.get(status) ?? new Set()).add(code));
-  if (endpoint.body) add(400, "BAD_REQUEST").set(413, new Set(["PAYLOAD_TOO_LARGE"]));
+  if (endpoint.body ?? endpoint.params) add(400, "BAD_REQUEST");
+  if (endpoint.body) add(413, "PAYLOAD_TOO_LARGE");
   if (endpoint.body ?? endpoint.query ?? endpoint.headers) add(400, endpoint.invalid);
   if (endpoint.auth !== "ANYONE") add(401, "UNAUTHORIZED");
   if (["PARTNER", "ACTIVE_PARTNER", "ADMIN"].includes(endpoint.auth)) add(403, "FORBIDDEN");

@@ -1,37 +1,47 @@
 import { z } from "zod";
-import { ApiError } from "../lib/errors.js";
 import { Id } from "./schemas.js";
 
 const defaultLimit = 50;
 const maxLimit = 200;
 
+const decode = (cursor: string) => Buffer.from(cursor, "base64url").toString();
+const encode = (id: string) => Buffer.from(id).toString("base64url");
+
 /** `limit` is clamped to its maximum; a `cursor` is only ever taken from a previous answer's `Link` header. */
 export const PageQuery = z.object({
   limit: z
     .string()
-    .regex(/^[1-9]\d{0,8}$/, "must be a positive integer")
+    .regex(/^0*[1-9]\d*$/, "must be a positive integer")
     .transform((digits) => Math.min(Number(digits), maxLimit))
     .default(defaultLimit)
-    .meta({ description: `at most ${maxLimit}`, override: { type: "integer", minimum: 1 } }),
-  cursor: z.string().max(500).optional().meta({ description: "opaque; from the `Link` header of the page before" }),
+    .meta({
+      description: `at most ${maxLimit}; more is taken for ${maxLimit}`,
+      override: { type: "integer", minimum: 1 },
+    }),
+  cursor: z
+    .string()
+    .max(500)
+    .transform(decode)
+    .refine((id) => Id.safeParse(id).success, "is not one that this service gave out")
+    .optional()
+    .meta({ description: "opaque; from the `Link` header of the page before" }),
 });
 
-export type Page = z.output<typeof PageQuery>;
-
-/** Where a list that is ordered by id goes on: the last id of the page before, or null on the first page. */
-export function afterId(page: Page): string | null {
-  if (page.cursor === undefined) return null;
-  const id = Id.safeParse(Buffer.from(page.cursor, "base64url").toString());
-  if (!id.success) throw new ApiError(400, "BAD_REQUEST", "cursor is not one that this service gave out.");
-  return id.data;
-}
-
-/** The headers of a page of a list ordered by id: the next page's address, when this one is full. */
-export function nextPage(address: string, page: Page, rows: readonly { id: string }[]): Record<string, string> {
+/**
+ * One page of a list that is ordered by id, and the headers that lead to the next one. `list` is asked for one row more
+ * than fits, so that the last page is known to be the last.
+ */
+export async function page<Row extends { id: string }>(
+  address: string,
+  { limit, cursor }: z.output<typeof PageQuery>,
+  list: (after: string | null, limit: number) => Promise<readonly Row[]>,
+): Promise<{ rows: Row[]; headers: Record<string, string> }> {
+  const found = await list(cursor ?? null, limit + 1);
+  const rows = found.slice(0, limit);
   const last = rows.at(-1);
-  if (last === undefined || rows.length < page.limit) return {};
+  if (last === undefined || found.length === rows.length) return { rows, headers: {} };
   const next = new URL(address, "http://relative");
-  next.searchParams.set("limit", String(page.limit));
-  next.searchParams.set("cursor", Buffer.from(last.id).toString("base64url"));
-  return { Link: `<${next.pathname}${next.search}>; rel="next"` };
+  next.searchParams.set("limit", String(limit));
+  next.searchParams.set("cursor", encode(last.id));
+  return { rows, headers: { Link: `<${next.pathname}${next.search}>; rel="next"` } };
 }

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { toMinor } from "../lib/money.js";
+import { phonePattern } from "../lib/phone.js";
+import { isTimeZone } from "../lib/time-zones.js";
 
 /** Text that Postgres can store: no NUL, no lone surrogate, blank ends removed. */
 export const text = (max: number, min = 1) =>
@@ -16,7 +18,7 @@ export const IdParams = z.object({ id: Id });
 
 export const Phone = z
   .string()
-  .regex(/^\+7\d{10}$/, "must be +7 followed by 10 digits")
+  .regex(phonePattern, "must be +7 followed by 10 digits")
   .meta({ example: "+79991234567" });
 
 /** Largest amount in major units: keeps every sum of an order well inside a 64-bit integer and a JSON number. */
@@ -38,15 +40,17 @@ export const Amount = z
 /** Money as callers see it, in major units. */
 export const Money = z.number().meta({ description: "Major units, at most two decimals", example: 249.9 });
 
-/** An instant as callers send it: ISO 8601 with an offset; parsed to a Date. */
-export const Instant = z.iso
-  .datetime({ offset: true })
+/** An instant as callers send it: ISO 8601 with an offset, seconds or not; parsed to a Date. */
+export const Instant = z
+  .union([z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })], {
+    error: "must be ISO 8601 with an offset, such as 2026-06-01T18:00:00+03:00",
+  })
   .transform((value) => new Date(value))
   .refine(
     (date) => date.getUTCFullYear() >= 2000 && date.getUTCFullYear() < 2200,
     "must be between the years 2000 and 2200",
   )
-  .meta({ example: "2026-06-01T18:00:00+03:00" });
+  .meta({ example: "2026-06-01T18:00:00+03:00", override: { type: "string", format: "date-time" } });
 
 /** An instant as callers see it: UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ precision: 3 }).meta({ example: "2026-06-01T15:00:00.000Z" });
@@ -57,7 +61,7 @@ export const Longitude = z.number().min(-180).max(180).meta({ example: 37.6173 }
 export const Zone = z
   .string()
   .max(64)
-  .refine((name) => Intl.supportedValuesOf("timeZone").includes(name) || name === "UTC", "must be an IANA time zone")
+  .refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow")
   .meta({ example: "Europe/Moscow" });
 
 /** A boolean in a query string. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
 import { phonePattern } from "./phone.js";
+import { isTimeZone } from "./time-zones.js";
 
 const flag = z.stringbool().default(false);
 const list = z
@@ -42,13 +43,7 @@ function parseHeaders(value: string): Record<string, string> | null {
     return null;
   }
 }
-const zone = z.string().refine((name) => {
-  try {
-    return Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
-  } catch {
-    return false;
-  }
-}, "must be an IANA time zone such as Europe/Moscow");
+const zone = z.string().refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow");
 
 /** Every variable the service reads, with its default and what it is for (`description` feeds the README's table). */
 export const environment = z

@@ -6,7 +6,7 @@ import { findBox, insertBox, listBoxesByPartner, type BoxRow } from "../../sql/q
 import { findPartner } from "../../sql/queries/partners.js";
 import { findPrincipal } from "../../sql/queries/users.js";
 import { created, ok, section } from "../endpoint.js";
-import { afterId, nextPage, PageQuery } from "../pagination.js";
+import { page, PageQuery } from "../pagination.js";
 import { Amount, Id, IdParams, Instant, Money, QueryFlag, text, Timestamp } from "../schemas.js";
 
 const maxWindowMs = 48 * 60 * 60 * 1_000;
@@ -92,9 +92,11 @@ boxes.get(
   async ({ user, params, query, address }) => {
     const own =
       query.all && user !== null && (await findPrincipal(sql, user.id))?.partnerId === params.partnerId.toLowerCase();
-    const rows = await listBoxesByPartner(sql, params.partnerId, own, afterId(query), query.limit);
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listBoxesByPartner(sql, params.partnerId, own, after, limit),
+    );
     if (rows.length === 0 && !(await findPartner(sql, params.partnerId))) throw notFound("This partner");
-    return ok(rows.map(present), nextPage(address, query, rows));
+    return ok(rows.map(present), headers);
   },
 );
 

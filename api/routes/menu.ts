@@ -11,7 +11,7 @@ import {
   type MenuItemRow,
 } from "../../sql/queries/menu.js";
 import { created, ok, section } from "../endpoint.js";
-import { afterId, nextPage, PageQuery } from "../pagination.js";
+import { page, PageQuery } from "../pagination.js";
 import { Amount, Id, IdParams, Money, QueryFlag, text } from "../schemas.js";
 
 const item = {
@@ -63,13 +63,15 @@ menu.get(
     summary: "List the own menu",
     auth: "PARTNER",
     query: PageQuery.extend({
-      archived: QueryFlag.default(false).meta({ description: "`true` lists the archived items instead" }),
+      archived: QueryFlag.default(false).meta({ description: "`true` lists the archived items too" }),
     }),
     answers: { 200: z.array(MenuItem) },
   },
   async ({ partner, query, address }) => {
-    const rows = await listMenuItems(sql, partner.id, query.archived, afterId(query), query.limit);
-    return ok(rows.map(present), nextPage(address, query, rows));
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listMenuItems(sql, partner.id, query.archived, after, limit),
+    );
+    return ok(rows.map(present), headers);
   },
 );
 
@@ -82,8 +84,10 @@ menu.get(
     answers: { 200: z.array(z.object({ id: Id, name: z.string() })) },
   },
   async ({ partner, query, address }) => {
-    const rows = await listMenuCategories(sql, partner.id, afterId(query), query.limit);
-    return ok([...rows], nextPage(address, query, rows));
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listMenuCategories(sql, partner.id, after, limit),
+    );
+    return ok(rows, headers);
   },
 );
 

@@ -5,6 +5,7 @@ import { ApiError, conflict, notFound } from "../../lib/errors.js";
 import { partnerMoves, type PartnerMove } from "../../lib/partner-moves.js";
 import { isUniqueViolation, sql } from "../../sql/db.js";
 import {
+  findOwnPartner,
   findPartner,
   findPublicPartner,
   hasPartner,
@@ -12,9 +13,10 @@ import {
   listPartners,
   movePartner,
   updatePartner,
+  type OwnPartnerRow,
 } from "../../sql/queries/partners.js";
 import { created, ok, section } from "../endpoint.js";
-import { afterId, nextPage, PageQuery } from "../pagination.js";
+import { page, PageQuery } from "../pagination.js";
 import { Id, IdParams, Latitude, Longitude, Phone, text, Timestamp, Zone } from "../schemas.js";
 
 const CityId = z
@@ -60,6 +62,21 @@ const PartnerProfile = z
   })
   .meta({ id: "Partner" });
 
+const OwnPartner = z
+  .object({
+    ...PartnerProfile.shape,
+    phone: Phone.nullable(),
+    email: z.string().nullable(),
+    timezone: z.string(),
+    preparationMinutes: z.int(),
+  })
+  .meta({ id: "OwnPartner" });
+
+const presentOwn = (row: OwnPartnerRow): z.output<typeof OwnPartner> => ({
+  ...row,
+  timezone: row.timezone ?? config.DEFAULT_TIMEZONE,
+});
+
 const PartnerState = z.object({ id: Id, name: z.string(), status: PartnerStatus });
 
 /** A name without a letter or digit that can be transliterated still needs a slug. */
@@ -102,13 +119,29 @@ partners.post(
   },
 );
 
+partners.get(
+  "/me",
+  { summary: "Read the own profile", auth: "PARTNER", answers: { 200: OwnPartner } },
+  async ({ partner }) => {
+    const found = await findOwnPartner(sql, partner.id);
+    if (!found) throw notFound("This partner");
+    return ok(presentOwn(found));
+  },
+);
+
 partners.put(
   "/me",
-  { summary: "Change the own profile", auth: "PARTNER", body: PartnerChanges, answers: { 200: PartnerProfile } },
+  {
+    summary: "Change the own profile",
+    description: "Any of the fields, at least one; what is not sent stays as it is. The slug never changes.",
+    auth: "PARTNER",
+    body: PartnerChanges,
+    answers: { 200: OwnPartner },
+  },
   async ({ partner, body }) => {
     const changed = await updatePartner(sql, partner.id, body, config.DEFAULT_TIMEZONE);
     if (!changed) throw notFound("This partner");
-    return ok(changed);
+    return ok(presentOwn(changed));
   },
 );
 
@@ -164,10 +197,10 @@ adminPartners.get(
   },
   async ({ query, address }) => {
     const filter = { status: query.status ?? null, cityId: query.cityId ?? null, q: query.q ?? null };
-    const rows = await listPartners(sql, filter, afterId(query), query.limit);
+    const { rows, headers } = await page(address, query, (after, limit) => listPartners(sql, filter, after, limit));
     return ok(
       rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })),
-      nextPage(address, query, rows),
+      headers,
     );
   },
 );

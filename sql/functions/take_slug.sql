@@ -1,18 +1,31 @@
 -- The first free slug for a name: base, base-2, base-3… Held against others until the end of the transaction, so that
--- simultaneous registrations under one name get different slugs.
+-- simultaneous registrations under one name get different slugs. Names that can lead to the same slug (bar, bar-2) wait
+-- for each other.
 create or replace function take_slug(base text) returns text
 language plpgsql
 as $$
 declare
-  slug_taken text[];
-  n integer := 1;
+  taken integer := 1;
+  free integer := 2;
+  middle integer;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('slug ' || base, 0));
-  select coalesce(array_agg(slug), '{}') into slug_taken
-  from partners where slug = base or slug like replace(base, '_', '\_') || '-%';
-  while (case when n = 1 then base else base || '-' || n end) = any (slug_taken) loop
-    n := n + 1;
+  perform pg_advisory_xact_lock(hashtextextended('slug ' || regexp_replace(base, '(-\d+)+$', ''), 0));
+  if not exists (select from partners where slug = base) then
+    return base;
+  end if;
+  -- doubling, then halving: a chain's thousandth shop costs twenty look-ups in the index
+  while exists (select from partners where slug = base || '-' || free) loop
+    taken := free;
+    free := free * 2;
   end loop;
-  return case when n = 1 then base else base || '-' || n end;
+  while free - taken > 1 loop
+    middle := (taken + free) / 2;
+    if exists (select from partners where slug = base || '-' || middle) then
+      taken := middle;
+    else
+      free := middle;
+    end if;
+  end loop;
+  return base || '-' || free;
 end
 $$;

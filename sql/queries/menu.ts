@@ -52,7 +52,7 @@ export const insertMenuItem = async (db: Db, partnerId: string, item: NewMenuIte
       from item, category`
   )[0];
 
-/** Lists a partner's items by age, after the one with id `after`; archived ones only when asked for. */
+/** Lists a partner's items by age, after the one with id `after`; archived ones too when asked for. */
 export const listMenuItems = (db: Db, partnerId: string, archived: boolean, after: string | null, limit: number) =>
   db<MenuItemRow[]>`
     select i.id, i.name, c.name as category, i.price_minor as "priceMinor", i.description, i.weight_grams as "weightGrams",
@@ -60,7 +60,7 @@ export const listMenuItems = (db: Db, partnerId: string, archived: boolean, afte
     from menu_items i
     join menu_categories c on c.id = i.category_id
     where i.partner_id = ${partnerId}::uuid
-      and (i.archived_at is not null) = ${archived}::boolean
+      and (${archived}::boolean or i.archived_at is null)
       and (${after}::uuid is null or i.id > ${after}::uuid)
     order by i.id
     limit ${limit}`;

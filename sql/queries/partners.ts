@@ -46,7 +46,7 @@ export const insertPartner = async (db: Db, partner: NewPartner) =>
       returning id, status, slug`
   )[0];
 
-/** Whether this user, or the user with this phone, owns, works for or waits for a partner already. */
+/** Whether this user, or the user with this phone, owns or works for a partner already. */
 export const hasPartner = async (db: Db, userId: string | null, phone: string | null) => {
   const [row] = await db<{ taken: boolean }[]>`
     select exists (
@@ -79,6 +79,25 @@ export const findPublicPartner = async (db: Db, id: string) =>
       where id = ${id}::uuid and activated_at is not null`
   )[0];
 
+/** What a partner's own people see of it. */
+export interface OwnPartnerRow extends PartnerRow {
+  phone: string | null;
+  email: string | null;
+  /** Null: the deployment's default zone. */
+  timezone: string | null;
+  preparationMinutes: number;
+}
+
+/** Finds the profile as the partner's own people see it. */
+export const findOwnPartner = async (db: Db, id: string) =>
+  (
+    await db<OwnPartnerRow[]>`
+      select id, name, slug, status, city_id as "cityId", address, latitude, longitude, description, phone, email, timezone,
+             preparation_minutes as "preparationMinutes"
+      from partners
+      where id = ${id}::uuid`
+  )[0];
+
 /** What may be changed of a profile; a field that is left out stays as it is. */
 export interface PartnerChanges {
   name?: string | undefined;
@@ -96,7 +115,7 @@ export interface PartnerChanges {
 /** Changes a partner's profile, and registers its new city when nobody has named it before. */
 export const updatePartner = async (db: Db, id: string, changes: PartnerChanges, cityTimezone: string) =>
   (
-    await db<PartnerRow[]>`
+    await db<OwnPartnerRow[]>`
       with new_city as (
         insert into cities (id, name, timezone)
         select ${changes.cityId ?? null}::text, ${changes.cityId ?? null}::text, ${cityTimezone}
@@ -116,7 +135,8 @@ export const updatePartner = async (db: Db, id: string, changes: PartnerChanges,
           preparation_minutes = coalesce(${changes.preparationMinutes ?? null}::integer, preparation_minutes),
           updated_at = now()
       where id = ${id}::uuid
-      returning id, name, slug, status, city_id as "cityId", address, latitude, longitude, description`
+      returning id, name, slug, status, city_id as "cityId", address, latitude, longitude, description, phone, email, timezone,
+                preparation_minutes as "preparationMinutes"`
   )[0];
 
 export interface ListedPartner {
