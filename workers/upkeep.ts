@@ -1,6 +1,8 @@
 import { PermanentError } from "../lib/errors.js";
 import { sql } from "../sql/db.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
+import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
+import { deleteEndedSessions, deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { purgeJobs } from "../sql/queries/staged-jobs.js";
 import type { Handler, Task } from "./consume.js";
 import type { Rhythm } from "./schedules.js";
@@ -32,6 +34,22 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     run: async ({ log, signal }) => {
       const count = await inBatches(signal, (limit) => purgeJobs(sql, limit));
       if (count > 0) log.info({ count }, "finished jobs purged");
+    },
+  },
+  "erase-expired-codes": {
+    rhythm: { pattern: "*/5 * * * *" },
+    run: async () => {
+      await eraseExpiredCodes(sql);
+    },
+  },
+  "purge-logins": {
+    rhythm: { pattern: "17 * * * *" },
+    run: async ({ log, signal }) => {
+      let count = 0;
+      for (const purge of [deleteOldOtp, deleteOldOtpSendCounts, deleteExpiredRefreshTokens, deleteEndedSessions]) {
+        count += await inBatches(signal, (limit) => purge(sql, limit));
+      }
+      if (count > 0) log.info({ count }, "old codes and sessions purged");
     },
   },
 };

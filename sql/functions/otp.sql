@@ -39,7 +39,7 @@ begin
   elsif known.wrong_guesses >= max_wrong_guesses and known.guesses_since > now() - interval '1 day' then
     next_send := known.guesses_since + interval '1 day';
   -- The counter that every send shares comes last: it is locked for the shortest time.
-  elsif not count_otp_send('address ' || address, address_limit) or not count_otp_send('total', total_limit) then
+  elsif not count_otp_send('address ' || left(address, 64), address_limit) or not count_otp_send('total', total_limit) then
     next_send := window_end;
   end if;
   if next_send is not null then

@@ -26,8 +26,13 @@ begin
   select id into member_id from users where phone = login_phone and deleted_at is null;
 
   update partners set owner_id = member_id, updated_at = now()
-  where id = (select id from partners where owner_phone = login_phone and owner_id is null order by id limit 1 for update)
-    and owner_id is null
+  where id = (
+      select id from partners
+      where owner_phone = login_phone and owner_id is null
+      order by status = 'REJECTED', id
+      limit 1
+      for update
+    )
     and not exists (select from partners where owner_id = member_id);
 
   insert into sessions (user_id) values (member_id) returning id into login_session;

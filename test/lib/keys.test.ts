@@ -13,7 +13,10 @@ const without = (name: string) => Object.fromEntries(Object.entries(fresh).filte
 describe("signing keys", () => {
   test("a new one is read back, and what is public of it has no secret", () => {
     const [key] = parseSigningKeys(newSigningKey()) ?? [];
-    expect(key).toMatchObject({ alg: "EdDSA", publicJwk: { kty: "OKP", crv: "Ed25519", use: "sig", alg: "EdDSA", kid: key?.kid } });
+    expect(key).toMatchObject({
+      alg: "EdDSA",
+      publicJwk: { kty: "OKP", crv: "Ed25519", use: "sig", alg: "EdDSA", kid: key?.kid },
+    });
     expect(key?.publicJwk).not.toHaveProperty("d");
   });
 
@@ -58,7 +61,8 @@ describe("credentials keys", () => {
 });
 
 test("a wrong key is a configuration error of one line that names the variable and shows no value", () => {
-  const read = () => readConfig({ DATABASE_URL: "postgres://localhost/test", SIGNING_KEYS: "[1]", CREDENTIALS_KEYS: "k:hunter2" });
+  const read = () =>
+    readConfig({ DATABASE_URL: "postgres://localhost/test", SIGNING_KEYS: "[1]", CREDENTIALS_KEYS: "k:hunter2" });
   expect(read).toThrow(/^SIGNING_KEYS must be [^\n]*; CREDENTIALS_KEYS must be [^\n]*$/);
   expect(read).not.toThrow("hunter2");
 });

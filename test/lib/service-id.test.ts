@@ -16,10 +16,15 @@ test("new ids are short, unambiguous and pass their own check", () => {
 
 test("one wrong character is always noticed", () => {
   fc.assert(
-    fc.property(anyServiceId, fc.integer({ min: 3, max: 10 }), fc.constantFrom(...alphabet), (id, position, character) => {
-      const typed = id.slice(0, position) + character + id.slice(position + 1);
-      expect(isServiceId(typed)).toBe(typed === id);
-    }),
+    fc.property(
+      anyServiceId,
+      fc.integer({ min: 3, max: 10 }),
+      fc.constantFrom(...alphabet),
+      (id, position, character) => {
+        const typed = id.slice(0, position) + character + id.slice(position + 1);
+        expect(isServiceId(typed)).toBe(typed === id);
+      },
+    ),
   );
 });
 

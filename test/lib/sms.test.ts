@@ -8,7 +8,13 @@ const phone = "+79991234567";
 const lines: string[] = [];
 const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
 
-const defaults = { SMS_SENDER: "http", SMS_HTTP_URL: gateway.url, SMS_HTTP_METHOD: "", SMS_HTTP_HEADERS: "", SMS_HTTP_BODY: "" };
+const defaults = {
+  SMS_SENDER: "http",
+  SMS_HTTP_URL: gateway.url,
+  SMS_HTTP_METHOD: "",
+  SMS_HTTP_HEADERS: "",
+  SMS_HTTP_BODY: "",
+};
 
 /** The module as it is in a process with this configuration. */
 async function smsWith(env: Partial<typeof defaults> = {}) {
@@ -72,13 +78,19 @@ describe("the request", () => {
   });
 
   test("leaves the text as it is in other bodies", async () => {
-    const { sendSms } = await smsWith({ SMS_HTTP_HEADERS: '{"Content-Type":"text/plain"}', SMS_HTTP_BODY: "{phone}: {text}" });
+    const { sendSms } = await smsWith({
+      SMS_HTTP_HEADERS: '{"Content-Type":"text/plain"}',
+      SMS_HTTP_BODY: "{phone}: {text}",
+    });
     await sendSms(phone, hostile, log);
     expect(gateway.received[0]?.body).toBe(`${phone}: ${hostile}`);
   });
 
   test("may carry everything in its address", async () => {
-    const { sendSms } = await smsWith({ SMS_HTTP_METHOD: "GET", SMS_HTTP_URL: `${gateway.url}/send?to={phone}&text={text}` });
+    const { sendSms } = await smsWith({
+      SMS_HTTP_METHOD: "GET",
+      SMS_HTTP_URL: `${gateway.url}/send?to={phone}&text={text}`,
+    });
     await sendSms(phone, hostile, log);
     const [{ method, url, body } = { method: "", url: "", body: "" }] = gateway.received;
     expect({ method, body }).toEqual({ method: "GET", body: "" });

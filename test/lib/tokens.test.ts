@@ -121,9 +121,24 @@ describe("a forged token is worth nothing:", () => {
     ["our key under an unknown kid", { header: { kid: "unknown" } }],
     ["one of our keys under another's kid", { header: { kid: "elliptic" } }],
     ["an elliptic key under the kid of the other", { key: { key: elliptic, format: "jwk" }, header: { alg: "ES256" } }],
-    ["a key that the token brings along", { key: { key: stranger, format: "jwk" }, header: { jwk: { kty: "OKP", crv: "Ed25519", x: stranger.x } } }],
-    ["an address of keys", { key: { key: stranger, format: "jwk" }, header: { jku: "https://evil.example.com/jwks.json", kid: stranger.kid } }],
-    ["an address of certificates", { key: { key: stranger, format: "jwk" }, header: { x5u: "https://evil.example.com/cert.pem", kid: stranger.kid } }],
+    [
+      "a key that the token brings along",
+      { key: { key: stranger, format: "jwk" }, header: { jwk: { kty: "OKP", crv: "Ed25519", x: stranger.x } } },
+    ],
+    [
+      "an address of keys",
+      {
+        key: { key: stranger, format: "jwk" },
+        header: { jku: "https://evil.example.com/jwks.json", kid: stranger.kid },
+      },
+    ],
+    [
+      "an address of certificates",
+      {
+        key: { key: stranger, format: "jwk" },
+        header: { x5u: "https://evil.example.com/cert.pem", kid: stranger.kid },
+      },
+    ],
     ["another typ", { header: { typ: "JWT" } }],
     ["another issuer", { claims: { iss: "https://evil.example.com" } }],
     ["another audience", { claims: { aud: "https://evil.example.com" } }],

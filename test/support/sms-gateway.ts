@@ -30,7 +30,8 @@ export async function startSmsGateway() {
       arrivals.splice(0).forEach((arrived) => arrived());
       const answer = answers.shift() ?? 200;
       if (answer === "drop") request.socket.destroy();
-      else if (answer !== "hang") response.writeHead(answer, answer >= 300 && answer < 400 ? { Location: "/elsewhere" } : {}).end("ok");
+      else if (answer !== "hang")
+        response.writeHead(answer, answer >= 300 && answer < 400 ? { Location: "/elsewhere" } : {}).end("ok");
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
