@@ -3,7 +3,6 @@ import express from "express";
 import { config } from "../lib/config.js";
 import { notFound } from "../lib/errors.js";
 import { publicKeys } from "../lib/tokens.js";
-import { root } from "./dashboard/session.js";
 import { dashboard } from "./dashboard.js";
 import { docs } from "./docs.js";
 import type { Section } from "./endpoint.js";
@@ -57,7 +56,7 @@ app.get("/.well-known/jwks.json", (_request, response) => {
   response.set("Cache-Control", "public, max-age=300").json(publicKeys());
 });
 app.use("/docs", docs);
-app.use(root, dashboard);
+app.use(dashboard);
 
 app.use((_request, _response, next) => next(notFound("This address")));
 app.use(handleError);

@@ -43,6 +43,18 @@ export async function revokeSession(db: Db, digest: Uint8Array): Promise<boolean
   return revoked?.current ?? false;
 }
 
+/** The user of a session that was opened with this token in the last `minutes`; null when it is older, ended or its account gone. */
+export async function findSessionUser(db: Db, digest: Uint8Array, minutes: number): Promise<string | null> {
+  const [session] = await db<{ userId: string }[]>`
+    select users.id as "userId"
+    from refresh_tokens as token
+    join sessions on sessions.id = token.session_id
+    join users on users.id = sessions.user_id
+    where token.digest = ${digest}::bytea and sessions.revoked_at is null
+      and sessions.created_at > now() - make_interval(mins => ${minutes}::integer) and users.deleted_at is null`;
+  return session?.userId ?? null;
+}
+
 /** Forgets up to `limit` refresh tokens that have expired, and returns how many. */
 export async function deleteExpiredRefreshTokens(db: Db, limit: number): Promise<number> {
   const { count } = await db`

@@ -1,0 +1,62 @@
+import { createBullBoard } from "@bull-board/api";
+import { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
+import type { AppViewRoute } from "@bull-board/api/typings/app";
+import { ExpressAdapter } from "@bull-board/express";
+import type { RequestHandler } from "express";
+import { openQueues, type BrokerQueue } from "../../queues/broker.js";
+import { root } from "./session.js";
+
+/** The board as Express serves it. */
+class Board extends ExpressAdapter {
+  constructor() {
+    super();
+    this.app.disable("x-powered-by");
+  }
+
+  readonly handle: RequestHandler = (request, response, next) => {
+    this.app(request, response, next);
+  };
+
+  /** Its page would load fonts from elsewhere: nothing may leave this host. */
+  override setEntryRoute({ method, route, handler }: AppViewRoute): this {
+    this.app[method](route, (_request, response, next) => {
+      const { name, params } = handler({ basePath: this.basePath, uiConfig: this.uiConfig });
+      response.render(name, params, (error: Error | null, html: string) => {
+        if (error) next(error);
+        else response.send(html.replace(/<link [^>]*href="https?:[^>]*>/g, ""));
+      });
+    });
+    return this;
+  }
+}
+
+const serverAdapter = new Board();
+serverAdapter.setBasePath(root);
+
+const { replaceQueues } = createBullBoard({
+  queues: [],
+  serverAdapter,
+  options: {
+    uiConfig: {
+      boardTitle: "Queues",
+      hideDocsLink: true,
+      miscLinks: [{ text: "Sign out", url: `${root}/sign-out` }],
+    },
+  },
+});
+
+let shown: BrokerQueue[] = [];
+
+/** Shows the queues as they are now: they are opened at the first look, and anew when the broker was away at that time. */
+function refresh(): void {
+  const queues = openQueues();
+  if (queues.length === shown.length && queues.every((queue, index) => queue === shown[index])) return;
+  replaceQueues(queues.map((queue) => new BullMQAdapter(queue)));
+  shown = queues;
+}
+
+/** Every queue in pages for people. It asks nobody who they are: whoever gets here may do everything that is routed here. */
+export const board: RequestHandler = (request, response, next) => {
+  refresh();
+  serverAdapter.handle(request, response, next);
+};

@@ -1,0 +1,65 @@
+const escaped: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const escape = (text: string) => text.replace(/[&<>"']/g, (character) => escaped[character] ?? "");
+
+const style = `
+  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+  body { display: grid; place-content: center; min-height: 90vh; margin: 0 }
+  main { width: min(22rem, 90vw) }
+  h1 { font-size: 1.4rem }
+  label, input, button { display: block; width: 100%; box-sizing: border-box; font: inherit }
+  input, button { padding: .6rem; margin: .3rem 0 1rem }
+  [role=alert] { color: #c62828; font-weight: 600 }`;
+
+const page = (body: string, problem: string | null) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Queues</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>Queues</h1>
+${problem === null ? "" : `<p role="alert">${escape(problem)}</p>`}
+${body}
+</main>
+</body>
+</html>
+`;
+
+/** Asks for the phone to send a code to. */
+export const phonePage = (root: string, problem: string | null = null) =>
+  page(
+    `<form method="post" action="${root}/sign-in">
+<label for="phone">An admin's phone</label>
+<input id="phone" name="phone" type="tel" autocomplete="tel" placeholder="+79991234567" required autofocus>
+<button>Send a code</button>
+</form>`,
+    problem,
+  );
+
+/** Asks for the code that was sent to `phone`. */
+export const codePage = (root: string, phone: string, problem: string | null = null) =>
+  page(
+    `<form method="post" action="${root}/sign-in/code">
+<p>A code is on its way to ${escape(phone)}.</p>
+<input name="phone" type="hidden" value="${escape(phone)}">
+<label for="code">Code</label>
+<input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="6" required autofocus>
+<button>Sign in</button>
+</form>
+<p><a href="${root}/sign-in">Use another phone</a></p>`,
+    problem,
+  );
+
+/** Asks whether to end the session. */
+export const signOutPage = (root: string) =>
+  page(
+    `<form method="post" action="${root}/sign-out">
+<button autofocus>Sign out</button>
+</form>
+<p><a href="${root}">Back to the queues</a></p>`,
+    null,
+  );
