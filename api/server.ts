@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { config } from "../lib/config.js";
 import { describeError } from "../lib/describe-error.js";
+import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/lifecycle.js";
 import { log } from "../lib/log.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
@@ -11,39 +12,11 @@ import { app } from "./app.js";
 import { stopBeingReady } from "./health.js";
 import { joinMetrics, serveMetrics } from "./metrics.js";
 
-/** What still runs when stopping gets this long to finish. */
-const stopLimitMs = 15_000;
-
-function exitWithLine(line: string): never {
-  process.stderr.write(`${line}\n`);
-  process.exit(1);
-}
-
-/** The first signal stops in order, the second at once. */
-function onStop(stop: () => Promise<void>): void {
-  let stopping = false;
-  const handle = () => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ error: describeError(error) }, "could not stop in order");
-        process.exit(1);
-      },
-    );
-  };
-  process.on("SIGTERM", handle);
-  process.on("SIGINT", handle);
-  // Started by a process that is gone (`npm start` killed hard): nobody would stop this one.
-  process.on("disconnect", handle);
-}
-
-/** A process in an unknown state takes no further requests: whatever supervises it starts a new one. */
-process.on("uncaughtException", (error) => {
-  log.fatal({ error: describeError(error) }, "uncaught exception: this process ends");
-  process.exit(1);
-});
+/** Requests that are being answered when the process is told to stop get this long to finish. */
+const finishLimitMs = 14_000;
+const idleCheckMs = 50;
+/** A process that dies again and again must not keep the machine busy with starting it. */
+const replaceAfterMs = 500;
 
 async function serve(): Promise<void> {
   const server = createServer({ requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 }, app);
@@ -56,48 +29,62 @@ async function serve(): Promise<void> {
   await once(server, "listening");
   const address = server.address();
   log.info({ port: typeof address === "object" ? address?.port : address }, "the API listens");
-  process.send?.({ listening: typeof address === "object" ? address?.port : null });
+  announceUp();
 
   onStop(async () => {
     stopBeingReady();
     const closed = once(server, "close");
     server.close();
-    server.closeIdleConnections();
-    const limit = setTimeout(() => server.closeAllConnections(), stopLimitMs);
+    // a connection that is kept alive is closed as soon as nothing is being answered on it
+    server.prependListener("request", (_request, response) => response.setHeader("Connection", "close"));
+    const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
+    const limit = setTimeout(() => server.closeAllConnections(), finishLimitMs);
     await closed;
+    clearInterval(idle);
     clearTimeout(limit);
     await Promise.all([closeSignals(), closeBroker()]);
     await closeDatabase();
-    log.info("the API has stopped");
   });
 }
 
-/** Several processes share the port; one that dies is replaced, unless it never got as far as listening. */
+/**
+ * Several processes share the port. The first one goes ahead, so that what keeps all of them from starting is told
+ * once; from then on one that dies is replaced.
+ */
 function serveCluster(processes: number): void {
   serveMetrics();
+  let up = false;
   let stopping = false;
-  for (let n = 0; n < processes; n += 1) cluster.fork();
-  cluster.on("exit", (worker, code) => {
-    if (stopping) return;
-    if (!listening.has(worker.id)) process.exit(code || 1);
-    log.error({ code }, "an API process died: another one takes its place");
-    cluster.fork();
+  const children = () => Object.values(cluster.workers ?? {}).filter((child) => child !== undefined);
+
+  cluster.on("listening", () => {
+    if (up) return;
+    up = true;
+    for (let n = 1; n < processes; n += 1) cluster.fork();
+    announceUp();
   });
-  const listening = new Set<number>();
-  cluster.on("listening", (worker) => listening.add(worker.id));
+  cluster.on("exit", (_child, code, signal) => {
+    if (stopping) return;
+    if (!up) process.exit(code || 1);
+    log.error({ code, signal }, "an API process died: another one takes its place");
+    setTimeout(() => {
+      if (!stopping) cluster.fork();
+    }, replaceAfterMs);
+  });
+  cluster.fork();
+
+  process.on("exit", () => {
+    for (const child of children()) child.process.kill("SIGKILL");
+  });
   onStop(async () => {
     stopping = true;
-    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-    await Promise.all(
-      workers.map(async (worker) => {
-        const exited = once(worker, "exit");
-        worker.process.kill("SIGTERM");
-        await exited;
-      }),
-    );
+    const gone = children().map((child) => once(child, "exit"));
+    for (const child of children()) child.process.kill("SIGTERM");
+    await Promise.all(gone);
   });
 }
 
+exitOnUncaught();
 if (config.WEB_CONCURRENCY > 1 && cluster.isPrimary) {
   serveCluster(config.WEB_CONCURRENCY);
 } else {

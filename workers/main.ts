@@ -42,7 +42,8 @@ async function stop(): Promise<void> {
   log.info("stopped");
 }
 
-for (const name of ["SIGTERM", "SIGINT"] as const) {
+// "disconnect": `npm start` made this process and is gone, so nobody else would stop it
+for (const name of ["SIGTERM", "SIGINT", "disconnect"] as const) {
   process.on(name, () => {
     if (stopping.signal.aborted) process.exit(1);
     stopping.abort();
@@ -55,3 +56,4 @@ for (const name of ["SIGTERM", "SIGINT"] as const) {
     );
   });
 }
+process.send?.({ started: true });

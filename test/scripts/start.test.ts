@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { z } from "zod";
+import { freePort, processesOf, startEverything, type Running } from "../support/start.js";
+import { until } from "../support/until.js";
+
+jest.setTimeout(60_000);
+
+let folder: string;
+let port: number;
+let address: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "surplus-food-start-"));
+  port = await freePort();
+  address = `http://127.0.0.1:${port}`;
+});
+
+afterEach(async () => {
+  await killAll();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const Tokens = z.object({ accessToken: z.string() });
+
+const startIt = (env: Record<string, string> = {}) => startEverything(folder, { PORT: String(port), ...env });
+
+/** Kills everything of this test hard, until nothing is left. */
+const killAll = () =>
+  until(async () => {
+    const running = await processesOf(folder);
+    running.forEach(kill);
+    return running.length === 0;
+  });
+
+function kill({ pid }: Running): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // it has just ended
+  }
+}
+
+const findProcess = async (program: string) =>
+  (await processesOf(folder)).find(({ command }) => command.includes(program));
+
+async function post(path: string, body: unknown): Promise<unknown> {
+  const answer = await fetch(`${address}/api/v1${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  expect(answer.status).toBe(200);
+  return answer.json();
+}
+
+async function signIn(phone: string): Promise<string> {
+  await post("/auth/otp/send", { phone });
+  return Tokens.parse(await post("/auth/otp/verify", { phone, code: "000000" })).accessToken;
+}
+
+const profile = async (token: string) => {
+  const answer = await fetch(`${address}/api/v1/users/me`, { headers: { authorization: `Bearer ${token}` } });
+  return { status: answer.status, body: await answer.json() };
+};
+
+test("starts everything, says where it is, stops on Ctrl-C, leaves nothing running and keeps its data and keys", async () => {
+  const first = startIt();
+  const greeting = await first.greeted;
+  for (const part of [`:${port}/api/v1`, "/docs", "/admin/queues", "+79990000000", "000000"]) {
+    expect(greeting).toContain(part);
+  }
+  expect((await fetch(`${address}/readyz`)).status).toBe(200);
+  expect((await stat(join(folder, "keys.env"))).mode & 0o777).toBe(0o600);
+  const token = await signIn("+79991112233");
+  const before = await profile(token);
+  expect(before.status).toBe(200);
+
+  first.process.kill("SIGINT");
+  expect(await first.ended).toBe(0);
+  expect(await processesOf(folder)).toEqual([]);
+  expect(first.stderr).toBe("");
+
+  const second = startIt();
+  await second.greeted;
+  expect(await profile(token)).toEqual(before);
+  second.process.kill("SIGTERM");
+  expect(await second.ended).toBe(0);
+  expect(await processesOf(folder)).toEqual([]);
+});
+
+test("its processes end when it is killed, and the next start takes the orphaned Postgres over", async () => {
+  const first = startIt();
+  await first.greeted;
+  const token = await signIn("+79991112233");
+  first.process.kill("SIGKILL");
+  await until(async () => !(await findProcess("api/server")) && !(await findProcess("workers/main")));
+
+  const second = startIt();
+  await second.greeted;
+  expect((await profile(token)).status).toBe(200);
+  second.process.kill("SIGINT");
+  expect(await second.ended).toBe(0);
+  expect(await processesOf(folder)).toEqual([]);
+});
+
+test("starts after everything was killed, Postgres included", async () => {
+  const first = startIt();
+  await first.greeted;
+  const token = await signIn("+79991112233");
+  await killAll();
+
+  const second = startIt();
+  await second.greeted;
+  expect((await profile(token)).status).toBe(200);
+});
+
+test("a process that dies is started again", async () => {
+  const started = startIt();
+  await started.greeted;
+  for (const program of ["workers/main", "api/server"]) {
+    const before = await findProcess(program);
+    if (!before) throw new Error(`${program} is not running`);
+    kill(before);
+    await until(async () => {
+      const now = await findProcess(program);
+      return now !== undefined && now.pid !== before.pid;
+    });
+  }
+  await until(async () => (await fetch(`${address}/readyz`).catch(() => null))?.ok);
+  started.process.kill("SIGINT");
+  expect(await started.ended).toBe(0);
+});
+
+test("a second signal ends at once what does not stop in order", async () => {
+  const started = startIt();
+  await started.greeted;
+  const api = await findProcess("api/server");
+  if (!api) throw new Error("the API is not running");
+  process.kill(api.pid, "SIGSTOP");
+  await until(() => {
+    started.process.kill("SIGINT");
+    return started.process.exitCode !== null;
+  });
+  await started.ended;
+  expect(await processesOf(folder)).toEqual([]);
+});
+
+test("refuses a second start on the same data, and the first goes on", async () => {
+  const first = startIt();
+  await first.greeted;
+  const second = startIt({ PORT: String(await freePort()) });
+  expect(await second.ended).toBe(1);
+  expect(second.stderr).toMatch(/^[^\n]*DATA_DIR[^\n]*\n$/);
+  expect((await fetch(`${address}/readyz`)).status).toBe(200);
+});
+
+test("names a taken port in one line, before it starts anything", async () => {
+  const other = createServer().listen(port, "0.0.0.0");
+  await once(other, "listening");
+  const started = startIt();
+  expect(await started.ended).toBe(1);
+  other.close();
+  expect(started.stderr).toBe(`PORT ${port} is in use by another program.\n`);
+  expect(existsSync(join(folder, "postgres"))).toBe(false);
+});
+
+test.each([
+  [{ DEFAULT_TIMEZONE: "Mars/Olympus" }, "DEFAULT_TIMEZONE"],
+  [{ DATABASE_URL: "mysql://localhost/name" }, "DATABASE_URL"],
+  [{ SIGNING_KEYS: "[]" }, "SIGNING_KEYS"],
+  [
+    { NODE_ENV: "production", SMS_SENDER: "http", SMS_HTTP_URL: "https://sms.test", OTP_FIXED_CODE: "123456" },
+    "OTP_FIXED_CODE",
+  ],
+  [{ WORKER_CONCURRENCY: "nonsense=3" }, "nonsense"],
+  [{ DATABASE_URL: "postgres://localhost:1/name" }, "database"],
+])("names what is wrong in one line: %j", async (env, named) => {
+  const started = startIt(env);
+  expect(await started.ended).toBe(1);
+  expect(started.stderr).toMatch(/^[^\n]+\n$/);
+  expect(started.stderr).toContain(named);
+  expect(await processesOf(folder)).toEqual([]);
+});
+
+test("uses the Postgres that DATABASE_URL names", async () => {
+  const started = startIt({ DATABASE_URL: String(process.env["DATABASE_URL"]) });
+  await started.greeted;
+  expect(await profile(await signIn("+79991112233"))).toMatchObject({ status: 200 });
+  expect(existsSync(join(folder, "postgres"))).toBe(false);
+  started.process.kill("SIGINT");
+  expect(await started.ended).toBe(0);
+});
