@@ -3,6 +3,7 @@ import cluster from "node:cluster";
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { z } from "zod";
 import { describeError } from "../lib/describe-error.js";
+import { inTime } from "../lib/in-time.js";
 import { log } from "../lib/log.js";
 import { openQueues } from "../queues/broker.js";
 import { databaseStats, sql } from "../sql/db.js";
@@ -13,13 +14,16 @@ import { findStagedJobStats } from "../sql/queries/staged-jobs.js";
 export const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 
+/** Well below the time that scrapers, and the processes of a cluster among themselves, wait for all of it. */
+const readLimitMs = 2_000;
+
 interface Measure {
   name: string;
   help: string;
   labelNames?: string[];
   /** How the processes of one cluster are put together: what each has for itself is summed, what all see alike is not. */
   aggregator: "sum" | "max";
-  collect(gauge: Gauge): Promise<void> | void;
+  collect(gauge: Gauge): Promise<void>;
 }
 
 /** Declares a value that is read when it is scraped; one that cannot be read is left out and takes no other with it. */
@@ -33,7 +37,7 @@ function measure({ name, help, labelNames = [], aggregator, collect }: Measure):
     async collect() {
       this.reset();
       try {
-        await collect(this);
+        await inTime(readLimitMs, collect(this));
       } catch (error) {
         this.remove();
         log.warn({ metric: name, error: describeError(error) }, "a metric could not be read");
@@ -84,7 +88,7 @@ measure({
   collect: async (gauge) => {
     await Promise.all(
       openQueues().map(async (queue) => {
-        const counts = await queue.getJobCounts("waiting", "active", "delayed", "failed");
+        const counts = await queue.getJobCounts("waiting", "active", "delayed", "completed", "failed");
         for (const [state, jobs] of Object.entries(counts)) gauge.set({ queue: queue.name, state }, jobs);
       }),
     );

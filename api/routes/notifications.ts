@@ -2,7 +2,7 @@ import { z } from "zod";
 import { sql } from "../../sql/db.js";
 import { listNotifications } from "../../sql/queries/notifications.js";
 import { ok, section } from "../endpoint.js";
-import { afterId, nextPage, PageQuery } from "../pagination.js";
+import { page, PageQuery } from "../pagination.js";
 import { Id, Timestamp } from "../schemas.js";
 
 const Notification = z
@@ -27,10 +27,12 @@ notifications.get(
     answers: { 200: z.array(Notification) },
   },
   async ({ user, query, address }) => {
-    const rows = await listNotifications(sql, user.id, afterId(query), query.limit);
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listNotifications(sql, user.id, after, limit),
+    );
     return ok(
       rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })),
-      nextPage(address, query, rows),
+      headers,
     );
   },
 );

@@ -42,9 +42,15 @@ export class Caller {
     };
   }
 
-  /** Signs in with the one-time code of a development deployment. */
+  /** Signs in with the one-time code of a development deployment; a phone that has had its three codes waits for the next. */
   async signIn(phone: string, code: string): Promise<Caller> {
-    await this.call("POST", "/auth/otp/send", { phone });
+    for (;;) {
+      const sent = await this.call("POST", "/auth/otp/send", { phone }, [200, 429]);
+      if (sent.status === 200) break;
+      const seconds = Number(sent.body["retryAfterSeconds"]);
+      process.stdout.write(`       (${phone} has had its codes for now; the next one in ${seconds} s…)\n`);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    }
     const { body } = await this.call("POST", "/auth/otp/verify", { phone, code });
     return new Caller(this.base, String(body["accessToken"]));
   }

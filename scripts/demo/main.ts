@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { parse } from "csv-parse/sync";
 import { z } from "zod";
 import { Caller } from "./http.js";
-import { queueCounts } from "./dashboard.js";
+import { queueCounts } from "./queues.js";
 
 /**
  * Plays a day on a running development service (`npm start`) through HTTP alone, and tells it. It can be run as often
@@ -114,11 +114,11 @@ async function play(): Promise<void> {
   await delivered(owner, "NEW_ORDER", orderId);
   tell(`17:22  A worker has told the customer (ORDER_ACCEPTED) and the bakery (NEW_ORDER).`);
 
-  const counts = await queueCounts(base, adminPhone, code);
+  const counts = await queueCounts(base);
   tell(`18:00  On the dashboard (${base}/admin/queues) the admin sees the jobs:`);
-  for (const { name, completed, failed, waiting } of counts) {
+  for (const { queue, completed, failed, waiting } of counts) {
     tell(
-      `       ${name.padEnd(10)} ${String(completed).padStart(5)} done  ${String(waiting).padStart(3)} waiting  ${String(failed).padStart(3)} failed`,
+      `       ${queue.padEnd(10)} ${String(completed).padStart(5)} done  ${String(waiting).padStart(3)} waiting  ${String(failed).padStart(3)} failed`,
     );
   }
   tell(`\nEverything that happened is described at ${base}/docs.`);
