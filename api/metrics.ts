@@ -23,7 +23,7 @@ interface Measure {
   labelNames?: string[];
   /** How the processes of one cluster are put together: what each has for itself is summed, what all see alike is not. */
   aggregator: "sum" | "max";
-  collect(gauge: Gauge): Promise<void>;
+  collect(gauge: Gauge): Promise<void> | void;
 }
 
 /** Declares a value that is read when it is scraped; one that cannot be read is left out and takes no other with it. */
@@ -37,7 +37,7 @@ function measure({ name, help, labelNames = [], aggregator, collect }: Measure):
     async collect() {
       this.reset();
       try {
-        await inTime(readLimitMs, collect(this));
+        await inTime(readLimitMs, Promise.resolve(collect(this)));
       } catch (error) {
         this.remove();
         log.warn({ metric: name, error: describeError(error) }, "a metric could not be read");

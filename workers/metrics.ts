@@ -1,7 +1,9 @@
-import { timingSafeEqual } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { collectDefaultMetrics, Histogram, Registry } from "prom-client";
 import { config } from "../lib/config.js";
+import { describeError } from "../lib/describe-error.js";
+import { exitWithLine } from "../lib/lifecycle.js";
+import { mayReadMetrics } from "../lib/metrics-token.js";
 
 /** `skipped`: settled before; `failed`: to be retried; `dead`: given up. */
 export type Outcome = "done" | "skipped" | "postponed" | "failed" | "dead";
@@ -19,7 +21,10 @@ export const jobDurations = new Histogram({
   registers: [registry],
 });
 
-/** Serves `/metrics` (guarded like the API's) and `/healthz`, which is 503 once `stopping` says so. */
+/**
+ * Serves `/metrics` (guarded like the API's) and `/healthz`, which is 503 once `stopping` says so. Ends the process with
+ * one line when it cannot listen.
+ */
 export function serveMetrics(port: number, stopping: AbortSignal): Server {
   const server = createServer((request, response) => {
     if (request.url === "/healthz") {
@@ -28,7 +33,7 @@ export function serveMetrics(port: number, stopping: AbortSignal): Server {
         .end(stopping.aborted ? "stopping\n" : "ok\n");
     } else if (request.url !== "/metrics") {
       response.writeHead(404).end();
-    } else if (!mayRead(request.headers.authorization)) {
+    } else if (!mayReadMetrics(request.headers.authorization)) {
       response.writeHead(401, { "www-authenticate": "Bearer" }).end();
     } else {
       registry.metrics().then(
@@ -37,12 +42,8 @@ export function serveMetrics(port: number, stopping: AbortSignal): Server {
       );
     }
   });
+  server.once("error", (error) =>
+    exitWithLine(`The worker cannot serve its metrics on WORKER_METRICS_PORT ${port}: ${describeError(error)}`),
+  );
   return server.listen(port, config.HOST);
-}
-
-function mayRead(authorization: string | undefined): boolean {
-  if (config.METRICS_TOKEN === undefined) return true;
-  const expected = Buffer.from(`Bearer ${config.METRICS_TOKEN}`);
-  const given = Buffer.from(authorization ?? "");
-  return given.length === expected.length && timingSafeEqual(given, expected);
 }
