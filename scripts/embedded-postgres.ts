@@ -140,7 +140,9 @@ async function initialise({ run, account, folder, data, durable }: Server): Prom
 /** Whether process `pid` is a Postgres: after a crash, or in a new container, its number may belong to something else. */
 async function isPostgres(pid: number): Promise<boolean> {
   if (process.platform === "linux") {
-    return (await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")).trim() === "postgres";
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+    // Z: it has ended, and nobody has asked how; in a container without an init process that lasts
+    return /^\d+ \(postgres\) [^Z]/.test(stat);
   }
   try {
     return process.kill(pid, 0);

@@ -119,7 +119,12 @@ async function start(signal: AbortSignal): Promise<void> {
   let databaseUrl = given["DATABASE_URL"];
   if (!databaseUrl) {
     const starting = startEmbeddedPostgres({ folder: join(config.DATA_DIR, "postgres") });
-    stops.push(async () => (await starting).stop());
+    stops.push(() =>
+      starting.then(
+        (postgres) => postgres.stop(),
+        () => undefined,
+      ),
+    );
     databaseUrl = (await starting).url;
     signal.throwIfAborted();
   }
