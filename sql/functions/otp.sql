@@ -1,15 +1,24 @@
--- Adds one send to a counter of the current 5 minutes; false when that would pass the limit. Without a limit nothing is counted.
-create or replace function count_otp_send(counted text, send_limit integer) returns boolean
+-- Adds one send to a counter and answers null; or, when that would pass the limit of 5 minutes, answers the end of them
+-- and counts nothing. Without a limit nothing is counted either.
+create or replace function count_otp_send(counted text, send_limit integer) returns timestamptz
 language plpgsql
 as $$
+declare
+  send_window constant interval := '5 minutes';
 begin
   if send_limit is null then
-    return true;
+    return null;
   end if;
   insert into otp_send_counts as counts (counter, window_start, sends)
-  values (counted, date_bin('5 minutes', now(), 'epoch'), 1)
-  on conflict (counter, window_start) do update set sends = counts.sends + 1 where counts.sends < send_limit;
-  return found;
+  values (counted, now(), 1)
+  on conflict (counter) do update set
+    sends = case when counts.window_start > now() - send_window then counts.sends + 1 else 1 end,
+    window_start = case when counts.window_start > now() - send_window then counts.window_start else now() end
+  where counts.sends < send_limit or counts.window_start <= now() - send_window;
+  if found then
+    return null;
+  end if;
+  return (select window_start + send_window from otp_send_counts where counter = counted);
 end
 $$;
 
@@ -26,7 +35,6 @@ declare
   send_window constant interval := '5 minutes';
   known otp;
   recent timestamptz[];
-  window_end timestamptz := date_bin('5 minutes', now(), 'epoch') + send_window;
   next_send timestamptz;
 begin
   -- One send per phone at a time, also for a phone that has no row to lock yet.
@@ -38,9 +46,12 @@ begin
     next_send := recent[max_sends] + send_window;
   elsif known.wrong_guesses >= max_wrong_guesses and known.guesses_since > now() - interval '1 day' then
     next_send := known.guesses_since + interval '1 day';
-  -- The counter that every send shares comes last: it is locked for the shortest time.
-  elsif not count_otp_send('address ' || left(address, 64), address_limit) or not count_otp_send('total', total_limit) then
-    next_send := window_end;
+  else
+    -- The counter that every send shares comes last: it is locked for the shortest time.
+    next_send := coalesce(
+      count_otp_send('address ' || left(address, 64), address_limit),
+      count_otp_send('total', total_limit)
+    );
   end if;
   if next_send is not null then
     return query select null::uuid, greatest(1, ceil(extract(epoch from next_send - now())))::integer;
@@ -54,7 +65,7 @@ begin
     id = default, code_hash = excluded.code_hash, sealed_code = excluded.sealed_code, expires_at = excluded.expires_at,
     tries = 0, used_at = null, claimed_at = null, sent_at = null, sends = excluded.sends
   returning otp.id into known.id;
-  -- An SMS may take most of a minute; when no send is left, until one is.
+  -- An SMS gets a minute to arrive; when no send is left, the wait is until one is.
   next_send := case when cardinality(recent) < max_sends then now() else recent[max_sends] + send_window end;
   return query select known.id, greatest(60, ceil(extract(epoch from next_send - now())))::integer;
 end

@@ -45,12 +45,11 @@ create table otp (
 
 create index otp_by_expiry on otp (expires_at);
 
--- Codes sent per client address and by the whole deployment, in windows of 5 minutes.
+-- Codes sent per client address and by the whole deployment, in windows of 5 minutes that begin with a send.
 create table otp_send_counts (
-  counter text not null,
+  counter text primary key,
   window_start timestamptz not null,
-  sends integer not null,
-  primary key (counter, window_start)
+  sends integer not null
 );
 
 create index otp_send_counts_by_age on otp_send_counts (window_start);

@@ -18,7 +18,8 @@ export interface OtpSend {
 
 /**
  * Makes a code the phone's only one for 5 minutes. Limits: 3 sends per phone in any 5 minutes and 50 wrong guesses per
- * phone and day, whatever the concurrency; sends per address and in all as given, in fixed windows of 5 minutes.
+ * phone and day, whatever the concurrency; sends per address and in all as given, in windows of 5 minutes that begin
+ * with a send.
  */
 export async function insertOtp(db: Db, otp: NewOtp): Promise<OtpSend> {
   const [sent] = await db<OtpSend[]>`
@@ -105,10 +106,11 @@ export async function deleteOldOtp(db: Db, limit: number): Promise<number> {
 /** Forgets up to `limit` counters of windows that are over, and returns how many. */
 export async function deleteOldOtpSendCounts(db: Db, limit: number): Promise<number> {
   const { count } = await db`
-    delete from otp_send_counts where (counter, window_start) in (
-      select counter, window_start from otp_send_counts
+    delete from otp_send_counts where counter in (
+      select counter from otp_send_counts
       where window_start < now() - interval '1 hour'
       limit ${limit}::integer
+      for update skip locked
     )`;
   return count;
 }

@@ -1,0 +1,43 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "@jest/globals";
+import { newServiceId } from "../../lib/service-id.js";
+import { closeDatabase, sql } from "../../sql/db.js";
+
+const phone = "+79990000002";
+
+afterAll(closeDatabase);
+
+/** Runs the script to its end: what it prints and its exit code. */
+function grantAdmin(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: number; output: string }> {
+  const script = fileURLToPath(new URL("../../scripts/grant-admin.ts", import.meta.url));
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ["--import", "tsx", script, ...args],
+      { env: { ...process.env, ...env } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
+}
+
+const isAdmin = async () =>
+  (await sql<{ isAdmin: boolean }[]>`select is_admin as "isAdmin" from users where phone = ${phone}`)[0]?.isAdmin;
+
+test("makes a user an admin, and takes it back", async () => {
+  expect(await grantAdmin([phone])).toEqual({ code: 1, output: `Nobody has logged in with ${phone} yet.\n` });
+  await sql`insert into users (service_id, phone) values (${newServiceId()}, ${phone})`;
+  expect(await grantAdmin([phone])).toEqual({ code: 0, output: `${phone} is an admin now.\n` });
+  expect(await isAdmin()).toBe(true);
+  expect(await grantAdmin([phone, "--revoke"])).toEqual({ code: 0, output: `${phone} is no longer an admin.\n` });
+  expect(await isAdmin()).toBe(false);
+  const named = await grantAdmin([phone, "--revoke"], { ADMIN_PHONES: phone });
+  expect(named).toEqual({ code: 1, output: expect.stringContaining("ADMIN_PHONES") });
+});
+
+test.each([[], ["79990000002"], [phone, phone], [phone, "--remove"]])(
+  "wrong arguments (%s %s) show the usage",
+  async (...args) => {
+    expect(await grantAdmin(args)).toEqual({ code: 1, output: expect.stringMatching(/^Usage: [^\n]*\n$/) });
+  },
+);

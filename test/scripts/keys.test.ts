@@ -1,0 +1,15 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { parseEnv, promisify } from "node:util";
+import { expect, test } from "@jest/globals";
+import { readConfig } from "../../lib/environment.js";
+
+test("prints two lines for a .env file that the service can start with", async () => {
+  const script = fileURLToPath(new URL("../../scripts/keys.ts", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", script], { env: {} });
+  const printed = parseEnv(stdout);
+  expect(Object.keys(printed)).toEqual(["SIGNING_KEYS", "CREDENTIALS_KEYS"]);
+  const config = readConfig({ ...printed, DATABASE_URL: "postgres://localhost/test" });
+  expect(config.SIGNING_KEYS).toHaveLength(1);
+  expect(config.CREDENTIALS_KEYS).toHaveLength(1);
+});
