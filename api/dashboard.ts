@@ -29,7 +29,8 @@ const isPage = (request: Request) => isRead(request) && !/^\/(api|static)\//.tes
 /** A browser tells where a request comes from: what another site makes it send is refused, whatever cookie it carries. */
 const refuseOtherOrigins: RequestHandler = (request, _response, next) => {
   const { origin = "", "sec-fetch-site": site } = request.headers;
-  const same = site === undefined ? URL.canParse(origin) && new URL(origin).host === request.host : site === "same-origin";
+  const same =
+    site === undefined ? URL.canParse(origin) && new URL(origin).host === request.host : site === "same-origin";
   if (isRead(request) || same) next();
   else next(new ApiError(403, "FORBIDDEN", "Queues are changed from the dashboard's own pages only."));
 };

@@ -49,6 +49,7 @@ health.get("/readyz", async (_request, response) => {
 });
 
 health.get("/metrics", async (request, response) => {
-  if (!mayReadMetrics(request.headers.authorization)) throw new ApiError(401, "UNAUTHORIZED", "Metrics need their own bearer token.");
+  if (!mayReadMetrics(request.headers.authorization))
+    throw new ApiError(401, "UNAUTHORIZED", "Metrics need their own bearer token.");
   response.type(registry.contentType).send(await metricsText());
 });

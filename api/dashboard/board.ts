@@ -40,6 +40,7 @@ const { replaceQueues } = createBullBoard({
     uiConfig: {
       boardTitle: "Queues",
       hideDocsLink: true,
+      hideRedisDetails: true,
       miscLinks: [{ text: "Sign out", url: `${root}/sign-out` }],
     },
   },

@@ -44,7 +44,7 @@ export const phonePage = (root: string, problem: string | null = null) =>
 export const codePage = (root: string, phone: string, problem: string | null = null) =>
   page(
     `<form method="post" action="${root}/sign-in/code">
-<p>A code is on its way to ${escape(phone)}.</p>
+<p>A code was sent to ${escape(phone)}.</p>
 <input name="phone" type="hidden" value="${escape(phone)}">
 <label for="code">Code</label>
 <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="6" required autofocus>
