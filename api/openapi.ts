@@ -92,7 +92,8 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
       title: "Surplus-food marketplace",
       version: "1.0.0",
       description:
-        "Partners list discounted boxes of surplus food, customers order and pick them up. Amounts are in major units with at most two decimals; " +
+        "Partners list discounted boxes of surplus food, customers order and pick them up. Amounts are in major units of " +
+        `${config.CURRENCY}, with at most two decimals; ` +
         "instants are ISO 8601. Errors are problem documents with a `code`.",
       license: { name: "MIT", identifier: "MIT" },
     },

@@ -19,8 +19,8 @@ const READY_LIMIT_MS = 60_000;
 /** Ctrl-C reaches this process from the terminal and once more through npm: within this time that is one signal. */
 const SAME_SIGNAL_MS = 500;
 
-/** Conveniences that production must not have. */
-const developmentDefaults = { ADMIN_PHONES: "+79990000000", OTP_FIXED_CODE: "000000" };
+/** Conveniences that production must not have; with a code that everybody knows, only this machine may reach the API. */
+const developmentDefaults = { ADMIN_PHONES: "+79990000000", OTP_FIXED_CODE: "000000", HOST: "127.0.0.1" };
 
 const newKeys = () => ({ SIGNING_KEYS: newSigningKey(), CREDENTIALS_KEYS: newCredentialsKey() });
 
@@ -138,7 +138,7 @@ async function start(signal: AbortSignal): Promise<void> {
   stops.push(() => Promise.all(processes.map((process) => process.stop())));
   await Promise.all(processes.map(({ up }) => up));
 
-  const host = ["0.0.0.0", "::"].includes(config.HOST) ? "localhost" : config.HOST;
+  const host = ["0.0.0.0", "::", "127.0.0.1"].includes(config.HOST) ? "localhost" : config.HOST;
   const local = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   await untilReady(local);
   signal.throwIfAborted();
