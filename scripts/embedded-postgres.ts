@@ -126,7 +126,7 @@ async function initialise({ run, account, folder, data, durable }: Server): Prom
     timezone: "UTC",
     log_timezone: "UTC",
     log_checkpoints: "off",
-    ...(!durable && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+    ...(!durable && { fsync: "off", full_page_writes: "off" }),
   };
   await run("initdb", [
     ...["-D", unfinished, "-U", USER, "--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--no-instructions"],

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { isNativeError } from "node:util/types";
 import postgres from "postgres";
 import { config } from "../lib/config.js";
 import { connectionLost, type DatabaseError } from "./database-error.js";
@@ -38,7 +39,7 @@ interface Address {
 }
 
 /** The settings of a session. Nothing is read from the server to find out about types: `types` names those in use. */
-const options = {
+const options = (purpose: string) => ({
   max: 1,
   fetch_types: false,
   idle_timeout: 0,
@@ -46,12 +47,12 @@ const options = {
   types,
   onnotice: () => undefined,
   connection: {
-    application_name: "surplus-food",
+    application_name: `surplus-food ${purpose}`,
     TimeZone: "UTC",
     statement_timeout: config.DATABASE_TIMEOUT_MS,
     idle_in_transaction_session_timeout: config.DATABASE_TIMEOUT_MS,
   },
-};
+});
 
 function handlerOf(client: postgres.Sql): (statement: Statement) => void {
   const handler: unknown = Reflect.get(client`select`, "handler");
@@ -62,11 +63,11 @@ function handlerOf(client: postgres.Sql): (statement: Statement) => void {
 const fromServer = (error: unknown) => error instanceof postgres.PostgresError;
 
 /**
- * Opens a session when it gets its first statement. It is a client of postgres.js with one connection that cannot
+ * Opens a session when it gets its first statement; the server's list of sessions shows its `purpose`. It is a client of postgres.js with one connection that cannot
  * reconnect: that library would run the rest of a transaction on its new connection, keeps unsent bytes for it, and loses
  * statements that were queued. A session that does not answer in time, or whose order of answers is in doubt, is ended.
  */
-export function openConnection({ onLost, onNotification }: ConnectionEvents): Connection {
+export function openConnection(purpose: string, { onLost, onNotification }: ConnectionEvents): Connection {
   const running = new Set<Statement>();
   let socket: Socket | undefined;
   let lost: DatabaseError | undefined;
@@ -90,7 +91,7 @@ export function openConnection({ onLost, onNotification }: ConnectionEvents): Co
     try {
       await once(socket, "connect");
     } catch (error) {
-      lose(connectionLost(error instanceof Error ? error.message : String(error)));
+      lose(connectionLost(isNativeError(error) ? error.message : String(error)));
       throw error;
     }
     // the name that a certificate is checked against
@@ -98,7 +99,7 @@ export function openConnection({ onLost, onNotification }: ConnectionEvents): Co
   }
 
   const given = {
-    ...options,
+    ...options(purpose),
     socket: openSocket,
     onclose: () => lose(connectionLost("the server closed it")),
     onnotify: (channel: string, payload: string) => onNotification?.(channel, payload),
@@ -130,9 +131,10 @@ export function openConnection({ onLost, onNotification }: ConnectionEvents): Co
       };
       statement.reject = (error) => {
         settle();
-        reject(error);
-        // an error of the client's own: statement and answers may no longer match
-        if (!fromServer(error)) lose(connectionLost("a statement failed before the server answered it"));
+        const broken = isNativeError(error) && "errno" in error;
+        reject(broken ? connectionLost(error.message) : error);
+        // after an error of the client's own, statements and answers may no longer match
+        if (!fromServer(error)) lose(connectionLost("it was given up with a statement before"));
       };
       running.add(statement);
       handle(statement);

@@ -1,3 +1,4 @@
+import { isNativeError } from "node:util/types";
 import postgres from "postgres";
 
 const CONNECTION_FAILURE = "08006";
@@ -35,7 +36,7 @@ const places = (stack = "") => stack.split("\n").filter((line) => /^\s+at /.test
 
 /** Turns what postgres.js rejects with into what may be logged; `origin` is the place of the statement in the code. */
 export function asDatabaseError(error: unknown, origin: string): unknown {
-  if (error instanceof DatabaseError || !(error instanceof Error)) return error;
+  if (error instanceof DatabaseError || !isNativeError(error)) return error;
   if (!(error instanceof postgres.PostgresError)) {
     // postgres.js keeps the statement and its values in properties of the error
     return Object.assign(new Error(error.message), {

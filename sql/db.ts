@@ -20,7 +20,7 @@ function leastBusy(): Connection {
     if (!best || connection.running < best.running) best = connection;
   }
   if (best && shared.size >= limit) return best;
-  const connection = openConnection({ onLost: () => shared.delete(connection) });
+  const connection = openConnection("statements", { onLost: () => shared.delete(connection) });
   shared.add(connection);
   return connection;
 }
@@ -48,7 +48,7 @@ function openSession(): Session {
     idle.delete(session);
     session.interrupt(error);
   };
-  const session: Session = { connection: openConnection({ onLost }), interrupt: nothing };
+  const session: Session = { connection: openConnection("transactions", { onLost }), interrupt: nothing };
   return session;
 }
 

@@ -54,7 +54,10 @@ function startListening(): () => Promise<void> {
 
 /** Listens on one connection until it is lost, which rejects, or `stopping` is aborted. */
 async function listenOnce(stopping: AbortSignal): Promise<void> {
-  const connection = openConnection({ onLost: nothing, onNotification: (_channel, payload) => deliver(payload) });
+  const connection = openConnection("signals", {
+    onLost: nothing,
+    onNotification: (_channel, payload) => deliver(payload),
+  });
   const listening = tag((statement) => connection.run(statement));
   try {
     await listening`listen signals`;

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Db } from "../../sql/db.js";
+import { startOwnPostgres, type OwnPostgres } from "../support/own-postgres.js";
+import { until } from "../support/until.js";
+
+const STEPS = 4;
+/** Shorter than what a hung session is given in production, so that the suite does not wait for it. */
+const TIMEOUT_MS = 1_000;
+
+let server: OwnPostgres;
+let database: typeof import("../../sql/db.js");
+
+beforeAll(async () => {
+  server = await startOwnPostgres();
+  Object.assign(process.env, { DATABASE_URL: server.url, DATABASE_TIMEOUT_MS: String(TIMEOUT_MS), DATABASE_POOL: "4" });
+  database = await import("../../sql/db.js");
+  await database.sql`create table steps (transaction integer, step integer, primary key (transaction, step))`;
+  await database.sql`create table commits (transaction integer)`;
+  // makes the commit of a transaction that inserts here take as long as the test needs to strike
+  await database.sql`
+    create function slow_commit() returns trigger language plpgsql as $$
+    begin
+      perform pg_sleep(0.5);
+      return null;
+    end $$`;
+  await database.sql`
+    create constraint trigger slow_commit after insert on commits deferrable initially deferred
+    for each row execute function slow_commit()`;
+});
+
+afterAll(async () => {
+  await database.closeDatabase();
+  await server.stop();
+});
+
+let last = 0;
+const nextNumber = () => (last += 1);
+
+/** How many steps of each transaction are there. */
+async function stepsKept(): Promise<Map<number, number>> {
+  const rows = await server.ask<{ transaction: number; steps: number }>(
+    "select transaction, count(*)::integer as steps from steps group by transaction",
+  );
+  return new Map(rows.map(({ transaction, steps }) => [transaction, steps]));
+}
+
+interface Outcome {
+  transaction: number;
+  result: "kept" | "given up" | "lost";
+}
+
+/** Runs transactions one after another until it is told to stop; every third changes its mind at the end. */
+async function keepBusy(stopped: () => boolean): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const giveUp = new Error("given up");
+  while (!stopped()) {
+    const transaction = nextNumber();
+    try {
+      await database.transaction(async (tx) => {
+        for (let step = 1; step <= STEPS; step += 1) await tx`insert into steps values (${transaction}, ${step})`;
+        if (transaction % 3 === 0) throw giveUp;
+      });
+      outcomes.push({ transaction, result: "kept" });
+    } catch (error) {
+      if (error !== giveUp && !database.isConnectionLost(error)) throw error;
+      outcomes.push({ transaction, result: error === giveUp ? "given up" : "lost" });
+      // the event loop has to get round to the closed connections
+      await new Promise(setImmediate);
+    }
+  }
+  return outcomes;
+}
+
+const backendOf = async (tx: Db) => (await tx<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]?.pid ?? 0;
+
+const isGone = (pid: number) =>
+  until(async () => (await server.ask("select from pg_stat_activity where pid = $1", [pid])).length === 0);
+
+const isIn = (pid: number, event: string) =>
+  until(async () => (await server.ask("select from pg_stat_activity where pid = $1 and wait_event = $2", [pid, event])).length > 0);
+
+const strikes: Record<string, (pid: number) => Promise<void>> = {
+  pg_terminate_backend: async (pid) => {
+    await server.ask("select pg_terminate_backend($1)", [pid]);
+  },
+  "kill -9": (pid) => {
+    process.kill(pid, "SIGKILL");
+    return Promise.resolve();
+  },
+};
+
+/** When the strike falls: before or while a step is written, or before or during the commit (step 5). */
+const moments = [
+  ...Array.from({ length: STEPS + 1 }, (_, index) => ({ step: index + 1, when: "before, known" as const })),
+  ...Array.from({ length: STEPS + 1 }, (_, index) => ({ step: index + 1, when: "before, unnoticed" as const })),
+  ...Array.from({ length: STEPS + 1 }, (_, index) => ({ step: index + 1, when: "during" as const })),
+];
+
+type Moment = (typeof moments)[number];
+
+/** A transaction whose backend is struck at a moment; it goes on regardless, as code does that knows nothing of it. */
+async function struckTransaction(strike: (pid: number) => Promise<void>, { step: struckAt, when }: Moment): Promise<Outcome> {
+  const transaction = nextNumber();
+  let struck: Promise<void> | undefined;
+  const work = database.transaction(async (tx) => {
+    const pid = await backendOf(tx);
+    for (let step = 1; step <= STEPS + 1; step += 1) {
+      if (step === struckAt && when !== "during") {
+        await strike(pid);
+        if (when === "before, known") await isGone(pid);
+      }
+      if (step === struckAt && when === "during") {
+        struck = isIn(pid, "PgSleep").then(() => strike(pid));
+        await (step > STEPS ? tx`insert into commits values (${transaction})` : tx`select pg_sleep(0.5)`);
+      }
+      if (step <= STEPS) await tx`insert into steps values (${transaction}, ${step})`;
+    }
+  });
+  const outcome = await work.then(
+    () => ({ transaction, result: "kept" as const }),
+    (error: unknown) => {
+      if (!database.isConnectionLost(error)) throw error;
+      return { transaction, result: "lost" as const };
+    },
+  );
+  await struck;
+  return outcome;
+}
+
+function check(outcomes: Outcome[], kept: Map<number, number>): void {
+  for (const { transaction, result } of outcomes) {
+    const steps = kept.get(transaction) ?? 0;
+    if (result === "kept") expect({ transaction, steps }).toEqual({ transaction, steps: STEPS });
+    else if (result === "given up") expect({ transaction, steps }).toEqual({ transaction, steps: 0 });
+    else expect([0, STEPS]).toContain(steps);
+  }
+}
+
+async function isHealthy(): Promise<void> {
+  await until(() => database.sql`select`.then(() => true, () => false));
+  await until(() => database.transaction((tx) => tx`select`).then(() => true, () => false));
+  await Promise.all(Array.from({ length: 20 }, () => database.sql`select`));
+  await Promise.all(Array.from({ length: 20 }, () => database.transaction((tx) => tx`select`)));
+}
+
+describe.each(Object.keys(strikes))("a transaction whose backend is ended by %s", (name) => {
+  test.each(moments)("$when step $step is all or nothing, as are the others", async (moment) => {
+    const strike = strikes[name];
+    if (!strike) throw new Error("no such strike");
+    let over = false;
+    const others = [keepBusy(() => over), keepBusy(() => over)];
+    const struck = await struckTransaction(strike, moment).finally(() => (over = true));
+    const outcomes = [struck, ...(await Promise.all(others)).flat()];
+    await isHealthy();
+    check(outcomes, await stepsKept());
+    expect(struck.result).toBe("lost");
+  });
+});
