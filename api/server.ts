@@ -9,6 +9,7 @@ import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { app } from "./app.js";
+import { refuseUnreadable } from "./errors.js";
 import { stopBeingReady } from "./health.js";
 import { joinMetrics, serveMetrics } from "./metrics.js";
 
@@ -20,6 +21,7 @@ const replaceAfterMs = 500;
 
 async function serve(): Promise<void> {
   const server = createServer({ requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 }, app);
+  server.on("clientError", refuseUnreadable);
   server.once("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EADDRINUSE") exitWithLine(`PORT ${config.PORT} is in use by another program.`);
     if (error.code === "EACCES") exitWithLine(`PORT ${config.PORT} may not be used by this user.`);
