@@ -36,6 +36,13 @@ async function keptKeys(folder: string): Promise<NodeJS.Dict<string>> {
   return parseEnv(await readFile(file, "utf8"));
 }
 
+function whyNot(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EADDRINUSE") return `PORT ${port} is in use by another program.`;
+  if (code === "EACCES") return `PORT ${port} may not be used by this user.`;
+  return `HOST ${host} is no address of this machine.`;
+}
+
 /** Checks that the API will be able to listen; answers the port, which is a free one when PORT is 0. */
 async function checkPort({ HOST, PORT }: Config): Promise<number> {
   const server = createServer();
@@ -48,10 +55,7 @@ async function checkPort({ HOST, PORT }: Config): Promise<number> {
       });
     });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "EADDRINUSE") throw new Error(`PORT ${PORT} is in use by another program.`);
-    if (code === "EACCES") throw new Error(`PORT ${PORT} may not be used by this user.`);
-    throw new Error(`HOST ${HOST} is no address of this machine (${String(code)}).`);
+    throw new Error(whyNot(error, HOST, PORT), { cause: error });
   } finally {
     await new Promise((resolve) => server.close(resolve));
   }
@@ -62,13 +66,14 @@ function givenEnvironment(): NodeJS.ProcessEnv {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const pretty = process.stdout.isTTY ? { LOG_PRETTY: "1" } : {};
   const defaults = process.env["NODE_ENV"] === "production" ? {} : developmentDefaults;
-  const given = Object.entries(process.env).filter(([, value]) => value !== undefined);
-  return { ...pretty, ...defaults, ...Object.fromEntries(given) };
+  const all = { ...pretty, ...defaults, ...process.env };
+  // an empty value counts as none, and switches a default off
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
 
 async function prepareDatabase(url: string): Promise<void> {
   await migrate(url).catch((error: unknown) => {
-    throw new Error(`The database cannot be used: ${messageOf(error)}`);
+    throw new Error(`The database cannot be used: ${messageOf(error)}`, { cause: error });
   });
   // reads the configuration when it is imported, so not before the environment is complete
   const broker = await import("../queues/broker.js");

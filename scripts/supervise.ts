@@ -55,7 +55,10 @@ export function supervise(name: string, program: URL, env: NodeJS.ProcessEnv): S
         signalGroup("SIGKILL");
         child = undefined;
         if (stopping) return;
-        if (!wasUp) return reject(new NotStarted(`The ${name} could not start.`));
+        if (!wasUp) {
+          reject(new NotStarted(`The ${name} could not start.`));
+          return;
+        }
         pause = Date.now() - startedAt > LONGEST_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(pause * 2, LONGEST_PAUSE_MS);
         process.stderr.write(
           `The ${name} ended (${signal ?? `code ${code}`}); it starts again in ${pause / 1000} s.\n`,
