@@ -9,7 +9,7 @@ const double = (value: number): number => ((value << 1) & 31) ^ (value & 16 ? 0b
 
 /** Folding by xor and doubling makes every wrong character and every swap of two neighbours change the result. */
 const fold = (text: string): number =>
-  [...text].reduce((state, character) => double(state ^ alphabet.indexOf(character)), 0);
+  Array.from(text).reduce((state, character) => double(state ^ alphabet.indexOf(character)), 0);
 
 /** A new public identifier of a user: 35 random bits and a check character, such as `SF-7K3M9QX2`. */
 export function newServiceId(): string {

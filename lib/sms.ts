@@ -9,9 +9,9 @@ export class SmsRefused extends Error {
   override name = "SmsRefused";
 }
 
-/** The text that carries a login code, in the user's language; the code ends it, where phones look for it. */
-export const codeText = (locale: string, code: string): string =>
-  `${locale.startsWith("en") ? "Your login code" : "Код для входа"}: ${code}`;
+/** The text that carries a login code, in the user's language, Russian when unknown; the code ends it, where phones look for it. */
+export const codeText = (locale: string | null, code: string): string =>
+  `${locale?.startsWith("en") ? "Your login code" : "Код для входа"}: ${code}`;
 
 /** Sends a text to a phone through the configured sender; throws SmsRefused when it was certainly not taken. */
 export async function sendSms(phone: string, text: string, log: Logger, timeoutMs = gatewayTimeoutMs): Promise<void> {

@@ -66,7 +66,10 @@ users.put(
     body: ProfileChanges,
     answers: { 200: UserProfile },
   },
-  async ({ user, body }) => ok(present(existing(await updateProfile(sql, user.id, body)))),
+  async ({ user, body }) => {
+    await updateProfile(sql, user.id, body);
+    return ok(present(existing(await findProfile(sql, user.id))));
+  },
 );
 
 users.get(

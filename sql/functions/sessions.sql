@@ -1,8 +1,10 @@
 -- Uses a code up and opens a session for its phone's user, who is made at the first login; whoever waits for this phone
--- as the owner of a partner gets it. A new user takes the first of the service ids that is free. Null when the code was used or replaced in the meantime.
-create or replace function log_in(otp_id uuid, new_service_ids text[], token_digest bytea) returns uuid
+-- as the owner of a partner gets it. A new user takes the first of the service ids that is free. No row when the code was used or replaced in the meantime.
+create or replace function log_in(otp_id uuid, new_service_ids text[], token_digest bytea)
+returns table (user_id uuid)
 language plpgsql
 as $$
+#variable_conflict use_column
 declare
   login_phone text;
   member_id uuid;
@@ -13,7 +15,7 @@ begin
   where id = otp_id and used_at is null
   returning phone into login_phone;
   if not found then
-    return null;
+    return;
   end if;
 
   insert into users (service_id, phone)
@@ -37,7 +39,7 @@ begin
 
   insert into sessions (user_id) values (member_id) returning id into login_session;
   insert into refresh_tokens (digest, session_id, expires_at) values (token_digest, login_session, now() + interval '30 days');
-  return member_id;
+  return query select member_id;
 end
 $$;
 

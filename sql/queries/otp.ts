@@ -27,21 +27,22 @@ export async function insertOtp(db: Db, otp: NewOtp): Promise<OtpSend> {
     from start_otp(
       ${otp.phone}::text, ${otp.hash}::bytea, ${otp.sealed}::text,
       ${otp.address}::text, ${otp.addressLimit}::integer, ${otp.totalLimit}::integer
-    )`;
+    )
+    where retry_after_seconds is not null`;
   if (!sent) throw new Error("start_otp answered nothing");
   return sent;
 }
 
 /** Leave to compare one guess with the phone's current code, or why there is none. */
 export type Guess =
-  | { outcome: "COMPARE"; id: string; hash: Uint8Array }
+  | { outcome: "COMPARE"; id: string; hash: Buffer }
   | { outcome: "NO_CODE" }
   | { outcome: "EXPIRED" }
   | { outcome: "TOO_MANY"; retryAfterSeconds: number };
 
 /** Counts a guess before it is compared, so that a code is compared with 5 guesses at most, also when they arrive at once. */
 export async function takeGuess(db: Db, phone: string): Promise<Guess> {
-  const [taken] = await db<{ id: string; hash: Uint8Array }[]>`
+  const [taken] = await db<{ id: string; hash: Buffer }[]>`
     update otp set
       tries = tries + 1,
       wrong_guesses = case when guesses_since > now() - interval '1 day' then wrong_guesses + 1 else 1 end,
@@ -51,31 +52,33 @@ export async function takeGuess(db: Db, phone: string): Promise<Guess> {
     returning id, code_hash as "hash"`;
   if (taken) return { outcome: "COMPARE", ...taken };
 
-  const [refused] = await db<{ live: boolean; expired: boolean; retryAfterSeconds: number }[]>`
-    select used_at is null and tries < 5 as "live", expires_at <= now() as "expired",
+  const [refused] = await db<{ outcome: "NO_CODE" | "EXPIRED" | "TOO_MANY"; retryAfterSeconds: number | null }[]>`
+    select
+      case when used_at is not null or tries >= 5 then 'NO_CODE' when expires_at <= now() then 'EXPIRED' else 'TOO_MANY' end
+        as "outcome",
       greatest(1, ceil(extract(epoch from guesses_since + interval '1 day' - now())))::integer as "retryAfterSeconds"
     from otp
     where phone = ${phone}::text`;
-  if (!refused?.live) return { outcome: "NO_CODE" };
-  if (refused.expired) return { outcome: "EXPIRED" };
-  return { outcome: "TOO_MANY", retryAfterSeconds: refused.retryAfterSeconds };
+  const { outcome = "NO_CODE", retryAfterSeconds } = refused ?? {};
+  return outcome === "TOO_MANY" ? { outcome, retryAfterSeconds: retryAfterSeconds ?? 1 } : { outcome };
 }
 
 /** A code on its way to a phone. */
 export interface OutgoingCode {
   phone: string;
   sealed: string;
-  locale: string;
+  /** Null when the phone has no account yet. */
+  locale: string | null;
 }
 
 /** Claims a code for sending; null when it was claimed before, used, replaced or has expired: then it must not be sent. */
 export async function takeOutgoingCode(db: Db, otpId: string): Promise<OutgoingCode | null> {
-  const [code] = await db<OutgoingCode[]>`
+  const [code] = await db<{ phone: string; sealed: string | null; locale: string | null }[]>`
     update otp set claimed_at = now()
     where id = ${otpId}::uuid and claimed_at is null and used_at is null and sealed_code is not null and expires_at > now()
     returning phone, sealed_code as "sealed",
-      coalesce((select locale from users where users.phone = otp.phone and deleted_at is null), 'ru-RU') as "locale"`;
-  return code ?? null;
+      (select locale from users where users.phone = otp.phone and deleted_at is null) as "locale"`;
+  return code?.sealed ? { ...code, sealed: code.sealed } : null;
 }
 
 /** Gives a code back that the gateway did certainly not take, so that it may be sent again. */

@@ -10,15 +10,17 @@ const serviceIdCandidates = 5;
  */
 export async function insertSession(db: Db, otpId: string, tokenDigest: Uint8Array): Promise<string | null> {
   const serviceIds = Array.from({ length: serviceIdCandidates }, newServiceId);
-  const [session] = await db<{ userId: string | null }[]>`
-    select log_in(${otpId}::uuid, ${serviceIds}::text[], ${tokenDigest}::bytea) as "userId"`;
+  const [session] = await db<{ userId: string }[]>`
+    select user_id as "userId"
+    from log_in(${otpId}::uuid, ${serviceIds}::text[], ${tokenDigest}::bytea)
+    where user_id is not null`;
   return session?.userId ?? null;
 }
 
 /** The user of an exchanged refresh token, and the digest of the token given for it. */
 export interface Rotation {
   userId: string;
-  successor: Uint8Array;
+  successor: Buffer;
 }
 
 /**
@@ -28,13 +30,14 @@ export interface Rotation {
 export async function takeRefreshToken(db: Db, digest: Uint8Array, successors: Uint8Array[]): Promise<Rotation | null> {
   const [rotation] = await db<Rotation[]>`
     select user_id as "userId", successor
-    from rotate_refresh_token(${digest}::bytea, ${successors}::bytea[])`;
+    from rotate_refresh_token(${digest}::bytea, ${successors}::bytea[])
+    where user_id is not null and successor is not null`;
   return rotation ?? null;
 }
 
 /** Ends the session of a refresh token; false when the token is unknown, expired, revoked or was exchanged before. */
 export async function revokeSession(db: Db, digest: Uint8Array): Promise<boolean> {
-  const [revoked] = await db<{ current: boolean }[]>`
+  const [revoked] = await db<{ current: boolean | null }[]>`
     update sessions set revoked_at = now()
     from refresh_tokens as token
     where token.digest = ${digest}::bytea and token.expires_at > now()

@@ -41,7 +41,7 @@ export interface Profile {
 /** A user's own profile; null when there is no such account any more. */
 export async function findProfile(db: Db, userId: string): Promise<Profile | null> {
   const [profile] = await db<Profile[]>`
-    select id, service_id as "serviceId", phone as "phone", first_name as "firstName", last_name as "lastName", email,
+    select id, service_id as "serviceId", phone, first_name as "firstName", last_name as "lastName", email,
       avatar_url as "avatarUrl", locale, timezone
     from users
     where id = ${userId}::uuid and deleted_at is null and phone is not null`;
@@ -52,9 +52,9 @@ export type ProfileChanges = Partial<
   Record<"firstName" | "lastName" | "email" | "locale" | "timezone", string | undefined>
 >;
 
-/** Changes what is given of a profile and returns all of it; null when there is no such account any more. */
-export async function updateProfile(db: Db, userId: string, changes: ProfileChanges): Promise<Profile | null> {
-  const [profile] = await db<Profile[]>`
+/** Changes what is given of a profile. */
+export const updateProfile = (db: Db, userId: string, changes: ProfileChanges) =>
+  db`
     update users set
       first_name = coalesce(${changes.firstName ?? null}::text, first_name),
       last_name = coalesce(${changes.lastName ?? null}::text, last_name),
@@ -62,11 +62,7 @@ export async function updateProfile(db: Db, userId: string, changes: ProfileChan
       locale = coalesce(${changes.locale ?? null}::text, locale),
       timezone = coalesce(${changes.timezone ?? null}::text, timezone),
       updated_at = now()
-    where id = ${userId}::uuid and deleted_at is null and phone is not null
-    returning id, service_id as "serviceId", phone, first_name as "firstName", last_name as "lastName", email,
-      avatar_url as "avatarUrl", locale, timezone`;
-  return profile ?? null;
-}
+    where id = ${userId}::uuid and deleted_at is null`;
 
 /** Makes the account with this phone an admin, or an admin no more; false when nobody has logged in with it. */
 export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean> {

@@ -96,10 +96,10 @@ describe("POST /auth/otp/send", () => {
     const phone = newPhone();
     const requestId = randomUUID();
     await client.post("/api/v1/auth/otp/send", { phone }, { headers: { "x-request-id": requestId } });
-    const [job] = await sql`
+    const [job] = await sql<{ queue: string; payload: object; otpId: string }[]>`
       select queue, payload, (select id from otp where phone = ${phone}) as "otpId"
       from staged_jobs where request_id = ${requestId}`;
-    expect(job).toEqual({ queue: "sms", payload: { otpId: job?.["otpId"] }, otpId: expect.any(String) });
+    expect(job).toMatchObject({ queue: "sms", payload: { otpId: job?.otpId } });
   });
 
   test("keeps the code as a keyed hash and a sealed copy only", async () => {
@@ -390,8 +390,8 @@ describe("roles at login", () => {
     expect(outcome(await client.as(reply.string("accessToken")).get("/api/v1/partners/me/status"))).toBe("200");
 
     await logIn(phone);
-    const owners = await sql`
-      select id, owner_id as "ownerId" from partners where id = any (${[rejected, waiting]}::uuid[]) order by id`;
+    const owners = await sql<{ ownerId: string | null }[]>`
+      select owner_id as "ownerId" from partners where id = any (${[rejected, waiting]}::uuid[]) order by id`;
     expect(owners.map(({ ownerId }) => ownerId)).toEqual([null, claims.sub]);
   });
 
@@ -414,19 +414,17 @@ describe("roles at login", () => {
 describe("POST /auth/token/refresh", () => {
   test("gives new tokens for the same user, again and again", async () => {
     const login = await logIn(newPhone());
+    const seen = new Set<string>();
     let token = login.string("refreshToken");
-    const seen = new Set([token]);
-    for (const reply of [await refresh(token)]) token = reply.string("refreshToken");
-    for (const _round of times(3, () => null)) {
+    while (seen.size < 4) {
       seen.add(token);
       const reply = await refresh(token);
       expect(outcome(reply)).toBe("200");
       expect(reply.body).toMatchObject({ tokenType: "Bearer", expiresIn: 900 });
       expect(decodeJwt(reply.string("accessToken")).sub).toBe(decodeJwt(login.string("accessToken")).sub);
       token = reply.string("refreshToken");
+      expect(seen.has(token)).toBe(false);
     }
-    expect(seen.size).toBe(4);
-    expect(seen.has(token)).toBe(false);
   });
 
   test("gives the same successor once more within 10 seconds, and no third time", async () => {

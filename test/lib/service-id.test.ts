@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { isServiceId, newServiceId } from "../../lib/service-id.js";
 
-const alphabet = [..."0123456789ABCDEFGHJKMNPQRSTVWXYZ"];
+const alphabet = Array.from("0123456789ABCDEFGHJKMNPQRSTVWXYZ");
 const anyServiceId = fc.constant(null).map(newServiceId);
 
 test("new ids are short, unambiguous and pass their own check", () => {

@@ -44,6 +44,7 @@ test("the text is short, in the user's language, and ends with the code", async 
   const { codeText } = await smsWith();
   expect(codeText("ru-RU", "012345")).toBe("Код для входа: 012345");
   expect(codeText("en-US", "012345")).toBe("Your login code: 012345");
+  expect(codeText(null, "012345")).toBe("Код для входа: 012345");
   expect(codeText("kk-KZ", "012345")).toBe("Код для входа: 012345");
 });
 

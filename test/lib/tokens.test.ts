@@ -154,9 +154,8 @@ describe("a forged token is worth nothing:", () => {
   });
 
   test("no kid", async () => {
-    const { kid: _kid, ...header } = decodeProtectedHeader(await forge());
     const token = await new SignJWT(decodeJwt(await forge()))
-      .setProtectedHeader({ ...header, alg: "EdDSA" })
+      .setProtectedHeader({ alg: "EdDSA", typ: "at+jwt" })
       .sign(createPrivateKey({ key: signing, format: "jwk" }));
     expect(await verifyAccessToken(token)).toBeNull();
   });

@@ -8,7 +8,7 @@ test("prints two lines for a .env file that the service can start with", async (
   const script = fileURLToPath(new URL("../../scripts/keys.ts", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", script], { env: {} });
   const printed = parseEnv(stdout);
-  expect(Object.keys(printed)).toEqual(["SIGNING_KEYS", "CREDENTIALS_KEYS"]);
+  expect(Object.keys(printed).sort()).toEqual(["CREDENTIALS_KEYS", "SIGNING_KEYS"]);
   const config = readConfig({ ...printed, DATABASE_URL: "postgres://localhost/test" });
   expect(config.SIGNING_KEYS).toHaveLength(1);
   expect(config.CREDENTIALS_KEYS).toHaveLength(1);
