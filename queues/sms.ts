@@ -5,6 +5,6 @@ import { contract } from "./contract.js";
 export const sms = contract({
   queue: "sms",
   payload: z.object({ otpId: z.uuid() }),
-  attempts: 5,
-  backoffMs: 1_000,
+  attempts: 8,
+  backoffMs: 2_000,
 });
