@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { describe } from "@jest/globals";
+import { chromium, type Browser } from "playwright-core";
+
+const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+
+/** A suite that needs a browser; without one it is reported as skipped, by name. */
+export const describeWithChromium: (name: string, suite: () => void) => void = (name, suite) =>
+  executablePath === undefined ? describe.skip(`${name} (no Chromium on this machine)`, suite) : describe(name, suite);
+
+/** Starts the machine's Chromium with a profile of its own and nothing of its traffic in the background. */
+export const startChromium = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: executablePath ?? "",
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
