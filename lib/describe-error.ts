@@ -10,10 +10,16 @@ const QUOTED_VALUES = [/"[^"]*"/g, /'[^']*'/g, /[^\s<>]+@[^\s<>]+/g, /\+?\d(?:[\
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return "something was thrown that is no error";
   const facts = ["code", "constraint_name"]
-    .map((key) => (key in error ? Reflect.get(error, key) : undefined))
+    .map((key): unknown => Reflect.get(error, key))
     .filter((fact) => typeof fact === "string" || typeof fact === "number");
-  const message = QUOTED_VALUES.reduce((text, values) => text.replace(values, "…"), error.message.replace(/[\0\s]+/g, " "));
-  return [error.name, ...facts].join(" ").concat(message ? `: ${message}` : "").slice(0, LONGEST);
+  const message = QUOTED_VALUES.reduce(
+    (text, values) => text.replace(values, "…"),
+    error.message.replace(/[\0\s]+/g, " "),
+  );
+  return [error.name, ...facts]
+    .join(" ")
+    .concat(message ? `: ${message}` : "")
+    .slice(0, LONGEST);
 }
 
 /** The same with the places in the code that led there, for people who look for the cause. */

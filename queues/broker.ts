@@ -98,6 +98,8 @@ function connectToPostgres(): Connections {
   for (const pool of [producer, consumer]) {
     pool.setMaxListeners(0);
     pool.on("error", reportTrouble);
+    // a connection that is lost in between two queries of its borrower would end the process
+    pool.on("connect", (client) => client.on("error", reportTrouble));
   }
   return {
     producer,

@@ -23,7 +23,7 @@ export interface Task<P extends Payload> {
    * Settles the job in the transaction of its effect, so that both happen or neither does. Throws, and so undoes the
    * transaction, when another run of the job has settled it.
    */
-  done(tx: Db): Promise<void>;
+  readonly done: (tx: Db) => Promise<void>;
 }
 
 /** Does one job. Throws `PermanentError` to give it up, `Postponed` to have it back later; any other error is retried. */
@@ -58,7 +58,7 @@ export function consume<P extends Payload>(
     if (!row) return { outcome: "skipped" };
     const requestId = row.requestId ?? undefined;
     const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
-    let settled = false;
+    const progress = { settled: false };
     try {
       if (row.tries > contract.attempts && !row.wasDead) throw new PermanentError("all its attempts were cut short");
       await handler({
@@ -68,11 +68,11 @@ export function consume<P extends Payload>(
         attempt: row.tries,
         signal,
         done: async (tx) => {
-          settled = await staged.updateJobDone(tx, id, generation);
-          if (!settled) throw new AlreadyDone();
+          progress.settled = await staged.updateJobDone(tx, id, generation);
+          if (!progress.settled) throw new AlreadyDone();
         },
       });
-      if (!settled) await staged.updateJobDone(sql, id, generation);
+      if (!progress.settled) await staged.updateJobDone(sql, id, generation);
       return { outcome: "done" };
     } catch (error) {
       if (error instanceof AlreadyDone) return { outcome: "skipped" };

@@ -21,6 +21,24 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
     signalled = true;
     if (!inTrouble) wakeUp();
   });
+
+  /** Hands over what there is; answers how many milliseconds the next turn can wait. */
+  const turn = async (): Promise<number> => {
+    signalled = false;
+    try {
+      // taking rows only to put them back would wear out the table for as long as the broker is away
+      if (inTrouble) await pingBroker();
+      const more = await relayBatch(contracts);
+      if (inTrouble) log.info("the relay hands jobs over again");
+      inTrouble = false;
+      return more ? 0 : POLL_MS;
+    } catch (error) {
+      if (!inTrouble)
+        log.warn({ error: describeError(error) }, "the relay cannot hand jobs over; they wait in Postgres");
+      inTrouble = true;
+      return RECOVERY_MS;
+    }
+  };
   const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -28,28 +46,11 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
         clearTimeout(timer);
         resolve();
       };
+      // a signal that came during the turn may be about a row that the turn did not see
+      if (stopping || (signalled && !inTrouble)) wakeUp();
     });
-
   const run = async (): Promise<void> => {
-    while (!stopping) {
-      signalled = false;
-      let more = false;
-      try {
-        // taking rows only to put them back would wear out the table for as long as the broker is away
-        if (inTrouble) await pingBroker();
-        more = await relayBatch(contracts);
-        if (inTrouble) log.info("the relay hands jobs over again");
-        inTrouble = false;
-      } catch (error) {
-        if (!inTrouble)
-          log.warn({ error: describeError(error) }, "the relay cannot hand jobs over; they wait in Postgres");
-        inTrouble = true;
-      }
-      // a signal that came in the meantime may be about a row that the batch did not see
-      if (stopping) break;
-      if (inTrouble) await pause(RECOVERY_MS);
-      else if (!more && !signalled) await pause(POLL_MS);
-    }
+    while (!stopping) await pause(await turn());
   };
   const running = run();
 

@@ -1,0 +1,20 @@
+import { pino } from "pino";
+import { z } from "zod";
+import type { Payload } from "../../queues/contract.js";
+import type { Task } from "../../workers/consume.js";
+
+const Line = z.record(z.string(), z.unknown());
+
+/** What a handler gets when a test calls it; `lines` are its log lines, and `done` settles nothing. */
+export function task<P extends Payload>(payload: P): Task<P> & { lines: Record<string, unknown>[] } {
+  const lines: Record<string, unknown>[] = [];
+  return {
+    payload,
+    lines,
+    log: pino({ base: null }, { write: (line: string) => void lines.push(Line.parse(JSON.parse(line))) }),
+    requestId: undefined,
+    attempt: 1,
+    signal: new AbortController().signal,
+    done: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeEach, expect, test } from "@jest/globals";
+import { Redis } from "ioredis";
+import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+import { until } from "../support/until.js";
+
+if (redisAvailable) await withRedis();
+else describeWithRedis("faults of Redis", () => undefined);
+
+async function withRedis(): Promise<void> {
+  const redis = await startRedis();
+  process.env["REDIS_URL"] = redis.url;
+  const { closeBroker, openQueue, pingBroker } = await import("../../queues/broker.js");
+  const { push, upkeep } = await import("../../queues/index.js");
+  const { closeDatabase, sql } = await import("../../sql/db.js");
+  const { findHeartbeatAge } = await import("../../sql/queries/heartbeats.js");
+  const { stageJob } = await import("../../sql/queries/staged-jobs.js");
+  const { closeSignals } = await import("../../sql/signals.js");
+  const { startWorkers } = await import("../../workers/start.js");
+  const { stagedRow, stagedRows } = await import("../support/trial.js");
+
+  describeWithRedis("faults of Redis", () => {
+    let workers: { stop(): Promise<void> };
+
+    const stage = () => stageJob(sql, push, { notificationId: randomUUID() });
+    const allDone = () => until(async () => (await stagedRows()).every(({ done }) => done));
+    const heartbeat = () => until(async () => (await findHeartbeatAge(sql, "canary")) !== undefined);
+
+    beforeEach(() => {
+      workers = startWorkers([]);
+    });
+
+    afterEach(async () => {
+      await workers.stop();
+      await sql`truncate staged_jobs`;
+    });
+
+    afterAll(async () => {
+      await Promise.all([closeBroker(), closeSignals()]);
+      await closeDatabase();
+      await redis.stop();
+    });
+
+    test("killed and started again, empty: staging goes on meanwhile, then all jobs run and the schedules tick", async () => {
+      await heartbeat();
+      await redis.kill();
+      await expect(pingBroker()).rejects.toThrow();
+      const ids = await Promise.all(Array.from({ length: 20 }, stage));
+      await sql`truncate heartbeats`;
+      await redis.restart();
+      await heartbeat();
+      await allDone();
+      for (const id of ids) expect(await stagedRow(id, ({ tries }) => tries === 1)).toBeDefined();
+    }, 40_000);
+
+    test("frozen and thawed: staging goes on meanwhile, then all jobs run", async () => {
+      await heartbeat();
+      redis.freeze();
+      const ids = await Promise.all(Array.from({ length: 20 }, stage));
+      await until(async () => (await stagedRows()).every(({ sends }) => sends > 0));
+      redis.thaw();
+      await allDone();
+      expect(ids).toHaveLength(20);
+    }, 40_000);
+
+    test("flushed with jobs waiting: all run, and the schedules tick again", async () => {
+      await heartbeat();
+      await openQueue(push).pause();
+      const ids = await Promise.all(Array.from({ length: 20 }, stage));
+      await until(async () => (await openQueue(push).getWaitingCount()) === ids.length);
+      const later = await stageJob(
+        sql,
+        push,
+        { notificationId: randomUUID() },
+        { runAt: new Date(Date.now() + 3_000) },
+      );
+      const client = new Redis(redis.url);
+      await client.flushall();
+      client.disconnect();
+      await sql`truncate heartbeats`;
+      await heartbeat();
+      await allDone();
+      expect(await openQueue(upkeep).getJobSchedulersCount()).toBeGreaterThan(0);
+      expect(await stagedRow(later, ({ sends }) => sends === 1)).toBeDefined();
+    }, 40_000);
+  });
+}

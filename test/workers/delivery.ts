@@ -1,0 +1,278 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { PermanentError, Postponed } from "../../lib/errors.js";
+import { closeBroker, openQueue, openQueues, type BrokerWorker } from "../../queues/broker.js";
+import { closeDatabase, sql, transaction } from "../../sql/db.js";
+import { replayJob, returnAllJobs, stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";
+import { closeSignals, poke } from "../../sql/signals.js";
+import { consume, type Handler } from "../../workers/consume.js";
+import { startRelay } from "../../workers/relay.js";
+import { checkSchedules } from "../../workers/schedules.js";
+import { ended, startProcess } from "../support/processes.js";
+import { stagedRow, stagedRows, trial } from "../support/trial.js";
+import { until } from "../support/until.js";
+
+type Run = (...args: Parameters<Handler<{ n: number }>>) => void | Promise<void>;
+
+/** The whole path, from a staged row to a settled one; the same whichever broker the test file has configured. */
+export function describeDelivery(broker: string, wipe: () => Promise<void>): void {
+  describe(`delivery through BullMQ on ${broker}`, () => {
+    let handle: Run;
+    let worker: BrokerWorker;
+    let relay: { stop(): Promise<void> };
+
+    const stage = async (n: number, options = {}): Promise<string> => {
+      const id = await stageJob(sql, trial, { n }, options);
+      poke("staged_jobs");
+      return id;
+    };
+    const settled = (id: string) => until(() => stagedRow(id, ({ done, dead }) => done || dead));
+    const done = (id: string) => until(() => stagedRow(id, ({ done }) => done));
+    const dead = (id: string) => until(() => stagedRow(id, ({ dead }) => dead));
+    const inBroker = (id: string, generation = 0) => openQueue(trial).getJob(`${id}.${generation}`);
+
+    beforeAll(async () => {
+      await sql`create table trial_starts (n integer not null)`;
+      await sql`create table trial_effects (n integer not null)`;
+    });
+
+    beforeEach(async () => {
+      await openQueue(trial).obliterate({ force: true });
+      await openQueue(trial).resume();
+      handle = () => undefined;
+      worker = consume(trial, async (task) => handle(task), { concurrency: 5, signal: new AbortController().signal });
+      relay = startRelay([trial]);
+    });
+
+    afterEach(async () => {
+      await Promise.all([relay.stop(), worker.close()]);
+      await sql`truncate staged_jobs, trial_starts, trial_effects`;
+    });
+
+    afterAll(async () => {
+      await Promise.all([closeBroker(), closeSignals()]);
+      await closeDatabase();
+    });
+
+    test("a staged job runs with its payload and its request's id, and its row is done", async () => {
+      const seen: unknown[] = [];
+      handle = ({ payload, requestId, attempt }) => void seen.push({ payload, requestId, attempt });
+      const id = await stage(1, { requestId: "the-request" });
+      expect(await done(id)).toMatchObject({ tries: 1, sends: 1, generation: 0, lastError: null });
+      expect(seen).toEqual([{ payload: { n: 1 }, requestId: "the-request", attempt: 1 }]);
+    });
+
+    test("more jobs than fit into one batch all run, once each", async () => {
+      const runs = new Map<number, number>();
+      handle = ({ payload: { n } }) => void runs.set(n, (runs.get(n) ?? 0) + 1);
+      await stageJobs(
+        sql,
+        trial,
+        Array.from({ length: 700 }, (_, n) => ({ n })),
+      );
+      poke("staged_jobs");
+      await until(async () => (await stagedRows()).every((row) => row.done));
+      expect([...runs.values()].filter((count) => count === 1)).toHaveLength(700);
+    });
+
+    test("a job with a time of its own waits for it in its row", async () => {
+      const runAt = new Date(Date.now() + 1_500);
+      const ranAt = new Map<number, number>();
+      handle = ({ payload: { n } }) => void ranAt.set(n, Date.now());
+      const id = await stage(1, { runAt });
+      await stage(2);
+      await until(async () => (await stagedRows()).some((row) => row.done));
+      expect(await stagedRow(id, ({ done }) => !done)).toMatchObject({ sends: 0 });
+      await done(id);
+      expect(ranAt.get(1)).toBeGreaterThanOrEqual(runAt.getTime());
+    });
+
+    test("a job that fails is tried again, and then given up without a word of its data", async () => {
+      handle = () => {
+        throw new Error('no such user "Anna" at anna@example.org or +79161234567');
+      };
+      const id = await stage(1);
+      const row = await dead(id);
+      expect(row).toMatchObject({ tries: trial.attempts, done: false });
+      expect(row.lastError).toMatch(/^Error: no such user/);
+      const job = await until(async () => (await openQueue(trial).getFailed())[0]);
+      expect(job.attemptsMade).toBe(trial.attempts);
+      for (const text of [row.lastError, job.failedReason, ...(job.stacktrace ?? [])])
+        expect(text).not.toMatch(/Anna|anna|7916/);
+    });
+
+    test("a dead job that is retried on the dashboard runs again and is dead no longer", async () => {
+      let broken = true;
+      handle = () => {
+        if (broken) throw new Error("not yet");
+      };
+      const id = await stage(1);
+      await dead(id);
+      const job = await until(async () => (await openQueue(trial).getFailed())[0]);
+      await job.retry("failed");
+      await until(() => stagedRow(id, ({ tries }) => tries === trial.attempts + 1));
+      expect(await until(() => stagedRow(id, ({ dead }) => dead))).toMatchObject({ done: false });
+      broken = false;
+      await until(async () => (await openQueue(trial).getFailed())[0]);
+      await job.retry("failed");
+      expect(await done(id)).toMatchObject({ dead: false, lastError: null });
+    });
+
+    test("a dead job that is replayed has all its attempts again", async () => {
+      handle = () => {
+        throw new PermanentError("hopeless");
+      };
+      const id = await stage(1);
+      expect(await dead(id)).toMatchObject({ tries: 1 });
+      let failures = 0;
+      handle = () => {
+        if (++failures < trial.attempts) throw new Error("not yet");
+      };
+      expect(await replayJob(sql, id)).toBe(true);
+      expect(await done(id)).toMatchObject({ dead: false, generation: 1, tries: trial.attempts });
+      expect(await replayJob(sql, id)).toBe(false);
+    });
+
+    test("a job that is postponed comes back at its time and has lost no attempt", async () => {
+      const attempts: number[] = [];
+      const time = new Date(Date.now() + 1_000);
+      handle = ({ attempt }) => {
+        attempts.push(attempt);
+        if (attempts.length <= trial.attempts) throw new Postponed(attempts.length === 1 ? time : new Date());
+      };
+      const id = await stage(1);
+      expect(await done(id)).toMatchObject({ tries: 1, generation: trial.attempts });
+      expect(attempts).toEqual([1, 1, 1, 1]);
+      expect(Date.now()).toBeGreaterThanOrEqual(time.getTime());
+    });
+
+    test("a payload that breaks the contract is given up without being shown", async () => {
+      await sql`insert into staged_jobs (queue, payload) values (${trial.queue}, ${sql.json({ n: "secret" })})`;
+      poke("staged_jobs");
+      const row = await until(async () => (await stagedRows()).find(({ dead }) => dead));
+      expect(row.lastError).toBe("PermanentError: the payload breaks the contract at n");
+    });
+
+    test("a job that is handed over again while BullMQ has it runs once", async () => {
+      const atWork: (() => void)[] = [];
+      handle = () => new Promise<void>((resolve) => atWork.push(resolve));
+      const id = await stage(1);
+      await until(() => atWork.length === 1);
+      await sql`update staged_jobs set next_send_at = now()`;
+      const later = await stage(2);
+      await until(() => stagedRow(id, ({ sends }) => sends === 2));
+      await until(() => atWork.length === 2);
+      for (const goOn of atWork) goOn();
+      expect(await done(id)).toMatchObject({ tries: 1 });
+      expect(await done(later)).toMatchObject({ tries: 1 });
+    });
+
+    test("two runs of one job at the same time have one effect", async () => {
+      const atWork: (() => void)[] = [];
+      handle = async ({ payload: { n }, done }) => {
+        await new Promise<void>((resolve) => atWork.push(resolve));
+        await transaction(async (tx) => {
+          await tx`insert into trial_effects (n) values (${n})`;
+          await done(tx);
+        });
+      };
+      const id = await stage(1);
+      await until(() => atWork.length === 1);
+      await openQueue(trial).obliterate({ force: true });
+      await openQueue(trial).resume();
+      expect(await returnAllJobs(sql)).toBe(1);
+      poke("staged_jobs");
+      await until(() => atWork.length === 2);
+      for (const goOn of atWork) goOn();
+      expect(await settled(id)).toMatchObject({ tries: 2, done: true });
+      await worker.close();
+      expect(await sql`select n from trial_effects`).toHaveLength(1);
+    });
+
+    test("an open row whose job BullMQ has given up is run anew", async () => {
+      handle = () => {
+        throw new PermanentError("hopeless");
+      };
+      const id = await stage(1);
+      await dead(id);
+      await until(async () => (await inBroker(id))?.isFailed());
+      handle = () => undefined;
+      // as if Postgres had been away when the last attempt failed
+      await sql`update staged_jobs set dead_at = null, tries = 0, next_send_at = now()`;
+      poke("staged_jobs");
+      expect(await done(id)).toMatchObject({ generation: 1, tries: 1 });
+    });
+
+    test("a job whose every start was cut short is given up", async () => {
+      let runs = 0;
+      handle = () => {
+        runs++;
+      };
+      const id = await stageJob(sql, trial, { n: 1 });
+      await sql`update staged_jobs set tries = ${trial.attempts}`;
+      poke("staged_jobs");
+      expect(await dead(id)).toMatchObject({ done: false });
+      expect(runs).toBe(0);
+    });
+
+    test("a job that someone adds to BullMQ by hand is refused", async () => {
+      const job = await openQueue(trial).add("by-hand", { n: 1 });
+      await until(() => job.isFailed());
+    });
+
+    test("a broker that lost everything gets it again: waiting, failed and delayed jobs, and the schedules", async () => {
+      await checkSchedules();
+      const scheduled = async () =>
+        (await Promise.all(openQueues().map((queue) => queue.getJobSchedulers()))).flat().length;
+      const schedules = await scheduled();
+      expect(schedules).toBeGreaterThan(0);
+      let working = false;
+      handle = () => {
+        if (!working) throw new Error("not yet");
+      };
+      const failed = await stage(1);
+      await until(() => stagedRow(failed, ({ lastError }) => lastError !== null));
+      await worker.pause();
+      const waiting = await stage(2);
+      await until(() => stagedRow(waiting, ({ sends }) => sends === 1));
+      const delayed = await stage(3, { runAt: new Date(Date.now() + 1_000) });
+      await wipe();
+      expect(await scheduled()).toBe(0);
+      working = true;
+      await checkSchedules();
+      expect(await scheduled()).toBe(schedules);
+      await worker.resume();
+      expect(await done(failed)).toMatchObject({ generation: 0 });
+      expect(await done(waiting)).toMatchObject({ tries: 1 });
+      expect(await done(delayed)).toMatchObject({ tries: 1 });
+    });
+
+    test("every connection to Postgres is cut, again and again: jobs go on", async () => {
+      const insist = <T>(ask: () => Promise<T | undefined>) => until(() => ask().catch(() => undefined));
+      for (let n = 0; n < 3; n++) {
+        await insist(
+          () => sql`
+            select pg_terminate_backend(pid)
+            from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()`,
+        );
+        const id = await insist(() => stage(n));
+        expect(await insist(() => stagedRow(id, ({ done }) => done))).toMatchObject({ dead: false });
+      }
+    });
+
+    test("a worker that is killed in the middle of a job leaves it to the next one, and the effect happens once", async () => {
+      await worker.close();
+      await relay.stop();
+      const first = startProcess("trial-worker.ts", ["--hang"]);
+      const id = await stage(1);
+      await until(async () => (await sql`select n from trial_starts`).length === 1);
+      first.kill("SIGKILL");
+      await ended(first);
+      const second = startProcess("trial-worker.ts");
+      expect(await done(id)).toMatchObject({ tries: 2 });
+      expect(await sql`select n from trial_effects`).toHaveLength(1);
+      second.kill("SIGKILL");
+      await ended(second);
+    }, 60_000);
+  });
+}

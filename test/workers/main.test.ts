@@ -1,0 +1,81 @@
+import type { ChildProcess } from "node:child_process";
+import { afterAll, afterEach, expect, test } from "@jest/globals";
+import { push } from "../../queues/index.js";
+import { closeDatabase, sql, transaction, type Db } from "../../sql/db.js";
+import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
+import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { insertNotification, notificationStatus } from "../support/notifications.js";
+import { complaints, ended, startProcess } from "../support/processes.js";
+import { stagedRow } from "../support/trial.js";
+import { until } from "../support/until.js";
+
+let child: ChildProcess | undefined;
+
+afterEach(async () => {
+  child?.kill("SIGKILL");
+  if (child) await ended(child);
+});
+
+afterAll(closeDatabase);
+
+/** Starts a worker process and brings it to the middle of a job: its notification is locked until `release` is called. */
+async function busyWorker(): Promise<{ worker: ChildProcess; notificationId: string; release: () => Promise<void> }> {
+  const notificationId = await insertNotification();
+  let unlock = (): void => undefined;
+  let held: Promise<void> | undefined;
+  await new Promise<void>((locked, failed) => {
+    held = transaction(async (tx: Db) => {
+      await tx`select id from notifications where id = ${notificationId}::uuid for update`;
+      const unlocked = new Promise<void>((resolve) => (unlock = resolve));
+      locked();
+      await unlocked;
+    });
+    held.catch(failed);
+  });
+  const id = await stageJob(sql, push, { notificationId });
+  const worker = startProcess("worker.ts", ["push"], { LOG_LEVEL: "info" });
+  await until(() => stagedRow(id, ({ tries }) => tries === 1));
+  return {
+    worker,
+    notificationId,
+    release: async () => {
+      unlock();
+      await held;
+    },
+  };
+}
+
+test("a queue that does not exist ends the process with one line that names it", async () => {
+  child = startProcess("worker.ts", ["push", "pusch"]);
+  expect(await complaints(child)).toBe("There is no queue named pusch\n");
+  expect(await ended(child)).toMatchObject({ code: 1 });
+});
+
+test("a worker process runs its schedules, and SIGTERM ends it well", async () => {
+  child = startProcess("worker.ts");
+  await until(async () => (await findHeartbeatAge(sql, "canary")) !== undefined);
+  child.kill("SIGTERM");
+  expect(await ended(child)).toEqual({ code: 0, signal: null });
+});
+
+test("a job that runs when SIGTERM comes is finished first", async () => {
+  const { worker, notificationId, release } = await busyWorker();
+  child = worker;
+  child.kill("SIGTERM");
+  await release();
+  expect(await ended(child)).toEqual({ code: 0, signal: null });
+  expect(await notificationStatus(notificationId)).toMatchObject({ status: "SENT" });
+});
+
+test("a second signal does not wait for anything", async () => {
+  const { worker, notificationId, release } = await busyWorker();
+  child = worker;
+  let output = "";
+  child.stdout?.on("data", (text: Buffer) => (output += text.toString()));
+  child.kill("SIGTERM");
+  await until(() => output.includes("stopping"));
+  child.kill("SIGTERM");
+  expect(await ended(child)).toEqual({ code: 1, signal: null });
+  await release();
+  expect(await notificationStatus(notificationId)).toMatchObject({ status: "QUEUED" });
+});

@@ -1,0 +1,31 @@
+import { once } from "node:events";
+import { afterAll, expect, test } from "@jest/globals";
+
+process.env["HOST"] = "127.0.0.1";
+process.env["METRICS_TOKEN"] = "a-token-for-metrics";
+const { jobDurations, serveMetrics } = await import("../../workers/metrics.js");
+
+const stopping = new AbortController();
+const server = serveMetrics(0, stopping.signal);
+await once(server, "listening");
+const address = server.address();
+const base = `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : ""}`;
+
+afterAll(() => void server.close());
+
+test("metrics tell durations by queue and outcome, to whoever has the token", async () => {
+  jobDurations.observe({ queue: "push", outcome: "done" }, 0.02);
+  expect((await fetch(`${base}/metrics`)).status).toBe(401);
+  expect((await fetch(`${base}/metrics`, { headers: { authorization: "Bearer a-token-for-nothing" } })).status).toBe(
+    401,
+  );
+  const answer = await fetch(`${base}/metrics`, { headers: { authorization: "Bearer a-token-for-metrics" } });
+  expect(await answer.text()).toContain('job_duration_seconds_count{queue="push",outcome="done"} 1');
+});
+
+test("health is good until the process stops", async () => {
+  expect((await fetch(`${base}/healthz`)).status).toBe(200);
+  stopping.abort();
+  expect((await fetch(`${base}/healthz`)).status).toBe(503);
+  expect((await fetch(`${base}/else`)).status).toBe(404);
+});
