@@ -47,7 +47,7 @@ export class SharedCounters implements Store {
     this.#counters.delete(key);
   }
 
-  /** Adds what this process has counted to the shared counts and takes over the sums; rejects when Postgres is away. */
+  /** Adds what this process has counted to the shared counts and takes over the sums; one at a time. Rejects when Postgres is away. */
   async exchange(): Promise<void> {
     const counters = this.#counters;
     const sent = [...counters].flatMap(([key, { unsent }]) => (unsent > 0 ? [{ key, unsent }] : []));
