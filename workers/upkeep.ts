@@ -1,7 +1,9 @@
 import { PermanentError } from "../lib/errors.js";
-import { sql } from "../sql/db.js";
+import { sql, type Db } from "../sql/db.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
+import { deleteOldIdempotencyKeys } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
+import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteEndedSessions, deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { purgeJobs } from "../sql/queries/staged-jobs.js";
 import type { Handler, Task } from "./consume.js";
@@ -15,12 +17,20 @@ interface UpkeepTask {
 
 const PURGE_BATCH = 5_000;
 
-/** Repeats a batched statement until it finds nothing left, or the process stops. Answers the rows in all. */
-async function inBatches(signal: AbortSignal, batch: (limit: number) => Promise<number>): Promise<number> {
-  let total = 0;
-  for (let count = PURGE_BATCH; count > 0 && !signal.aborted; total += count) count = await batch(PURGE_BATCH);
-  return total;
-}
+/** Deletes up to `limit` rows that nobody needs any more; answers how many. */
+type Purge = (db: Db, limit: number) => Promise<number>;
+
+/** A task that deletes what is old, in batches, until nothing is left or the process stops. */
+const purging = (pattern: string, ...purges: Purge[]): UpkeepTask => ({
+  rhythm: { pattern },
+  run: async ({ log, signal }) => {
+    let total = 0;
+    for (const purge of purges) {
+      for (let count = PURGE_BATCH; count > 0 && !signal.aborted; total += count) count = await purge(sql, PURGE_BATCH);
+    }
+    if (total > 0) log.info({ rows: total }, "old rows purged");
+  },
+});
 
 /** The housekeeping: a name, its rhythm, and what it does. A new task is one more entry here. */
 export const tasks: Readonly<Record<string, UpkeepTask>> = {
@@ -29,29 +39,22 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     rhythm: { every: 30_000 },
     run: () => updateHeartbeat(sql, "canary"),
   },
-  "purge-staged-jobs": {
-    rhythm: { pattern: "7 * * * *" },
-    run: async ({ log, signal }) => {
-      const count = await inBatches(signal, (limit) => purgeJobs(sql, limit));
-      if (count > 0) log.info({ count }, "finished jobs purged");
-    },
-  },
+  "purge-staged-jobs": purging("7 * * * *", purgeJobs),
   "erase-expired-codes": {
     rhythm: { pattern: "*/5 * * * *" },
     run: async () => {
       await eraseExpiredCodes(sql);
     },
   },
-  "purge-logins": {
-    rhythm: { pattern: "17 * * * *" },
-    run: async ({ log, signal }) => {
-      let count = 0;
-      for (const purge of [deleteOldOtp, deleteOldOtpSendCounts, deleteExpiredRefreshTokens, deleteEndedSessions]) {
-        count += await inBatches(signal, (limit) => purge(sql, limit));
-      }
-      if (count > 0) log.info({ count }, "old codes and sessions purged");
-    },
-  },
+  "purge-logins": purging(
+    "17 * * * *",
+    deleteOldOtp,
+    deleteOldOtpSendCounts,
+    deleteExpiredRefreshTokens,
+    deleteEndedSessions,
+  ),
+  "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
+  "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
 };
 
 export const runUpkeep: Handler<{ task: string }> = async (task) => {

@@ -106,3 +106,13 @@ export const listOrderItems = (db: Db, orderId: string) =>
     from order_items
     where order_id = ${orderId}::uuid
     order by position`;
+
+/** Deletes up to `limit` idempotency keys whose 24 hours are over; answers how many. */
+export async function deleteOldIdempotencyKeys(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from idempotency_keys
+    where (user_id, key) in (
+      select user_id, key from idempotency_keys where created_at < now() - interval '24 hours' limit ${limit}
+    )`;
+  return count;
+}

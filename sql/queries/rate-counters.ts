@@ -10,6 +10,12 @@ export const addRateHits = (db: Db, windowStart: Date, keys: string[], hits: num
     on conflict (key, window_start) do update set hits = counter.hits + excluded.hits
     returning key, hits`;
 
-/** Removes the counters of windows that are over. */
-export const deleteOldRateCounters = (db: Db, before: Date) =>
-  db`delete from rate_counters where window_start < ${before}::timestamptz`;
+/** Deletes up to `limit` counters of windows that have long been over; answers how many. */
+export async function deleteOldRateCounters(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from rate_counters
+    where (key, window_start) in (
+      select key, window_start from rate_counters where window_start < now() - interval '10 minutes' limit ${limit}
+    )`;
+  return count;
+}

@@ -31,7 +31,35 @@ test("finished jobs are purged after their time, open ones never", async () => {
   await runUpkeep(run);
   const left = await sql<{ queue: string }[]>`select queue from staged_jobs order by queue`;
   expect(left.map(({ queue }) => queue)).toEqual(["dead lately", "done today", "open"]);
-  expect(run.lines).toMatchObject([{ count: 2 }]);
+  expect(run.lines).toMatchObject([{ rows: 2 }]);
+});
+
+test("idempotency keys and rate counters go when they no longer count", async () => {
+  await sql`
+    insert into rate_counters (key, window_start, hits)
+    values ('now', now(), 1), ('lately', now() - interval '9 minutes', 1), ('before', now() - interval '11 minutes', 1)`;
+  await runUpkeep(task({ task: "purge-rate-counters" }));
+  const counters = await sql<{ key: string }[]>`select key from rate_counters order by key`;
+  expect(counters.map(({ key }) => key)).toEqual(["lately", "now"]);
+
+  await sql`
+    with buyer as (
+      insert into users (service_id, phone) values ('SF-KEYS', '+79990001122') returning id
+    ), city as (
+      insert into cities (id, name, timezone) values ('omsk', 'omsk', 'Asia/Omsk') returning id
+    ), seller as (
+      insert into partners (slug, name, city_id, address, latitude, longitude) select 'keys', 'Keys', id, '-', 0, 0 from city returning id
+    ), purchase as (
+      insert into orders (user_id, partner_id, total_minor, commission_percent, commission_minor, pickup_code, estimated_ready_at)
+      select buyer.id, seller.id, 0, 15, 0, '000000', now() from buyer, seller
+      returning id, user_id
+    )
+    insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)
+    select user_id, name, '', id, now() - age
+    from purchase, (values ('young', interval '23 hours'), ('old', interval '25 hours')) as keys (name, age)`;
+  await runUpkeep(task({ task: "purge-idempotency-keys" }));
+  const keys = await sql<{ key: string }[]>`select key from idempotency_keys`;
+  expect(keys).toEqual([{ key: "young" }]);
 });
 
 test("an unknown task is given up", async () => {
