@@ -21,6 +21,8 @@ export interface EmbeddedPostgresOptions {
   folder: string;
   /** False for data that may be lost with the machine: nothing is forced to disk. */
   durable?: boolean;
+  /** Where it listens when it has to be started; any free port when it is left out. */
+  port?: number;
 }
 
 export interface EmbeddedPostgres {
@@ -137,13 +139,7 @@ async function initialise({ run, account, folder, data, durable }: Server): Prom
   await rename(unfinished, data);
 }
 
-/** Whether process `pid` is a Postgres: after a crash, or in a new container, its number may belong to something else. */
-async function isPostgres(pid: number): Promise<boolean> {
-  if (process.platform === "linux") {
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-    // Z: it has ended, and nobody has asked how; in a container without an init process that lasts
-    return /^\d+ \(postgres\) [^Z]/.test(stat);
-  }
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
@@ -151,17 +147,24 @@ async function isPostgres(pid: number): Promise<boolean> {
   }
 }
 
+/** After a crash, or in a new container, a process number may belong to something else. */
+async function isPostgres(pid: number): Promise<boolean> {
+  if (process.platform !== "linux") return true;
+  return (await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")).trim() === "postgres";
+}
+
 /** The port of a server that already runs on the data, left by a process that was killed; null when there is none. */
 async function runningPort({ data }: Server): Promise<number | null> {
   const file = join(data, "postmaster.pid");
   const [pid, , , port] = (await readFile(file, "utf8").catch(() => "")).split("\n");
-  if (pid && port && (await isPostgres(Number(pid)))) return Number(port);
+  // of a server that died Postgres itself makes sure that nothing is left running
+  if (!pid || !port || !isAlive(Number(pid))) return null;
+  if (await isPostgres(Number(pid))) return Number(port);
   await rm(file, { force: true });
   return null;
 }
 
-async function start({ run, data }: Server): Promise<number> {
-  const port = await freePort();
+async function start({ run, data }: Server, port: number): Promise<number> {
   const logFile = join(data, "server.log");
   await rm(logFile, { force: true });
   await run("pg_ctl", ["start", "-w", "-t", "60", "-D", data, "-l", logFile, "-o", `-p ${port}`]).catch(async () => {
@@ -197,6 +200,7 @@ async function takeOwnership(url: string, folder: string): Promise<pg.Client> {
 export async function startEmbeddedPostgres({
   folder: given,
   durable = true,
+  port: wantedPort,
 }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const folder = resolve(given);
   const bin = binaries();
@@ -205,7 +209,7 @@ export async function startEmbeddedPostgres({
   const server: Server = { run: runner(account, bin, folder), account, folder, data: join(folder, "data"), durable };
   try {
     if (!existsSync(server.data)) await initialise(server);
-    const port = (await runningPort(server)) ?? (await start(server));
+    const port = (await runningPort(server)) ?? (await start(server, wantedPort ?? (await freePort())));
     const password = await readFile(join(folder, "password"), "utf8");
     const address = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
     const owner = await takeOwnership(address("postgres"), folder);

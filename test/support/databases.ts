@@ -1,27 +1,17 @@
-import { execFile, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
 import { z } from "zod";
 import { startEmbeddedPostgres } from "../../scripts/embedded-postgres.js";
+import { serverFolder } from "./server-folder.js";
 
 /** What a test may see of the machine's environment; its own configuration of the service may not reach a test. */
 const KEPT = /^(PATH|HOME|TMPDIR|LANG|CI|TEST_\w+|JEST_\w+)$/;
 const MIGRATE = fileURLToPath(new URL("../../scripts/migrate.ts", import.meta.url));
 
-/** Ends the server and removes its files when the test run is over, however it ended: then this program's input closes. */
-const CLEAN_UP = `
-  cat > /dev/null
-  server=$(head -n 1 "$0/data/postmaster.pid") && kill -QUIT "$server"
-  while kill -0 "$server" 2> /dev/null; do sleep 0.05; done
-  rm -rf "$0"`;
-
-let cleaner: ChildProcess | undefined;
+let removeOwnServer: (() => Promise<void>) | undefined;
 
 async function asAdmin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: process.env["TEST_SERVER"] });
@@ -39,10 +29,9 @@ const urlOf = (database: string) =>
 const template = () => `${process.env["TEST_RUN"]}_template`;
 
 async function ownServer(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "surplus-food-test-"));
-  const { url } = await startEmbeddedPostgres({ folder, durable: false });
-  cleaner = spawn("sh", ["-c", CLEAN_UP, folder], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
-  return url;
+  const { folder, remove } = await serverFolder();
+  removeOwnServer = remove;
+  return (await startEmbeddedPostgres({ folder, durable: false })).url;
 }
 
 function newKeys(): { SIGNING_KEYS: string; CREDENTIALS_KEYS: string } {
@@ -65,9 +54,8 @@ export async function startTestServer(): Promise<void> {
 }
 
 export async function stopTestServer(): Promise<void> {
-  if (cleaner) {
-    cleaner.stdin?.end();
-    await once(cleaner, "exit");
+  if (removeOwnServer) {
+    await removeOwnServer();
     return;
   }
   await asAdmin(async (client) => {
