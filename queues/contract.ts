@@ -1,7 +1,9 @@
 import type { z } from "zod";
 
 /** What a job may carry: ids and small facts, since payloads are readable in Redis, in dumps and on the dashboard. */
-export type Payload = Readonly<Record<string, string | number | boolean | null>>;
+export interface Payload {
+  readonly [name: string]: string | number | boolean | null;
+}
 
 /** What the two sides of one queue agree on. */
 export interface Contract<P extends Payload = Payload> {

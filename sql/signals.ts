@@ -86,7 +86,7 @@ function subscribe(key: string, listener: Listener): () => void {
  * sent by the commit, and commits that signal wait for each other: not for hot transactions.
  */
 export async function signal(db: Db, name: string, id: string): Promise<void> {
-  await db`select pg_notify('signals', ${keyOf(name, id)})`;
+  await db`select from pg_notify('signals', ${keyOf(name, id)})`;
 }
 
 /** Calls `listener` at every signal of that name, and whenever signals may have been missed. Answers what ends it. */
@@ -107,7 +107,7 @@ export function poke(name: string): void {
     return;
   }
   poking.add(name);
-  sql`select pg_notify('signals', ${name})`
+  sql`select from pg_notify('signals', ${name})`
     .catch((error: unknown) => log.debug({ error: describeError(error) }, "a signal was not sent"))
     .finally(() => {
       poking.delete(name);

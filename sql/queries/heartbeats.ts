@@ -11,7 +11,7 @@ export async function updateHeartbeat(db: Db, name: string): Promise<void> {
 /** Seconds since `name` was last alive; undefined when it never was. */
 export async function findHeartbeatAge(db: Db, name: string): Promise<number | undefined> {
   const [row] = await db<{ age: number }[]>`
-    select extract(epoch from now() - beat_at)::double precision as age
+    select coalesce(extract(epoch from now() - beat_at)::double precision, 0) as age
     from heartbeats
     where name = ${name}`;
   return row?.age;

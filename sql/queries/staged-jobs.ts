@@ -16,15 +16,15 @@ export async function stageJob<P extends Payload>(
   payload: P,
   { requestId, runAt }: StageOptions = {},
 ): Promise<string> {
-  const [row] = await db<{ id: string }[]>`
+  const [row] = await db<{ id: number }[]>`
     insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
     values (
       ${contract.queue}, ${db.json(payload)}, ${requestId ?? null},
       coalesce(${runAt ?? null}::timestamptz, now()), coalesce(${runAt ?? null}::timestamptz, now())
     )
-    returning id::text`;
+    returning id`;
   if (!row) throw new Error("a staged job was not inserted");
-  return row.id;
+  return String(row.id);
 }
 
 /** Stages many jobs of one queue in one statement, however many they are. */
@@ -66,13 +66,15 @@ export async function takeDueJobs(db: Db, queues: readonly string[], limit: numb
       order by next_send_at
       limit ${limit}
       for update skip locked
+    ), taken as (
+      update staged_jobs job
+      set sends = job.sends + 1,
+          next_send_at = now() + interval '10 seconds' * power(3, least(job.sends, 4))
+      from due
+      where job.id = due.id
+      returning job.id, job.queue, job.payload, job.generation, job.sends
     )
-    update staged_jobs job
-    set sends = job.sends + 1,
-        next_send_at = now() + interval '10 seconds' * power(3, least(job.sends, 4))
-    from due
-    where job.id = due.id
-    returning job.id::text, job.queue, job.payload, job.generation, job.sends`;
+    select id::text, queue, payload, generation, sends from taken`;
 }
 
 /** Makes rows due at once whose hand-over failed; whether the broker took some of them after all does not matter. */
@@ -105,10 +107,13 @@ export interface StartedJob {
 /** Counts a start; finds nothing when the job is done, gone, or superseded by a later generation. */
 export async function updateJobStarted(db: Db, id: string, generation: number): Promise<StartedJob | undefined> {
   const [row] = await db<StartedJob[]>`
-    update staged_jobs
-    set tries = tries + 1
-    where id = ${id}::bigint and generation = ${generation} and done_at is null
-    returning payload, request_id as "requestId", tries, dead_at is not null as "wasDead"`;
+    with started as (
+      update staged_jobs
+      set tries = tries + 1
+      where id = ${id}::bigint and generation = ${generation} and done_at is null
+      returning payload, request_id, tries, dead_at
+    )
+    select payload, request_id as "requestId", tries, dead_at is not null as "wasDead" from started`;
   return row;
 }
 
@@ -194,16 +199,15 @@ export interface StagedJobStats {
 
 /** Reads the outbox's lag and its dead jobs, both from partial indexes. */
 export async function findStagedJobStats(db: Db): Promise<StagedJobStats> {
-  const [row] = await db<StagedJobStats[]>`
+  const [row] = await db<{ lagSeconds: number | null; dead: number | null }[]>`
     select
-      coalesce((
+      (
         select extract(epoch from now() - next_send_at)::double precision
         from staged_jobs
         where done_at is null and dead_at is null and next_send_at <= now() and sends = 0
         order by next_send_at
         limit 1
-      ), 0) as "lagSeconds",
-      (select count(*)::integer from staged_jobs where dead_at is not null) as dead`;
-  if (!row) throw new Error("the outbox gave no numbers");
-  return row;
+      ) as "lagSeconds",
+      (select count(*) from staged_jobs where dead_at is not null) as dead`;
+  return { lagSeconds: row?.lagSeconds ?? 0, dead: row?.dead ?? 0 };
 }
