@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { Redis } from "ioredis";
+import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+import { until } from "../support/until.js";
+
+const ORDERS = 30;
+
+if (redisAvailable) await withRedis();
+else describeWithRedis("the service while Redis fails", () => undefined);
+
+async function withRedis(): Promise<void> {
+  const redis = await startRedis();
+  process.env["REDIS_URL"] = redis.url;
+  const { closeBroker, openQueue } = await import("../../queues/broker.js");
+  const { push } = await import("../../queues/index.js");
+  const { closeDatabase, sql } = await import("../../sql/db.js");
+  const { findHeartbeatAge } = await import("../../sql/queries/heartbeats.js");
+  const { stageJob } = await import("../../sql/queries/staged-jobs.js");
+  const { insertNotification, notificationStatus } = await import("../support/notifications.js");
+  const { poke } = await import("../../sql/signals.js");
+  const { countWaiting, endWaiting, hold } = await import("../support/hold.js");
+  const { prepareService } = await import("../support/programs.js");
+  const { countSent, everyoneTold, listTold, openShop, orderRolls } = await import("../support/shop.js");
+
+  describeWithRedis("the service while Redis fails", () => {
+    let service: Awaited<ReturnType<typeof prepareService>>;
+    let shop: Awaited<ReturnType<typeof openShop>>;
+
+    beforeAll(async () => {
+      service = await prepareService();
+      await service.start();
+      shop = await openShop(service.client);
+    }, 60_000);
+
+    beforeEach(async () => {
+      await sql`truncate staged_jobs`;
+    });
+
+    afterEach(() => {
+      expect(service.accidents).toEqual([]);
+    });
+
+    afterAll(async () => {
+      await service.stop();
+      await closeBroker();
+      await closeDatabase();
+      await redis.stop();
+    });
+
+    /** How often the workers have sent a notification, by their log. */
+    const sendsOf = (id: string) =>
+      service.workers
+        .flatMap(({ lines }) => lines)
+        .filter(({ msg, notificationId }) => msg === "push" && notificationId === id).length;
+
+    const queueSeenByApi = async () => (await fetch(`${service.client.url}/readyz`)).json();
+
+    test.each([
+      { fault: "stopped", begin: () => Promise.resolve(redis.freeze()), end: () => Promise.resolve(redis.thaw()) },
+      { fault: "killed", begin: redis.kill, end: redis.restart },
+    ])(
+      "$fault: orders are taken meanwhile, and their jobs run once it is back",
+      async ({ begin, end }) => {
+        await begin();
+        expect(await queueSeenByApi()).toMatchObject({ status: "ready", queue: "unreachable" });
+        const orderIds = await orderRolls(shop, ORDERS);
+        expect(await countSent(orderIds)).toBe(0);
+        await end();
+        await everyoneTold(shop, orderIds);
+      },
+      60_000,
+    );
+
+    test("an API that starts while it is away takes orders all the same", async () => {
+      await service.api.kill();
+      await redis.kill();
+      await service.api.start();
+      const orderIds = await orderRolls(shop, ORDERS);
+      await redis.restart();
+      await everyoneTold(shop, orderIds);
+    }, 60_000);
+
+    test("flushed with jobs waiting and delayed: each takes effect once, and the schedules tick again", async () => {
+      const queue = openQueue(push);
+      // one waits in the broker for its next attempt
+      const delayed = await insertNotification();
+      const release = await hold((tx) => tx`select from notifications where id = ${delayed}::uuid for update`);
+      await stageJob(sql, push, { notificationId: delayed });
+      poke("staged_jobs");
+      await until(async () => (await countWaiting()) === 1);
+      await queue.pause();
+      const orderIds = await orderRolls(shop, ORDERS);
+      await until(async () => (await queue.getWaitingCount()) === 2 * ORDERS);
+      await endWaiting();
+      await until(async () => (await queue.getDelayedCount()) === 1);
+      // and one in its row for its time
+      const later = await insertNotification();
+      await stageJob(sql, push, { notificationId: later }, { runAt: new Date(Date.now() + 3_000) });
+      await release();
+
+      const client = new Redis(redis.url);
+      await client.flushall();
+      client.disconnect();
+      await sql`truncate heartbeats`;
+      await until(async () => (await findHeartbeatAge(sql, "canary")) !== undefined);
+      await everyoneTold(shop, orderIds);
+      for (const id of [delayed, later]) expect(await notificationStatus(id)).toMatchObject({ status: "SENT" });
+      for (const id of [delayed, later, ...(await listTold(orderIds)).map((told) => told.id)])
+        expect(sendsOf(id)).toBe(1);
+    }, 60_000);
+  });
+}
