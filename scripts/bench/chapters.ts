@@ -1,0 +1,175 @@
+import { compare, print, printGoal, printRow, quantile, type Contender, type Effort } from "./compare.js";
+import { assertSameAnswer, boxReads, CLIENTS, placements, profileReads, underLoad } from "./http.js";
+import type { Lab } from "./lab.js";
+import { PRICE, type Marketplace } from "./marketplace.js";
+import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
+import type { Program } from "./program.js";
+
+type Measure = (lab: Lab, marketplace: Marketplace, effort: Effort) => Promise<void>;
+
+const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
+const startBare = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("scripts/bench/programs/bare", env);
+const startLoad = (lab: Lab) => lab.start("scripts/bench/programs/load");
+
+const readBox: Measure = async (lab, marketplace, effort) => {
+  const requests = boxReads(marketplace);
+  const [api, bare, load] = await Promise.all([startApi(lab), startBare(lab), startLoad(lab)]);
+  await assertSameAnswer(api, bare, requests);
+  const against = underLoad("bare Express + postgres.js", bare, load, requests);
+  await compare(underLoad("the service", api, load, requests), [{ against, atLeast: 1 }], effort);
+};
+
+/** Two of what one would write by hand: one checks every token's signature, the other remembers tokens as the service does. */
+async function againstBareWithTokens(
+  lab: Lab,
+  effort: Effort,
+  requests: Awaited<ReturnType<typeof profileReads>>,
+  atLeast: number,
+  check: (api: Program, bare: Program) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  const [api, checking, remembering, load] = await Promise.all([
+    startApi(lab),
+    startBare(lab),
+    startBare(lab, { REMEMBER_TOKENS: "1" }),
+    startLoad(lab),
+  ]);
+  await check(api, checking);
+  const goals = [
+    { against: underLoad("bare, each token checked", checking, load, requests), atLeast },
+    { against: underLoad("bare, tokens remembered", remembering, load, requests), atLeast },
+  ];
+  await compare(underLoad("the service", api, load, requests), goals, effort);
+}
+
+const readProfile: Measure = async (lab, marketplace, effort) => {
+  const requests = await profileReads(marketplace);
+  await againstBareWithTokens(lab, effort, requests, 0.9, (api, bare) => assertSameAnswer(api, bare, requests));
+};
+
+const placeOrders: Measure = async (lab, marketplace, effort) => {
+  await againstBareWithTokens(lab, effort, await placements(marketplace), 0.8);
+};
+
+const orderHotBox: Measure = async (lab, { userIds, boxes }, effort) => {
+  const [box] = boxes;
+  if (!box) throw new Error("the marketplace has no boxes");
+  const requests = await placements({ userIds, boxes: [box] });
+  const [api, hotRow, load] = await Promise.all([
+    startApi(lab),
+    lab.start("scripts/bench/programs/hot-row"),
+    startLoad(lab),
+  ]);
+  const totalMinor = Math.round(PRICE * 100);
+  const against: Contender = {
+    name: "the statement alone, from postgres.js",
+    measure: (seconds) => {
+      const { id: boxId, partnerId } = box;
+      return hotRow.ask<Rate>(
+        { clients: CLIENTS, seconds, userIds, boxId, partnerId, totalMinor } satisfies HotRowPlan,
+        Rate,
+      );
+    },
+  };
+  await compare(underLoad("the service, over HTTP", api, load, requests), [{ against, atLeast: 0.8 }], effort);
+};
+
+/** Runs `work` once for each place where BullMQ can live on this machine. */
+async function onEachBroker(lab: Lab, work: (env: NodeJS.ProcessEnv) => Promise<void>): Promise<void> {
+  for (const [name, env] of [
+    ["BullMQ on Redis", lab.redisUrl === null ? null : { REDIS_URL: lab.redisUrl }],
+    ["BullMQ on Postgres", {}],
+  ] as const) {
+    print(`  ${name}${env ? "" : ": skipped, there is no redis-server"}`);
+    if (env) await work(env);
+  }
+}
+
+const relay: Measure = (lab, _marketplace, effort) =>
+  onEachBroker(lab, async (env) => {
+    const program = await lab.start("scripts/bench/programs/relay", env);
+    const handOver = (name: string, how: HandOverPlan["how"]): Contender => ({
+      name,
+      measure: (seconds) => program.ask({ how, batches: Math.ceil(seconds * 8) } satisfies HandOverPlan, Rate),
+    });
+    const against = handOver("addBulk of 500", "addBulk");
+    await compare(handOver("the relay, batches of 500", "relay"), [{ against, atLeast: 0.6 }], effort);
+    await program.stop();
+  });
+
+const pickUp: Measure = (lab, _marketplace, { samples }) =>
+  onEachBroker(lab, async (env) => {
+    const program = await lab.start("scripts/bench/programs/pick-up", env);
+    await program.ask({ samples: 20 } satisfies PickUpPlan, Latencies);
+    const { staged, bare } = await program.ask({ samples } satisfies PickUpPlan, Latencies);
+    await program.stop();
+    const ms = (value: number) => `${value.toFixed(1)} ms`;
+    const row = (name: string, values: number[]) =>
+      printRow(name, [`p50 ${ms(quantile(values, 0.5))}`, `p99 ${ms(quantile(values, 0.99))}`]);
+    row("commit → job started", staged);
+    row("BullMQ: add → completed", bare);
+    for (const [name, q, most] of [
+      ["p50", 0.5, 5],
+      ["p99", 0.99, 20],
+    ] as const) {
+      const more = quantile(staged, q) - quantile(bare, q);
+      printGoal(`${name} beyond BullMQ's`, ms(more), `≤ ${most} ms`, more <= most);
+    }
+  });
+
+/** The memory that a server holds under load, in MB: the highest of many looks. */
+async function memoryUnderLoad(contender: Contender, server: Program, seconds: number): Promise<number | null> {
+  let most = server.memoryBytes();
+  const timer = setInterval(() => {
+    const now = server.memoryBytes();
+    if (most !== null && now !== null) most = Math.max(most, now);
+  }, 100);
+  await contender.measure(seconds);
+  clearInterval(timer);
+  return most === null ? null : most / 1e6;
+}
+
+const memory: Measure = async (lab, marketplace, { seconds, rounds }) => {
+  const mix = [boxReads(marketplace), await profileReads(marketplace), await placements(marketplace)];
+  const [api, bare, load] = await Promise.all([startApi(lab), startBare(lab), startLoad(lab)]);
+  const most: number[] = [];
+  for (const [name, server] of [
+    ["the service", api],
+    ["bare Express + postgres.js", bare],
+  ] as const) {
+    const peaks: (number | null)[] = [];
+    for (const requests of mix) {
+      peaks.push(await memoryUnderLoad(underLoad(name, server, load, requests), server, (seconds * rounds) / 3));
+    }
+    const [peak] = peaks.filter((each) => each !== null).sort((one, other) => other - one);
+    if (peak === undefined) {
+      print("  skipped: this system has no /proc");
+      return;
+    }
+    most.push(peak);
+    printRow(name, [`${peak.toFixed(0)} MB`]);
+  }
+  const [ours = Number.NaN, theirs = Number.NaN] = most;
+  printGoal("against bare", (ours / theirs).toFixed(2), "≤ 2.5", ours / theirs <= 2.5);
+};
+
+/**
+ * What a second API process adds. Load generator and Postgres need cores of their own, which small machines do not have:
+ * there the second figure tells more. It takes each process's CPU time per request, as if each had a core to itself.
+ */
+const processes: Measure = async (lab, marketplace, effort) => {
+  const requests = boxReads(marketplace);
+  const [one, two, load] = await Promise.all([startApi(lab), startApi(lab, { WEB_CONCURRENCY: "2" }), startLoad(lab)]);
+  const against = underLoad("WEB_CONCURRENCY=1", one, load, requests);
+  await compare(underLoad("WEB_CONCURRENCY=2", two, load, requests), [{ against, atLeast: 1.6 }], effort);
+};
+
+export const chapters: Record<string, { title: string; measure: Measure }> = {
+  orders: { title: "Place an order over HTTP", measure: placeOrders },
+  "hot-box": { title: "Everyone orders the same box", measure: orderHotBox },
+  box: { title: "Read one box", measure: readBox },
+  profile: { title: "Read one's own profile, with a token", measure: readProfile },
+  relay: { title: "Hand staged jobs over to BullMQ", measure: relay },
+  "pick-up": { title: "From commit to the start of a job, while all is idle", measure: pickUp },
+  memory: { title: "Memory of one API process under load", measure: memory },
+  processes: { title: "Two API processes against one", measure: processes },
+};

@@ -1,0 +1,124 @@
+import { execFile, fork, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { newCredentialsKey, newSigningKey, parseSigningKeys } from "../../lib/keys.js";
+import { migrate } from "../../sql/migrate.js";
+import { startEmbeddedPostgres } from "../embedded-postgres.js";
+import { asProgram, type Program } from "./program.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Where everything is measured: a Postgres and, where there is one to start, a Redis of its own, and the compiled service. */
+export interface Lab {
+  databaseUrl: string;
+  /** Null on a machine without `redis-server`. */
+  redisUrl: string | null;
+  /** Starts a compiled program, such as `api/server`, as production would; it has its own process. */
+  start(path: string, env?: NodeJS.ProcessEnv): Promise<Program>;
+  /** Stops all that was started, so that what comes next has the machine for itself. */
+  stopPrograms(): Promise<void>;
+}
+
+type Stop = () => Promise<unknown>;
+
+/** Compiles the service as for production: what `tsx` adds to functions would be measured otherwise. */
+async function build(folder: string): Promise<void> {
+  const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
+  const options = ["-p", join(ROOT, "tsconfig.build.json"), "--noCheck", "--sourceMap", "false", "--outDir", folder];
+  await promisify(execFile)(process.execPath, [compiler, ...options]);
+  await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"), "dir");
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no free port was found");
+  return address.port;
+}
+
+async function startRedis(folder: string): Promise<{ url: string; stop: Stop } | null> {
+  if (spawnSync("redis-server", ["--version"]).status !== 0) return null;
+  const port = await freePort();
+  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+  const redis = spawn("redis-server", settings, { stdio: ["ignore", "pipe", "inherit"] });
+  for await (const text of redis.stdout) {
+    if (String(text).includes("Ready to accept connections")) break;
+  }
+  redis.stdout.resume();
+  const stop = async () => {
+    if (redis.exitCode !== null) return;
+    redis.kill();
+    await once(redis, "exit");
+  };
+  return { url: `redis://127.0.0.1:${port}`, stop };
+}
+
+/** Sets the lab up, lets `work` measure in it and takes it down again, whatever happens; `signal` ends it early. */
+export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<void>): Promise<void> {
+  const stops: Stop[] = [];
+  try {
+    const folder = await mkdtemp(join(tmpdir(), "surplus-food-bench-"));
+    stops.push(() => rm(folder, { recursive: true, force: true }));
+    const compiled = join(folder, "build");
+    await build(compiled);
+
+    const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres") });
+    stops.push(() => postgres.stop());
+    await migrate(postgres.url);
+    const redis = await startRedis(folder);
+    if (redis) stops.push(redis.stop);
+
+    const signingKeys = newSigningKey();
+    const publicKey = parseSigningKeys(signingKeys)?.[0]?.publicKey.export({ type: "spki", format: "pem" });
+    const environment = {
+      PATH: process.env["PATH"],
+      NODE_ENV: "production",
+      HOST: "127.0.0.1",
+      PUBLIC_URL: "http://bench.test",
+      DATABASE_URL: postgres.url,
+      SIGNING_KEYS: signingKeys,
+      PUBLIC_KEY: String(publicKey),
+      CREDENTIALS_KEYS: newCredentialsKey(),
+      SMS_SENDER: "http",
+      SMS_HTTP_URL: "http://127.0.0.1:9",
+      // requests are counted as in production, and never too many
+      RATE_LIMIT_USER: "1000000",
+      RATE_LIMIT_ADDRESS: "1000000",
+    };
+    // for what this process imports from the service itself
+    Object.assign(process.env, environment);
+
+    const programs = new Set<Program>();
+    const stopPrograms = async () => {
+      await Promise.all([...programs].map((program) => program.stop()));
+      programs.clear();
+    };
+    stops.push(stopPrograms);
+    const start = async (path: string, env: NodeJS.ProcessEnv = {}) => {
+      signal.throwIfAborted();
+      const stdio: ["ignore", "ignore", "inherit", "ipc"] = ["ignore", "ignore", "inherit", "ipc"];
+      const port = await freePort();
+      const given = { ...environment, PORT: String(port), ...env };
+      const child = fork(join(compiled, `${path}.js`), { env: given, execArgv: [], stdio });
+      const program = await asProgram(path, child, port);
+      programs.add(program);
+      return program;
+    };
+    const aborted = once(signal, "abort").then(() => signal.throwIfAborted());
+    const lab = { databaseUrl: postgres.url, redisUrl: redis?.url ?? null, start, stopPrograms };
+    await Promise.race([work(lab), aborted]);
+  } finally {
+    for (const stop of stops.reverse()) {
+      await stop().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { z } from "zod";
+
+// What the bench asks the programs that measure, and what they answer.
+
+/** Requests to send over so many connections for so long, as fast as they are answered. */
+export const LoadPlan = z.object({
+  url: z.url(),
+  connections: z.int(),
+  seconds: z.number(),
+  requests: z.array(
+    z.object({
+      method: z.enum(["GET", "POST"]),
+      path: z.string(),
+      headers: z.record(z.string(), z.string()),
+      body: z.string().optional(),
+    }),
+  ),
+  /** A header that has another value in every request. */
+  uniqueHeader: z.string().optional(),
+});
+export type LoadPlan = z.output<typeof LoadPlan>;
+
+export const Load = z.object({
+  perSecond: z.number(),
+  p99Ms: z.number(),
+  /** Answers other than 2xx, and requests without an answer. */
+  failed: z.int(),
+  /** Share of one core that sending the requests took. */
+  busy: z.number(),
+});
+export type Load = z.output<typeof Load>;
+
+/** Orders of one box by all these users. */
+export const HotRowPlan = z.object({
+  clients: z.int(),
+  seconds: z.number(),
+  userIds: z.array(z.uuid()),
+  boxId: z.uuid(),
+  partnerId: z.uuid(),
+  totalMinor: z.int(),
+});
+export type HotRowPlan = z.output<typeof HotRowPlan>;
+
+export const HandOverPlan = z.object({ how: z.enum(["relay", "addBulk"]), batches: z.int() });
+export type HandOverPlan = z.output<typeof HandOverPlan>;
+
+export const Rate = z.object({ perSecond: z.number() });
+export type Rate = z.output<typeof Rate>;
+
+export const PickUpPlan = z.object({ samples: z.int() });
+export type PickUpPlan = z.output<typeof PickUpPlan>;
+
+/** In milliseconds: from commit to start of staged jobs, from adding to completion of bare ones. */
+export const Latencies = z.object({ staged: z.array(z.number()), bare: z.array(z.number()) });
+export type Latencies = z.output<typeof Latencies>;

@@ -1,0 +1,68 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import type { z } from "zod";
+
+/** A program under measurement, or one that measures, in its own process. */
+export interface Program {
+  /** Where it listens, when it is a server. */
+  url: string;
+  /** Sends it a question and reads its answer; rejects when it ends instead. */
+  ask<T>(question: object, answer: z.ZodType<T>): Promise<T>;
+  /** CPU time that it and its children have used; null where the system does not tell. */
+  cpuSeconds(): number | null;
+  /** Memory that it and its children hold; null where the system does not tell. */
+  memoryBytes(): number | null;
+  stop(): Promise<void>;
+}
+
+const CLOCK_TICKS = 100;
+
+/** The process and its children, by id; none where there is no /proc. */
+function family(pid: number): number[] {
+  try {
+    const tasks = readdirSync(`/proc/${pid}/task`);
+    const children = tasks.flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" "));
+    return [pid, ...children.filter((child) => child.trim() !== "").flatMap((child) => family(Number(child)))];
+  } catch {
+    return [];
+  }
+}
+
+function sum(pid: number | undefined, of: (pid: number) => number): number | null {
+  const pids = pid === undefined ? [] : family(pid);
+  return pids.length === 0 ? null : pids.map(of).reduce((total, value) => total + value, 0);
+}
+
+function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS;
+}
+
+const memoryBytesOf = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1_024;
+
+/** Waits until the process says that it is up: by its first message. */
+export async function asProgram(name: string, child: ChildProcess, port: number): Promise<Program> {
+  const failed = once(child, "exit").then(([code]: unknown[]) => {
+    throw new Error(`${name} ended with code ${String(code)}`);
+  });
+  failed.catch(() => undefined);
+  const message = () => Promise.race([once(child, "message").then(([sent]: unknown[]) => sent), failed]);
+  await message();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    ask: async (question, schema) => {
+      child.send(question);
+      return schema.parse(await message());
+    },
+    cpuSeconds: () => sum(child.pid, cpuSecondsOf),
+    memoryBytes: () => sum(child.pid, memoryBytesOf),
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, "exit");
+      child.kill();
+      await exited;
+    },
+  };
+}

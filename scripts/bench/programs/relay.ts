@@ -1,0 +1,39 @@
+import { randomUUID } from "node:crypto";
+import { openQueue, prepareBroker } from "../../../queues/broker.js";
+import { fanOut } from "../../../queues/index.js";
+import { sql } from "../../../sql/db.js";
+import { stageJobs } from "../../../sql/queries/staged-jobs.js";
+import { relayBatch } from "../../../workers/relay.js";
+import { HandOverPlan } from "../messages.js";
+import { answerParent } from "./answer.js";
+
+// Hands jobs over to BullMQ: those that are staged, through the relay; or others of the same size, straight to addBulk.
+
+const BATCH = 500;
+
+const newJobs = (count: number) =>
+  Array.from({ length: count }, () => ({ announcement: "ORDER_PLACED" as const, subjectId: randomUUID() }));
+
+async function prepare({ how, batches }: HandOverPlan): Promise<() => Promise<unknown>> {
+  if (how === "relay") {
+    await stageJobs(sql, fanOut, newJobs(batches * BATCH));
+    return () => relayBatch([fanOut]);
+  }
+  const queue = openQueue(fanOut);
+  let id = Date.now();
+  return () =>
+    queue.addBulk(newJobs(BATCH).map((data) => ({ name: fanOut.queue, data, opts: { jobId: `${(id += 1)}.0` } })));
+}
+
+await prepareBroker();
+await openQueue(fanOut).waitUntilReady();
+
+answerParent(HandOverPlan, async (question) => {
+  await sql`truncate staged_jobs`;
+  const handOver = await prepare(question);
+  const start = performance.now();
+  for (let batch = 0; batch < question.batches; batch += 1) await handOver();
+  const seconds = (performance.now() - start) / 1_000;
+  await openQueue(fanOut).obliterate({ force: true });
+  return { perSecond: (question.batches * BATCH) / seconds };
+});
