@@ -114,6 +114,7 @@ pages.use(
     strictTransportSecurity: false,
   }),
   (_request, response, next) => {
+    response.locals["route"] = root;
     response.set("Cache-Control", "no-store");
     next();
   },

@@ -144,6 +144,7 @@ export function section({
       endpoints.push(endpoint);
 
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+        response.locals["route"] = endpoint.path;
         try {
           // The body is read while the caller is looked up, but what came of it counts only for a caller who may.
           const reading = declaration.body === undefined ? Promise.resolve() : readJson(request, response);

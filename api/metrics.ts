@@ -39,7 +39,8 @@ function measure({ name, help, labelNames = [], aggregator, collect }: Measure):
       try {
         await inTime(readLimitMs, Promise.resolve(collect(this)));
       } catch (error) {
-        this.remove();
+        if (labelNames.length === 0) this.remove();
+        else this.reset();
         log.warn({ metric: name, error: describeError(error) }, "a metric could not be read");
       }
     },
