@@ -74,7 +74,7 @@ export async function takeDueJobs(db: Db, queues: readonly string[], limit: numb
       where job.id = due.id
       returning job.id, job.queue, job.payload, job.generation, job.sends
     )
-    select id::text, queue, payload, generation, sends from taken`;
+    select id::text, queue, payload, generation, sends from taken order by taken.id`;
 }
 
 /** Makes rows due at once whose hand-over failed; whether the broker took some of them after all does not matter. */
