@@ -85,6 +85,12 @@ function program(file: string, announcement: string, env: Record<string, string>
   };
 }
 
+/** How often these workers have sent a notification, by their log. */
+export const countSends = (workers: readonly Program[], notificationId: string): number =>
+  workers
+    .flatMap(({ lines }) => lines)
+    .filter((line) => line.msg === "push" && line["notificationId"] === notificationId).length;
+
 /** The service as its operator runs it: an API, and worker processes; nothing runs before it is started. */
 export interface Service {
   api: Program;

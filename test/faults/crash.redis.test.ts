@@ -1,0 +1,12 @@
+import { afterAll } from "@jest/globals";
+import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+
+if (redisAvailable) {
+  const server = await startRedis();
+  process.env["REDIS_URL"] = server.url;
+  const { describeCrashes } = await import("./crash.js");
+  describeCrashes("Redis");
+  afterAll(() => server.stop());
+} else {
+  describeWithRedis("interrupted processes, with BullMQ on Redis", () => undefined);
+}
