@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { config } from "../lib/config.js";
 import { describeError } from "../lib/describe-error.js";
 import { inTime } from "../lib/in-time.js";
@@ -19,7 +20,8 @@ const unknown = unknownQueues([...queues, ...Object.keys(config.WORKER_CONCURREN
 if (unknown.length > 0) exitWithLine(`There is no queue named ${unknown.join(", ")}`);
 
 const stopping = new AbortController();
-if (config.WORKER_METRICS_PORT !== 0) serveMetrics(config.WORKER_METRICS_PORT, stopping.signal);
+if (config.WORKER_METRICS_PORT !== 0)
+  await once(serveMetrics(config.WORKER_METRICS_PORT, stopping.signal), "listening");
 const workers = startWorkers(queues);
 announceUp();
 

@@ -1,0 +1,217 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import { Agent, createServer, get, type IncomingMessage } from "node:http";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, expect, test } from "@jest/globals";
+import { config } from "../../lib/config.js";
+import { closeDatabase } from "../../sql/db.js";
+import { Client } from "../support/api.js";
+import { user } from "../support/cast.js";
+import { countWaiting, hold } from "../support/hold.js";
+import { ended } from "../support/processes.js";
+import { freePort } from "../support/start.js";
+import { until } from "../support/until.js";
+
+interface Running {
+  process: ChildProcess;
+  url: string;
+  port: number;
+  /** What it has printed so far. */
+  said: { out: string; err: string };
+}
+
+const started: ChildProcess[] = [];
+
+/** Runs a program of the service with a channel to this process, at whose end it stops. */
+function run(program: string, env: Record<string, string> = {}): { process: ChildProcess; said: Running["said"] } {
+  const child = fork(fileURLToPath(new URL(`../../${program}.ts`, import.meta.url)), {
+    execArgv: ["--import", "tsx"],
+    // the address that tokens are issued for, whatever the port
+    env: { ...process.env, HOST: "127.0.0.1", PUBLIC_URL: config.PUBLIC_URL, LOG_LEVEL: "info", ...env },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  const said = { out: "", err: "" };
+  child.stdout?.on("data", (text: Buffer) => (said.out += text.toString()));
+  child.stderr?.on("data", (text: Buffer) => (said.err += text.toString()));
+  started.push(child);
+  return { process: child, said };
+}
+
+async function startServer(env: Record<string, string> = {}): Promise<Running> {
+  const port = await freePort();
+  const running = run("api/server", { PORT: String(port), ...env });
+  await once(running.process, "message");
+  return { ...running, port, url: `http://127.0.0.1:${port}` };
+}
+
+/** How a program ends that must not start, and everything that it prints. */
+async function failedStart(
+  program: string,
+  env: Record<string, string>,
+): Promise<{ code: number | null; err: string }> {
+  const { process, said } = run(program, env);
+  await once(process, "close");
+  return { code: process.exitCode, err: said.err };
+}
+
+/** The processes that one process has started. */
+async function childrenOf(parent: number | undefined): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, "latin1").catch(() => "")));
+  return stats
+    .map((stat) => /^(\d+) \(node.*\) (\S) (\d+)/.exec(stat))
+    .filter((match) => match?.[2] !== "Z" && Number(match?.[3]) === parent)
+    .map((match) => Number(match?.[1]));
+}
+
+const alive = (pid: number) => readFile(`/proc/${pid}/stat`).then(Boolean, () => false);
+
+/** Somebody's request that the server is in the middle of until `release` is called. */
+async function requestInFlight({ url }: Running) {
+  const someone = await user(new Client(url));
+  const release = await hold((tx) => tx`select id from users where id = ${someone.id}::uuid for update`);
+  const reply = someone.client.put("/api/v1/users/me", { firstName: "Вера" });
+  // awaited later; until then its failure is nobody's
+  reply.catch(() => undefined);
+  await until(async () => (await countWaiting()) === 1);
+  return { reply, release };
+}
+
+const stopping = ({ said }: Running) => until(() => said.out.includes('"msg":"stopping"'));
+
+afterEach(async () => {
+  for (const child of started.splice(0)) {
+    child.kill("SIGKILL");
+    await ended(child);
+  }
+});
+afterAll(closeDatabase);
+
+test("SIGTERM lets the request in flight finish, takes no new one, and ends well", async () => {
+  const server = await startServer();
+  const { reply, release } = await requestInFlight(server);
+  server.process.kill("SIGTERM");
+  await stopping(server);
+  await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+  expect(server.process.exitCode).toBeNull();
+  await release();
+  expect(await reply).toMatchObject({ status: 200, body: { firstName: "Вера" } });
+  expect(await ended(server.process)).toEqual({ code: 0, signal: null });
+});
+
+test("connections that clients keep alive do not hold a stop up", async () => {
+  const server = await startServer();
+  const agent = new Agent({ keepAlive: true });
+  const [answer] = (await once(get(`${server.url}/healthz`, { agent }), "response")) as [IncomingMessage];
+  await answer.resume().toArray();
+  expect(answer.headers.connection).toBe("keep-alive");
+  server.process.kill("SIGTERM");
+  expect(await ended(server.process)).toEqual({ code: 0, signal: null });
+  agent.destroy();
+  // well below the time that requests in flight are given
+}, 12_000);
+
+test("a second signal waits for nothing", async () => {
+  const server = await startServer();
+  const { reply, release } = await requestInFlight(server);
+  server.process.kill("SIGTERM");
+  await stopping(server);
+  server.process.kill("SIGTERM");
+  expect(await ended(server.process)).toEqual({ code: 1, signal: null });
+  await expect(reply).rejects.toThrow();
+  await release();
+});
+
+test.each(["1", "2"])("a taken port is told in one line, by however many processes (%s)", async (processes) => {
+  const squatter = createServer().listen(0, "127.0.0.1");
+  await once(squatter, "listening");
+  const address = squatter.address();
+  const port = String(typeof address === "object" ? address?.port : address);
+  expect(await failedStart("api/server", { PORT: port, WEB_CONCURRENCY: processes })).toEqual({
+    code: 1,
+    err: `PORT ${port} is in use by another program.\n`,
+  });
+  expect(await failedStart("workers/main", { WORKER_METRICS_PORT: port })).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^The worker cannot serve its metrics on WORKER_METRICS_PORT \d+: .*EADDRINUSE.*\n$/),
+  });
+  squatter.close();
+});
+
+test("a wrong variable is told in one line that names it", async () => {
+  for (const program of ["api/server", "workers/main"]) {
+    const { code, err } = await failedStart(program, { PORT: "many", DATABASE_URL: "mysql://secret@host" });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^Wrong configuration: .*PORT.*DATABASE_URL.*\n$/);
+    expect(err).not.toContain("secret");
+  }
+});
+
+test("several processes share the port and their metrics; one that is killed is replaced; SIGTERM ends all", async () => {
+  const server = await startServer({ WEB_CONCURRENCY: "2" });
+  const workersUp = (count: number) => until(() => server.said.out.split("the API listens").length - 1 === count);
+  await workersUp(2);
+  const processes = await childrenOf(server.process.pid);
+  expect(processes).toHaveLength(2);
+
+  const asked = 20;
+  for (let n = 0; n < asked; n += 1) {
+    const answer = await fetch(`${server.url}/healthz`, { headers: { connection: "close" } });
+    expect(answer.status).toBe(200);
+  }
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  expect(metrics).toContain(
+    `http_request_duration_seconds_count{method="GET",route="/healthz",status="200"} ${asked}\n`,
+  );
+  expect(metrics).toContain("outbox_lag_seconds 0\n");
+
+  const [victim = 0, survivor = 0] = processes;
+  process.kill(victim, "SIGKILL");
+  await workersUp(3);
+  const replaced = await childrenOf(server.process.pid);
+  expect(replaced).toHaveLength(2);
+  expect(replaced).toContain(survivor);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+
+  const { reply, release } = await requestInFlight(server);
+  server.process.kill("SIGTERM");
+  await stopping(server);
+  await release();
+  expect(await reply).toMatchObject({ status: 200 });
+  expect(await ended(server.process)).toEqual({ code: 0, signal: null });
+  expect(await Promise.all(replaced.map(alive))).toEqual([false, false]);
+}, 40_000);
+
+test("a second signal ends all processes at once", async () => {
+  const server = await startServer({ WEB_CONCURRENCY: "2" });
+  await until(() => server.said.out.split("the API listens").length - 1 === 2);
+  const processes = await childrenOf(server.process.pid);
+  const { reply, release } = await requestInFlight(server);
+  server.process.kill("SIGTERM");
+  await stopping(server);
+  server.process.kill("SIGTERM");
+  expect(await ended(server.process)).toEqual({ code: 1, signal: null });
+  await expect(reply).rejects.toThrow();
+  await release();
+  await until(async () => (await Promise.all(processes.map(alive))).every((lives) => !lives));
+}, 40_000);
+
+test("a server whose parent is gone stops by itself", async () => {
+  const server = await startServer();
+  server.process.disconnect();
+  expect(await ended(server.process)).toEqual({ code: 0, signal: null });
+});
+
+test("a worker serves its own health and metrics until it is stopped", async () => {
+  const port = await freePort();
+  const worker = run("workers/main", { WORKER_METRICS_PORT: String(port), METRICS_TOKEN: "a-token-for-metrics" });
+  await once(worker.process, "message");
+  const url = `http://127.0.0.1:${port}`;
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect((await fetch(`${url}/metrics`)).status).toBe(401);
+  const metrics = await fetch(`${url}/metrics`, { headers: { authorization: "Bearer a-token-for-metrics" } });
+  expect(await metrics.text()).toContain("job_duration_seconds");
+  worker.process.kill("SIGTERM");
+  expect(await ended(worker.process)).toEqual({ code: 0, signal: null });
+});
