@@ -1,0 +1,19 @@
+import { exitWithLine } from "../lib/lifecycle.js";
+import { contracts } from "../queues/index.js";
+import { closeDatabase, sql } from "../sql/db.js";
+import { replayDeadJobs, replayJob } from "../sql/queries/staged-jobs.js";
+
+/** Runs jobs anew that were given up: every one of a queue, or one by its number or by the id that the dashboard shows. */
+
+const queues = contracts.map(({ queue }) => queue);
+const [what = "", ...rest] = process.argv.slice(2);
+const [, number] = /^(\d{1,18})(?:\.\d+)?$/.exec(what) ?? [];
+
+if (rest.length > 0 || (number === undefined && !queues.includes(what))) {
+  exitWithLine(`Usage: npm run replay -- <job's number>|${queues.join("|")}`);
+}
+
+const count = number === undefined ? await replayDeadJobs(sql, what) : Number(await replayJob(sql, number));
+await closeDatabase();
+if (number !== undefined && count === 0) exitWithLine(`Job ${number} is not dead.`);
+process.stdout.write(`${count} ${count === 1 ? "job runs" : "jobs run"} anew.\n`);

@@ -1,0 +1,58 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeEach, expect, test } from "@jest/globals";
+import { push, upkeep } from "../../queues/index.js";
+import { closeDatabase, sql } from "../../sql/db.js";
+import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { stagedRow } from "../support/trial.js";
+
+/** Runs the script to its end: what it prints and its exit code. */
+function replay(...args: string[]): Promise<{ code: number; output: string }> {
+  const script = fileURLToPath(new URL("../../scripts/replay.ts", import.meta.url));
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ["--import", "tsx", script, ...args],
+      { env: { ...process.env } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
+}
+
+async function deadJob(): Promise<string> {
+  const id = await stageJob(sql, push, { notificationId: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" });
+  await sql`update staged_jobs set dead_at = now(), tries = 8, sends = 1 where id = ${id}::bigint`;
+  return id;
+}
+
+const isDue = async (id: string) =>
+  (await stagedRow(id, ({ dead, done, sends, tries }) => !dead && !done && sends === 0 && tries === 0)) !== undefined;
+
+beforeEach(() => sql`truncate staged_jobs`);
+afterAll(closeDatabase);
+
+test("replays one job, by its number and by the dashboard's id", async () => {
+  const [first, second] = [await deadJob(), await deadJob()];
+  expect(await replay(first)).toEqual({ code: 0, output: "1 job runs anew.\n" });
+  expect(await isDue(first)).toBe(true);
+  expect(await isDue(second)).toBe(false);
+  expect(await replay(first)).toEqual({ code: 1, output: `Job ${first} is not dead.\n` });
+  expect(await replay(`${second}.0`)).toEqual({ code: 0, output: "1 job runs anew.\n" });
+  expect(await isDue(second)).toBe(true);
+});
+
+test("replays every dead job of one queue", async () => {
+  const [first, second] = [await deadJob(), await deadJob()];
+  const other = await stageJob(sql, upkeep, { task: "canary" });
+  await sql`update staged_jobs set dead_at = now() where id = ${other}::bigint`;
+  expect(await replay("push")).toEqual({ code: 0, output: "2 jobs run anew.\n" });
+  expect(await Promise.all([first, second, other].map(isDue))).toEqual([true, true, false]);
+  expect(await replay("push")).toEqual({ code: 0, output: "0 jobs run anew.\n" });
+});
+
+test.each([[], ["pusch"], ["push", "sms"], ["-1"], ["9".repeat(30)]])(
+  "wrong arguments (%s %s) show the usage",
+  async (...args) => {
+    expect(await replay(...args)).toEqual({ code: 1, output: expect.stringMatching(/^Usage: [^\n]*\n$/) });
+  },
+);
