@@ -9,7 +9,7 @@ import { until } from "./until.js";
 export interface OwnPostgres {
   url: string;
   /** Asks the server past the code under test; waits while it recovers. */
-  ask<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  ask: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
   /** Ends the whole server at once, as a machine's memory killer does. */
   kill(): Promise<void>;
   /** Starts it again at the same address; it recovers what was committed. */

@@ -1,0 +1,3 @@
+import { testStorm } from "./storm.js";
+
+testStorm("Postgres", null);

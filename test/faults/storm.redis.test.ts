@@ -1,0 +1,12 @@
+import { afterAll } from "@jest/globals";
+import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+
+if (redisAvailable) {
+  const server = await startRedis();
+  process.env["REDIS_URL"] = server.url;
+  const { testStorm } = await import("./storm.js");
+  testStorm("Redis", server);
+  afterAll(() => server.stop());
+} else {
+  describeWithRedis("a storm of faults, with BullMQ on Redis", () => undefined);
+}

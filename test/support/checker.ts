@@ -1,0 +1,148 @@
+import type { OwnPostgres } from "./own-postgres.js";
+import type { Line } from "./programs.js";
+import type { OrderTaken, Outcome, Traffic } from "./traffic.js";
+
+type Ask = OwnPostgres["ask"];
+
+/** What the clients were told, compared with what is in the database and in the workers' logs. */
+export interface Verdict {
+  /** Sentences that say what is wrong; none when all is well. */
+  wrong: string[];
+  counts: Record<string, number>;
+}
+
+interface StoredOrder {
+  id: string;
+  key: string | null;
+  buyerId: string;
+  sellerId: string;
+  lines: string[];
+  events: string[];
+  told: string[];
+}
+
+const listOrders = (ask: Ask) =>
+  ask<StoredOrder>(`
+    select o.id, k.key, o.user_id as "buyerId", o.partner_id as "sellerId",
+      array(
+        select coalesce(i.box_id, i.menu_item_id) || ' ' || i.qty
+        from order_items i where i.order_id = o.id order by i.position
+      ) as lines,
+      array(
+        select e.to_status || ' ' || e.actor_id from order_events e where e.order_id = o.id order by e.position
+      ) as events,
+      array(
+        select n.kind || ' ' || n.user_id || ' ' || n.status || ' ' || (n.settled_at is not null)
+        from notifications n where n.order_id = o.id
+      ) as told
+    from orders o
+    left join idempotency_keys k on k.order_id = o.id
+    order by o.id`);
+
+const same = (a: readonly string[], b: readonly string[]) => a.length === b.length && a.every((x, i) => x === b[i]);
+
+function* checkOrder(asked: OrderTaken, stored: readonly StoredOrder[]): Generator<string> {
+  const [order, ...more] = stored;
+  const { key, outcome, buyerId, seller } = asked;
+  if (more.length > 0) yield `key ${key} has ${stored.length} orders`;
+  if (outcome === "ok" && !order) yield `order ${String(asked.orderId)} was acknowledged and is not there`;
+  if (outcome === "refused" && order) yield `order ${order.id} was refused and is there`;
+  if (!order) return;
+  if (asked.orderId !== null && asked.orderId !== order.id) yield `key ${key} was answered with another order`;
+  if (order.buyerId !== buyerId || order.sellerId !== seller.id) yield `order ${order.id} is someone else's`;
+  if (
+    !same(
+      order.lines,
+      asked.lines.map(({ id, qty }) => `${id} ${qty}`),
+    )
+  )
+    yield `order ${order.id} has other items`;
+  if (!same(order.events, [`ACCEPTED ${buyerId}`])) yield `order ${order.id} has the events ${order.events.join()}`;
+  const told = [`ORDER_ACCEPTED ${buyerId}`, ...seller.peopleIds.map((id) => `NEW_ORDER ${id}`)];
+  if (!same(order.told.toSorted(), told.map((person) => `${person} SENT true`).toSorted()))
+    yield `order ${order.id} has the notifications ${order.told.join()}`;
+}
+
+async function* checkStock(ask: Ask, { sellers }: Traffic): AsyncGenerator<string> {
+  const boxes = await ask<{ id: string; available: number; reserved: number; sold: number }>(`
+    select b.id, b.quantity_available as available, b.quantity_reserved as reserved,
+      coalesce((select sum(i.qty) from order_items i where i.box_id = b.id), 0)::integer as sold
+    from boxes b`);
+  const stocks = new Map(sellers.flatMap(({ products }) => products).map(({ id, stock }) => [id, stock]));
+  for (const { id, available, reserved, sold } of boxes) {
+    if (reserved !== sold) yield `box ${id} has ${reserved} reserved and ${sold} sold`;
+    if (available + sold !== stocks.get(id)) yield `box ${id} has ${available} left after ${sold} sold`;
+  }
+}
+
+async function* checkJobs(ask: Ask): AsyncGenerator<string> {
+  const unfinished = await ask<{ id: string; queue: string; error: string | null; tries: number; dead: boolean }>(`
+    select id, queue, last_error as error, tries, dead_at is not null as dead from staged_jobs where done_at is null`);
+  for (const { id, queue, error, tries, dead } of unfinished)
+    yield `job ${id} of ${queue} is ${dead ? "dead" : "open"} after ${tries} tries: ${String(error)}`;
+  const wrong = await ask<{ what: string }>(`
+    select 'order ' || o.id || ' has no job of its own' as what from orders o
+    where (select count(*) from staged_jobs j where j.queue = 'fan-out' and j.payload ->> 'subjectId' = o.id::text) <> 1
+    union all
+    select 'notification ' || n.id || ' has no job of its own' from notifications n
+    where (select count(*) from staged_jobs j where j.queue = 'push' and j.payload ->> 'notificationId' = n.id::text) <> 1
+    union all
+    select 'code ' || o.id || ' has no job of its own' from otp o
+    where (select count(*) from staged_jobs j where j.queue = 'sms' and j.payload ->> 'otpId' = o.id::text) <> 1`);
+  for (const { what } of wrong) yield what;
+}
+
+async function* checkCodes(ask: Ask, { codes }: Traffic): AsyncGenerator<string> {
+  const phones = new Set((await ask<{ phone: string }>("select phone from otp")).map(({ phone }) => phone));
+  for (const { phone, outcome } of codes) {
+    if (outcome === "ok" && !phones.has(phone)) yield `a code was acknowledged and is not there: ${phone}`;
+  }
+  const unsent = await ask<{ phone: string }>(
+    "select phone from otp where sealed_code is not null and claimed_at is null",
+  );
+  for (const { phone } of unsent) yield `a code was never taken to be sent: ${phone}`;
+}
+
+const tally = (values: readonly string[]) => {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+};
+
+/** Compares once nothing is left to do. */
+export async function check(ask: Ask, traffic: Traffic, workerLines: readonly Line[]): Promise<Verdict> {
+  const stored = await listOrders(ask);
+  const byKey = new Map<string | null, StoredOrder[]>();
+  for (const order of stored) byKey.set(order.key, [...(byKey.get(order.key) ?? []), order]);
+  const wrong: string[] = [];
+  for (const asked of traffic.orders) wrong.push(...checkOrder(asked, byKey.get(asked.key) ?? []));
+  const keys = new Set(traffic.orders.map(({ key }) => key));
+  for (const { id, key } of stored) if (key === null || !keys.has(key)) wrong.push(`order ${id} is nobody's`);
+  for (const checked of [checkStock(ask, traffic), checkJobs(ask), checkCodes(ask, traffic)])
+    for await (const sentence of checked) wrong.push(sentence);
+
+  const pushes = tally(workerLines.filter(({ msg }) => msg === "push").map((line) => String(line["notificationId"])));
+  const texts = tally(workerLines.filter(({ msg }) => msg.startsWith("SMS to ")).map(({ msg }) => msg));
+  const notificationIds = await ask<{ id: string }>("select id from notifications");
+  for (const { id } of notificationIds) if (!pushes.has(id)) wrong.push(`notification ${id} was never sent`);
+  for (const [text, times] of texts) if (times > 1) wrong.push(`a code was sent ${times} times: ${text}`);
+
+  const outcomes = (of: readonly { outcome: Outcome }[], wanted: Outcome) =>
+    of.filter(({ outcome }) => outcome === wanted).length;
+  const { orders, codes } = traffic;
+  return {
+    wrong,
+    counts: {
+      "orders acknowledged": outcomes(orders, "ok"),
+      "orders refused": outcomes(orders, "refused"),
+      "orders unknown": outcomes(orders, "unknown"),
+      "orders tried more than once": orders.filter(({ attempts }) => attempts > 1).length,
+      "orders there": stored.length,
+      "codes acknowledged": outcomes(codes, "ok"),
+      "codes unknown": outcomes(codes, "unknown"),
+      "codes texted": texts.size,
+      notifications: notificationIds.length,
+      "notifications sent again": [...pushes.values()].filter((times) => times > 1).length,
+    },
+  };
+}

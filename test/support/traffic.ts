@@ -1,0 +1,196 @@
+import { randomUUID } from "node:crypto";
+import { isNativeError } from "node:util/types";
+import { setTimeout as delay } from "node:timers/promises";
+import { inTime } from "../../lib/in-time.js";
+import { toMajor } from "../../lib/money.js";
+import { sql } from "../../sql/db.js";
+import type { Client, Reply } from "./api.js";
+import { addMenuItem, bakery, listBox, newPhone, user, type Character } from "./cast.js";
+import type { Random } from "./random.js";
+
+const BAKERIES = 3;
+const CUSTOMERS = 8;
+const NEW_PHONES = 2;
+/** Whoever asks gets an answer, or a broken connection, within this time. */
+const ANSWER_LIMIT_MS = 20_000;
+
+/** `unknown`: no answer came, and the client went away. */
+export type Outcome = "ok" | "refused" | "unknown";
+
+export interface Product {
+  id: string;
+  priceMinor: number;
+  /** How many there were at first; null for a menu item, which there is always. */
+  stock: number | null;
+}
+
+export interface Seller {
+  id: string;
+  /** Who is told of its orders. */
+  peopleIds: string[];
+  products: Product[];
+}
+
+export interface OrderTaken {
+  key: string;
+  buyerId: string;
+  seller: Seller;
+  lines: { id: string; qty: number }[];
+  outcome: Outcome;
+  /** The order that the answers named. */
+  orderId: string | null;
+  attempts: number;
+}
+
+export interface CodeAsked {
+  phone: string;
+  outcome: Outcome;
+  attempts: number;
+}
+
+/** What the clients did, and how it ended for them. */
+export interface Traffic {
+  sellers: Seller[];
+  orders: OrderTaken[];
+  codes: CodeAsked[];
+}
+
+async function openSeller(client: Client): Promise<Seller> {
+  const opened = await bakery(client);
+  const staff = await user(client);
+  await sql`insert into partner_staff (user_id, partner_id) values (${staff.id}::uuid, ${opened.id}::uuid)`;
+  const products: Product[] = [
+    { id: await addMenuItem(opened, { price: 120 }), priceMinor: 12_000, stock: null },
+    // some sell out during the storm, some never
+    ...(await Promise.all(
+      [30, 300, 10_000].map(async (stock) => ({
+        id: await listBox(opened, { price: 249.9, quantity: stock }),
+        priceMinor: 24_990,
+        stock,
+      })),
+    )),
+  ];
+  return { id: opened.id, peopleIds: [opened.owner.id, staff.id], products };
+}
+
+/** The answer, or null when the connection broke or the service said that it does not know. */
+async function ask(request: () => Promise<Reply>): Promise<Reply | null> {
+  try {
+    const reply = await inTime(ANSWER_LIMIT_MS, request());
+    return reply.status === 503 ? null : reply;
+  } catch (error) {
+    // what `fetch` throws when there is no answer
+    if (isNativeError(error) && error.name === "TypeError") return null;
+    throw error;
+  }
+}
+
+const unexpected = (what: string, { status, text }: Reply) => new Error(`${what}: ${status} ${text}`);
+
+async function place(order: OrderTaken, { client }: Character): Promise<Outcome> {
+  const prices = new Map(order.seller.products.map(({ id, priceMinor }) => [id, priceMinor]));
+  const total = order.lines.reduce((sum, { id, qty }) => sum + (prices.get(id) ?? 0) * qty, 0);
+  const body = {
+    items: order.lines.map(({ id, qty }) => ({ menuItemId: id, qty })),
+    totalAmount: toMajor(total),
+    partnerId: order.seller.id,
+  };
+  const reply = await ask(() => client.post("/api/v1/orders", body, { headers: { "idempotency-key": order.key } }));
+  if (reply === null) return "unknown";
+  if (reply.status === 409 && reply.body["code"] === "CONFLICT" && "available" in reply.body) return "refused";
+  if (reply.status !== 201 && reply.body["code"] !== "DUPLICATE") throw unexpected("an order", reply);
+  order.orderId = reply.string("orderId");
+  return "ok";
+}
+
+async function sendCode({ phone }: CodeAsked, client: Client): Promise<Outcome> {
+  const reply = await ask(() => client.post("/api/v1/auth/otp/send", { phone }));
+  if (reply === null) return "unknown";
+  if (reply.status === 429) return "refused";
+  if (reply.status !== 200) throw unexpected("a code", reply);
+  return "ok";
+}
+
+/** Tries until the outcome is known; now and then gives up before, as clients do. */
+async function settle(
+  work: { outcome: Outcome; attempts: number },
+  attempt: () => Promise<Outcome>,
+  random: Random,
+): Promise<void> {
+  for (;;) {
+    work.attempts += 1;
+    work.outcome = await attempt();
+    if (work.outcome !== "unknown" || random.between(1, 20) === 1) return;
+    await delay(random.between(50, 300));
+  }
+}
+
+/** Clients at work. */
+export interface Clients {
+  /** Orders what is always there, and resolves when the order is acknowledged. */
+  placeOne(): Promise<OrderTaken>;
+  /** Lets every client end what it has begun, and tells what all of them did. */
+  finish(): Promise<Traffic>;
+}
+
+/** Sends orders and asks for codes, by many clients at once, until they are to finish. */
+export async function startTraffic(client: Client, random: Random): Promise<Clients> {
+  const sellers = await Promise.all(Array.from({ length: BAKERIES }, () => openSeller(client)));
+  const customers = await Promise.all(Array.from({ length: CUSTOMERS }, () => user(client)));
+  const traffic: Traffic = { sellers, orders: [], codes: [] };
+  let enough = false;
+
+  const newOrder = ({ id: buyerId }: Character, seller: Seller, products: readonly Product[]): OrderTaken => {
+    const lines = products.map(({ id }) => ({ id, qty: random.between(1, 2) }));
+    const order: OrderTaken = {
+      key: randomUUID(),
+      ...{ buyerId, seller, lines },
+      ...{ outcome: "unknown", orderId: null, attempts: 0 },
+    };
+    traffic.orders.push(order);
+    return order;
+  };
+
+  const orderAgainAndAgain = async (customer: Character): Promise<void> => {
+    while (!enough) {
+      const seller = random.pick(sellers);
+      const products = random.shuffle(seller.products).slice(0, random.between(1, 2));
+      const order = newOrder(customer, seller, products);
+      await settle(order, () => place(order, customer), random);
+      await delay(random.between(20, 150));
+    }
+  };
+
+  const askForCodes = async (): Promise<void> => {
+    while (!enough) {
+      const code: CodeAsked = { phone: newPhone(), outcome: "unknown", attempts: 0 };
+      traffic.codes.push(code);
+      await settle(code, () => sendCode(code, client), random);
+      await delay(random.between(50, 300));
+    }
+  };
+
+  const running = Promise.all([
+    ...customers.map(orderAgainAndAgain),
+    ...Array.from({ length: NEW_PHONES }, askForCodes),
+  ]);
+  running.catch(() => (enough = true));
+  return {
+    placeOne: async () => {
+      const customer = random.pick(customers);
+      const seller = random.pick(sellers);
+      const order = newOrder(
+        customer,
+        seller,
+        seller.products.filter(({ stock }) => stock === null),
+      );
+      while (order.outcome !== "ok") await settle(order, () => place(order, customer), random);
+      return order;
+    },
+    finish: async () => {
+      enough = true;
+      await running;
+      return traffic;
+    },
+  };
+}
