@@ -73,7 +73,7 @@ const present = (row: BoxRow): z.output<typeof ListedBox> => ({
   quantityAvailable: row.quantityAvailable,
   pickupWindowStart: row.pickupWindowStart.toISOString(),
   pickupWindowEnd: row.pickupWindowEnd.toISOString(),
-  status: row.status,
+  status: row.status ?? "EXPIRED",
   hidden: row.hidden,
 });
 
@@ -106,7 +106,7 @@ boxes.get(
   async ({ params }) => {
     const box = await findBox(sql, params.id);
     if (!box) throw notFound("This box");
-    return ok({ ...present(box), items: box.items });
+    return ok({ ...present(box), items: box.items ?? [] });
   },
 );
 

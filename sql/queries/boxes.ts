@@ -61,7 +61,8 @@ export interface BoxRow {
   quantityAvailable: number;
   pickupWindowStart: Date;
   pickupWindowEnd: Date;
-  status: BoxStatus;
+  /** Null when the window is over, which counts as EXPIRED at once and not only when the sweep comes by. */
+  status: BoxStatus | null;
   hidden: boolean;
 }
 
@@ -71,24 +72,21 @@ export interface BoxItemRow {
   qty: number;
 }
 
-/** Finds a visible box with its contents. A window that is over counts as EXPIRED at once, not only when the sweep comes by. */
+/** Finds a visible box with its contents, null when it has none. */
 export const findBox = async (db: Db, id: string) =>
   (
-    await db<(BoxRow & { items: BoxItemRow[] })[]>`
+    await db<(BoxRow & { items: BoxItemRow[] | null })[]>`
       select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
              b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
              b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
              b.pickup_window_end as "pickupWindowEnd",
-             case when b.pickup_window_end <= now() then 'EXPIRED'::box_status else b.status end as status,
+             case when b.pickup_window_end > now() then b.status end as status,
              b.hidden_at is not null as hidden,
-             coalesce(
-               (
-                 select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
-                 from box_items i
-                 join menu_items m on m.id = i.menu_item_id
-                 where i.box_id = b.id
-               ),
-               '[]'
+             (
+               select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
+               from box_items i
+               join menu_items m on m.id = i.menu_item_id
+               where i.box_id = b.id
              ) as items
       from boxes b
       where b.id = ${id}::uuid and b.hidden_at is null`
@@ -101,7 +99,7 @@ export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, afte
            b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
            b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
            b.pickup_window_end as "pickupWindowEnd",
-           case when b.pickup_window_end <= now() then 'EXPIRED'::box_status else b.status end as status,
+           case when b.pickup_window_end > now() then b.status end as status,
            b.hidden_at is not null as hidden
     from boxes b
     join partners p on p.id = b.partner_id

@@ -107,12 +107,17 @@ export const updateMenuItem = async (db: Db, partnerId: string, id: string, chan
         where id = ${id}::uuid and partner_id = ${partnerId}::uuid
         returning id, category_id, name, price_minor, description, weight_grams, external_id, source, available, archived_at
       )
-      select item.id, item.name, coalesce(category.name, c.name) as category, item.price_minor as "priceMinor", item.description,
+      select item.id, item.name, c.name as category, item.price_minor as "priceMinor", item.description,
              item.weight_grams as "weightGrams", item.external_id as "externalId", item.source, item.available,
              item.archived_at is not null as archived
       from item
-      left join menu_categories c on c.id = item.category_id
-      left join category on true`
+      cross join lateral (
+        select name from category
+        union all
+        select name from menu_categories where id = item.category_id
+        limit 1
+      ) as c
+      where c.name is not null`
   )[0];
 
 /** Archives one of the partner's items, once; false when the partner has no such item. */
