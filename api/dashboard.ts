@@ -38,7 +38,7 @@ const refuseOtherOrigins: RequestHandler = (request, _response, next) => {
 /** Lets admins in; sends everybody else's pages to the sign-in and refuses everything else of theirs. */
 const requireAdmin: RequestHandler = async (request, response, next) => {
   const operator = await findOperator(request);
-  await limitRequests(request, response, operator?.id ?? null);
+  limitRequests(request, response, operator?.id ?? null);
   if (operator?.isAdmin) {
     response.locals["operatorId"] = operator.id;
     next();
@@ -87,7 +87,7 @@ const onForm =
       return;
     }
     try {
-      await limitRequests(request, response, null);
+      limitRequests(request, response, null);
       await act(fields.data, request, response);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

@@ -23,7 +23,7 @@ interface Measure {
   labelNames?: string[];
   /** How the processes of one cluster are put together: what each has for itself is summed, what all see alike is not. */
   aggregator: "sum" | "max";
-  collect(gauge: Gauge): Promise<void> | void;
+  collect: (gauge: Gauge) => Promise<void> | void;
 }
 
 /** Declares a value that is read when it is scraped; one that cannot be read is left out and takes no other with it. */

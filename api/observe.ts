@@ -13,10 +13,11 @@ const durations = new Histogram({
 });
 
 /** The path as it is declared, which whoever declares it may name in `locals.route`: a refused request has left its router. */
-function routeOf({ route, baseUrl }: Request, { locals }: Response): string {
+function routeOf(request: Request, { locals }: Response): string {
   const named: unknown = locals["route"];
   if (typeof named === "string") return named;
-  return route === undefined ? "none" : baseUrl + String(route.path);
+  const route: unknown = request.route;
+  return typeof route === "object" && route !== null && "path" in route ? request.baseUrl + String(route.path) : "none";
 }
 
 /**

@@ -18,9 +18,9 @@ class Board extends ExpressAdapter {
   };
 
   /** Its page would load fonts from elsewhere: nothing may leave this host. */
-  override setEntryRoute({ method, route, handler }: AppViewRoute): this {
-    this.app[method](route, (_request, response, next) => {
-      const { name, params } = handler({ basePath: this.basePath, uiConfig: this.uiConfig });
+  override setEntryRoute(entry: AppViewRoute): this {
+    this.app[entry.method](entry.route, (_request, response, next) => {
+      const { name, params } = entry.handler({ basePath: this.basePath, uiConfig: this.uiConfig });
       response.render(name, params, (error: Error | null, html: string) => {
         if (error) next(error);
         else response.send(html.replace(/<link [^>]*href="https?:[^>]*>/g, ""));

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { z } from "zod";
 import type { Client } from "../support/api.js";
 import { describeWithRedis, startRedis, type TestRedis } from "../support/redis.js";
 import { until } from "../support/until.js";
+
+const Ready = z.object({ queue: z.string() });
 
 describeWithRedis("health and metrics while Redis comes and goes", () => {
   let redis: TestRedis;
@@ -27,8 +30,8 @@ describeWithRedis("health and metrics while Redis comes and goes", () => {
 
   const queueState = async () => {
     const answer = await fetch(`${client.url}/readyz`);
-    const { queue }: { queue?: string } = JSON.parse(await answer.text());
-    return `${answer.status} ${String(queue)}`;
+    const { queue } = Ready.parse(await answer.json());
+    return `${answer.status} ${queue}`;
   };
   const metrics = async () => (await fetch(`${client.url}/metrics`)).text();
 
