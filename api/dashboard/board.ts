@@ -3,8 +3,12 @@ import { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
 import type { AppViewRoute } from "@bull-board/api/typings/app";
 import { ExpressAdapter } from "@bull-board/express";
 import type { RequestHandler } from "express";
-import { openQueues, type BrokerQueue } from "../../queues/broker.js";
+import { ApiError } from "../../lib/errors.js";
+import { inTime } from "../../lib/in-time.js";
+import { openQueues, pingBroker, type BrokerQueue } from "../../queues/broker.js";
 import { root } from "./session.js";
+
+const brokerLimitMs = 2_000;
 
 /** The board as Express serves it. */
 class Board extends ExpressAdapter {
@@ -56,8 +60,20 @@ function refresh(): void {
   shown = queues;
 }
 
+/** A queue that has never reached its broker would keep its caller waiting until it does. */
+async function requireBroker(): Promise<void> {
+  await inTime(brokerLimitMs, pingBroker()).catch(() => {
+    const detail = "The queues are not reachable just now; jobs wait in the database until they are.";
+    const shown = { error: { key: "ERRORS.REDIS_UNAVAILABLE" }, message: detail };
+    throw new ApiError(503, "UNAVAILABLE", detail, { retryAfterSeconds: 5, ...shown });
+  });
+}
+
 /** Every queue in pages for people. It asks nobody who they are: whoever gets here may do everything that is routed here. */
-export const board: RequestHandler = (request, response, next) => {
-  refresh();
+export const board: RequestHandler = async (request, response, next) => {
+  if (request.path.startsWith("/api/")) {
+    await requireBroker();
+    refresh();
+  }
   serverAdapter.handle(request, response, next);
 };
