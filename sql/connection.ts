@@ -131,10 +131,15 @@ export function openConnection(purpose: string, { onLost, onNotification }: Conn
       };
       statement.reject = (error) => {
         settle();
+        if (fromServer(error)) {
+          reject(error);
+          return;
+        }
         const broken = isNativeError(error) && "errno" in error;
-        reject(broken ? connectionLost(error.message) : error);
-        // after an error of the client's own, statements and answers may no longer match
-        if (!fromServer(error)) lose(connectionLost("it was given up with a statement before"));
+        const reason = connectionLost(broken ? error.message : "a statement before failed in this process");
+        reject(broken ? reason : error);
+        // statements and answers may no longer match
+        lose(reason);
       };
       running.add(statement);
       handle(statement);

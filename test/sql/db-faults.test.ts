@@ -77,16 +77,16 @@ const isGone = (pid: number) =>
   until(async () => (await server.ask("select from pg_stat_activity where pid = $1", [pid])).length === 0);
 
 const isIn = (pid: number, event: string) =>
-  until(async () => (await server.ask("select from pg_stat_activity where pid = $1 and wait_event = $2", [pid, event])).length > 0);
+  until(
+    async () =>
+      (await server.ask("select from pg_stat_activity where pid = $1 and wait_event = $2", [pid, event])).length > 0,
+  );
 
 const strikes: Record<string, (pid: number) => Promise<void>> = {
   pg_terminate_backend: async (pid) => {
     await server.ask("select pg_terminate_backend($1)", [pid]);
   },
-  "kill -9": (pid) => {
-    process.kill(pid, "SIGKILL");
-    return Promise.resolve();
-  },
+  "kill -9": (pid) => Promise.resolve().then(() => void process.kill(pid, "SIGKILL")),
 };
 
 /** When the strike falls: before or while a step is written, or before or during the commit (step 5). */
@@ -99,7 +99,10 @@ const moments = [
 type Moment = (typeof moments)[number];
 
 /** A transaction whose backend is struck at a moment; it goes on regardless, as code does that knows nothing of it. */
-async function struckTransaction(strike: (pid: number) => Promise<void>, { step: struckAt, when }: Moment): Promise<Outcome> {
+async function struckTransaction(
+  strike: (pid: number) => Promise<void>,
+  { step: struckAt, when }: Moment,
+): Promise<Outcome> {
   const transaction = nextNumber();
   let struck: Promise<void> | undefined;
   const work = database.transaction(async (tx) => {
@@ -136,17 +139,35 @@ function check(outcomes: Outcome[], kept: Map<number, number>): void {
   }
 }
 
+const reasonOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+
+/** Keeps a transaction in use until `over` settles. */
+async function stayIn(tx: Db, over: Promise<unknown>): Promise<void> {
+  const isOver = over.then(() => true);
+  const notYet = new Promise<false>((resolve) => setImmediate(resolve, false));
+  while (!(await Promise.race([isOver, notYet]))) await tx`select pg_sleep(0.05)`;
+}
+
+const succeeds = (work: Promise<unknown>) =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
+/** Waits until the process is itself again, then gives it more to do than it has connections. */
 async function isHealthy(): Promise<void> {
-  await until(() => database.sql`select`.then(() => true, () => false));
-  await until(() => database.transaction((tx) => tx`select`).then(() => true, () => false));
+  await until(() => succeeds(database.sql`select`));
+  await until(() => succeeds(database.transaction((tx) => tx`select`)));
   await Promise.all(Array.from({ length: 20 }, () => database.sql`select`));
   await Promise.all(Array.from({ length: 20 }, () => database.transaction((tx) => tx`select`)));
 }
 
-describe.each(Object.keys(strikes))("a transaction whose backend is ended by %s", (name) => {
+describe.each(Object.entries(strikes))("a transaction whose backend is ended by %s", (_name, strike) => {
   test.each(moments)("$when step $step is all or nothing, as are the others", async (moment) => {
-    const strike = strikes[name];
-    if (!strike) throw new Error("no such strike");
     let over = false;
     const others = [keepBusy(() => over), keepBusy(() => over)];
     const struck = await struckTransaction(strike, moment).finally(() => (over = true));
@@ -154,5 +175,103 @@ describe.each(Object.keys(strikes))("a transaction whose backend is ended by %s"
     await isHealthy();
     check(outcomes, await stepsKept());
     expect(struck.result).toBe("lost");
+  });
+});
+
+describe("single statements", () => {
+  test.each(Object.entries(strikes))(
+    "that were answered are kept when all backends are ended by %s",
+    async (_name, strike) => {
+      await database.sql`create table if not exists singles (id integer primary key)`;
+      const answered = new Set<number>();
+      let over = false;
+      const callers = Array.from({ length: 8 }, async () => {
+        while (!over) {
+          const id = nextNumber();
+          if (await succeeds(database.sql`insert into singles values (${id})`)) answered.add(id);
+          await new Promise(setImmediate);
+        }
+      });
+      const strikeAll = async () => {
+        const before = answered.size;
+        await until(() => answered.size > before + 100);
+        const rows = await server.ask<{ pid: number }>(
+          "select pid from pg_stat_activity where application_name = 'surplus-food statements'",
+        );
+        await Promise.allSettled(rows.map(({ pid }) => strike(pid)));
+      };
+      await strikeAll()
+        .then(strikeAll)
+        .then(strikeAll)
+        .finally(() => (over = true));
+      await Promise.all(callers);
+      await isHealthy();
+      const kept = new Set((await server.ask<{ id: number }>("select id from singles")).map(({ id }) => id));
+      expect([...answered].filter((id) => !kept.has(id))).toEqual([]);
+    },
+  );
+
+  test("that wait for a lock too long are given up by the server, and their connection serves on", async () => {
+    await database.sql`create table locked (id integer)`;
+    await database.transaction(async (tx) => {
+      await tx`lock table locked`;
+      const error = reasonOf(database.sql`select id from locked`);
+      await stayIn(tx, error);
+      expect(await error).toMatchObject({ code: "57014" });
+      expect(database.isConnectionLost(await error)).toBe(true);
+    });
+    await isHealthy();
+  });
+});
+
+describe("a backend that has stopped", () => {
+  const stopped: number[] = [];
+  const stop = (pid: number) => {
+    process.kill(pid, "SIGSTOP");
+    stopped.push(pid);
+  };
+
+  afterAll(() => {
+    for (const pid of stopped) process.kill(pid, "SIGCONT");
+  });
+
+  test("cannot keep a transaction for ever, and what it was told has not happened", async () => {
+    const transaction = nextNumber();
+    const work = database.transaction(async (tx) => {
+      const pid = await backendOf(tx);
+      await tx`insert into steps values (${transaction}, 1)`;
+      stop(pid);
+      await tx`insert into steps values (${transaction}, 2)`;
+    });
+    expect(database.isConnectionLost(await reasonOf(work))).toBe(true);
+    await isHealthy();
+    check([{ transaction, result: "given up" }], await stepsKept());
+  });
+
+  test("cannot keep single statements for ever, and others go on meanwhile", async () => {
+    await isHealthy();
+    const [row] = await database.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    stop(row?.pid ?? 0);
+    const statements = Array.from({ length: 40 }, () => database.sql`select`.then(() => "answered" as const));
+    const outcomes = await Promise.allSettled(statements);
+    const lost = outcomes.filter((outcome) => outcome.status === "rejected");
+    expect(lost.length).toBeGreaterThan(0);
+    expect(lost.length).toBeLessThan(40);
+    expect(lost.every(({ reason }) => database.isConnectionLost(reason))).toBe(true);
+    await isHealthy();
+  });
+});
+
+describe("more transactions than places", () => {
+  test("wait for their turn, but not for ever", async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const holders = Array.from({ length: 4 }, () => database.transaction((tx) => stayIn(tx, held)));
+    expect(database.databaseStats().transactions).toEqual({ running: 4, waiting: 0 });
+    expect(database.isConnectionLost(await reasonOf(database.transaction((tx) => tx`select`)))).toBe(true);
+    const late = database.transaction((tx) => tx<{ one: number }[]>`select 1 as one`);
+    release();
+    await Promise.all(holders);
+    expect([...(await late)]).toEqual([{ one: 1 }]);
   });
 });
