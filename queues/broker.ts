@@ -23,10 +23,13 @@ const RETENTION: JobsOptions = {
   removeOnFail: { count: 5_000, age: 14 * 24 * 3_600 },
 };
 
-/** What a worker needs for its jobs to be taken over within 15 s of its death; a lock is renewed at half its duration. */
+/**
+ * What a worker needs for its jobs to be taken over within 15 s of its death: once its locks have lapsed, the next look
+ * but one finds them at the latest (whoever was to look next may be the one that died). A lock is renewed at half its duration.
+ */
 const TAKE_OVER: Partial<WorkerOptions> = {
   lockDuration: 10_000,
-  stalledInterval: 5_000,
+  stalledInterval: 2_000,
   // Attempts are counted in Postgres; BullMQ's own count of crashes must never be the one that ends a job.
   maxStalledCount: 20,
   runRetryDelay: 1_000,
