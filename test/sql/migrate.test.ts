@@ -1,7 +1,100 @@
-import { expect, test } from "@jest/globals";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import pg from "pg";
 import { sql } from "../../sql/db.js";
-import { pendingMigrations } from "../../sql/migrate.js";
+import { migrate, pendingMigrations, type MigrationFolders } from "../../sql/migrate.js";
 
-test("a fresh copy is migrated", async () => {
+const url = process.env["DATABASE_URL"] ?? "";
+const sources = fileURLToPath(new URL("../../sql", import.meta.url));
+
+let folder: string;
+let folders: MigrationFolders;
+let empty: string;
+
+const write = (file: string, text: string) => writeFile(join(folder, file), text);
+
+async function ask(database: string, text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: database });
+  await client.connect();
+  try {
+    return (await client.query<object>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A folder of migrations to play with, and a database that has none of them. */
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "surplus-food-migrations-[1]-"));
+  folders = { migrations: join(folder, "migrations"), functions: join(folder, "functions") };
+  await cp(join(sources, "migrations"), folders.migrations, { recursive: true });
+  await cp(join(sources, "functions"), folders.functions, { recursive: true });
+  const name = `empty_${process.pid}_${Date.now()}`;
+  await ask(url, `create database ${name}`);
+  empty = Object.assign(new URL(url), { pathname: `/${name}` }).href;
+});
+
+afterEach(async () => {
+  await ask(url, `drop database ${new URL(empty).pathname.slice(1)}`);
+  await rm(folder, { recursive: true });
+});
+
+test("a copy of the template has everything", async () => {
   expect(await pendingMigrations(sql)).toEqual([]);
+  expect(await migrate(url)).toEqual([]);
+});
+
+test("several processes that start at once migrate once", async () => {
+  const applied = await Promise.all([1, 2, 3, 4].map(() => migrate(empty, folders)));
+  const [first, ...others] = applied.sort((one, other) => other.length - one.length);
+  expect(first).toContain("001.do.foundation.sql");
+  expect(others).toEqual([[], [], []]);
+});
+
+test("a release that brings a migration is behind until it is applied", async () => {
+  await migrate(empty, folders);
+  await write("migrations/900.do.extra.sql", "create table extra (id integer);");
+  expect(await migrate(empty, folders)).toEqual(["900.do.extra.sql"]);
+  expect(await ask(empty, "select id from extra")).toEqual([]);
+  await ask(url, "delete from schema_versions where version = 1");
+  expect(await pendingMigrations(sql)).toEqual(["001.do.foundation.sql"]);
+});
+
+test("one that fails leaves nothing of itself, is named, and is tried again", async () => {
+  await migrate(empty, folders);
+  await write("migrations/900.do.extra.sql", "create table extra (id integer); select 1 / 0;");
+  await expect(migrate(empty, folders)).rejects.toThrow(/^900.do.extra.sql failed: division by zero$/);
+  await write("migrations/900.do.extra.sql", "create table extra (id integer);");
+  expect(await migrate(empty, folders)).toEqual(["900.do.extra.sql"]);
+});
+
+test("one that was changed after it had been applied is refused by name", async () => {
+  await write("migrations/900.do.extra.sql", "create table extra (id integer);");
+  await migrate(empty, folders);
+  await write("migrations/900.do.extra.sql", "create table extra (id bigint);");
+  await expect(migrate(empty, folders)).rejects.toThrow(/^900.do.extra.sql was changed after it had been applied/);
+});
+
+test("functions are replaced at every run, all of them or none", async () => {
+  await write(
+    "functions/answer.sql",
+    "create or replace function answer() returns integer language sql as 'select 41';",
+  );
+  await migrate(empty, folders);
+  await write(
+    "functions/answer.sql",
+    "create or replace function answer() returns integer language sql as 'select 42';",
+  );
+  await migrate(empty, folders);
+  expect(await ask(empty, "select answer()")).toEqual([{ answer: 42 }]);
+  await write(
+    "functions/answer.sql",
+    "create or replace function answer() returns integer language sql as 'select 43';",
+  );
+  await write("functions/zzz.sql", "create or replace function broken(;");
+  await expect(migrate(empty, folders)).rejects.toThrow(/^zzz.sql failed: syntax error/);
+  expect(await ask(empty, "select answer()")).toEqual([{ answer: 42 }]);
 });
