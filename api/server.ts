@@ -40,7 +40,10 @@ async function serve(): Promise<void> {
     // a connection that is kept alive is closed as soon as nothing is being answered on it
     server.prependListener("request", (_request, response) => response.setHeader("Connection", "close"));
     const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
-    const limit = setTimeout(() => server.closeAllConnections(), finishLimitMs);
+    const limit = setTimeout(() => {
+      log.warn("what is still being answered is cut short");
+      server.closeAllConnections();
+    }, finishLimitMs);
     await closed;
     clearInterval(idle);
     clearTimeout(limit);
