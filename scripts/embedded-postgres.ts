@@ -147,10 +147,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** After a crash, or in a new container, a process number may belong to something else. */
-async function isPostgres(pid: number): Promise<boolean> {
+/** After a crash, or in a new container, a process number may belong to something else, or to what is left of a dead process. */
+async function serves(pid: number, data: string): Promise<boolean> {
   if (process.platform !== "linux") return true;
-  return (await readFile(`/proc/${pid}/comm`, "utf8").catch(() => "")).trim() === "postgres";
+  return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).includes(data);
 }
 
 /** The port of a server that already runs on the data, left by a process that was killed; null when there is none. */
@@ -159,7 +159,7 @@ async function runningPort({ data }: Server): Promise<number | null> {
   const [pid, , , port] = (await readFile(file, "utf8").catch(() => "")).split("\n");
   // of a server that died Postgres itself makes sure that nothing is left running
   if (!pid || !port || !isAlive(Number(pid))) return null;
-  if (await isPostgres(Number(pid))) return Number(port);
+  if (await serves(Number(pid), data)) return Number(port);
   await rm(file, { force: true });
   return null;
 }

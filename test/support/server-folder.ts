@@ -8,7 +8,7 @@ import { join } from "node:path";
 const CLEAN_UP = `
   cat > /dev/null
   server=$(head -n 1 "$0/data/postmaster.pid") && kill -QUIT "$server"
-  while kill -0 "$server" 2> /dev/null; do sleep 0.05; done
+  for moment in $(seq 100); do kill -0 "$server" 2> /dev/null || break; sleep 0.05; done
   rm -rf "$0"`;
 
 /** A folder for a Postgres that is gone, server and all, when it is removed or when this process ends. */
