@@ -91,36 +91,28 @@ afterEach(async () => {
 });
 afterAll(closeDatabase);
 
-test(
-  "SIGTERM lets the request in flight finish, takes no new one, and ends well",
-  async () => {
-    const server = await startServer();
-    const { reply, release } = await requestInFlight(server);
-    server.process.kill("SIGTERM");
-    await stopping(server);
-    await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
-    expect(server.process.exitCode).toBeNull();
-    await release();
-    expect(await reply).toMatchObject({ status: 200, body: { firstName: "Вера" } });
-    expect(await ended(server.process)).toEqual({ code: 0, signal: null });
-  },
-  prompt,
-);
+test("SIGTERM lets the request in flight finish, takes no new one, and ends well", async () => {
+  const server = await startServer();
+  const { reply, release } = await requestInFlight(server);
+  server.process.kill("SIGTERM");
+  await stopping(server);
+  await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+  expect(server.process.exitCode).toBeNull();
+  await release();
+  expect(await reply).toMatchObject({ status: 200, body: { firstName: "Вера" } });
+  expect(await ended(server.process)).toEqual({ code: 0, signal: null });
+});
 
-test(
-  "connections that clients keep alive do not hold a stop up",
-  async () => {
-    const server = await startServer();
-    const agent = new Agent({ keepAlive: true });
-    const [answer] = (await once(get(`${server.url}/healthz`, { agent }), "response")) as [IncomingMessage];
-    await answer.resume().toArray();
-    expect(answer.headers.connection).toBe("keep-alive");
-    server.process.kill("SIGTERM");
-    expect(await ended(server.process)).toEqual({ code: 0, signal: null });
-    agent.destroy();
-  },
-  prompt,
-);
+test("connections that clients keep alive do not hold a stop up", async () => {
+  const server = await startServer();
+  const agent = new Agent({ keepAlive: true });
+  const [answer] = (await once(get(`${server.url}/healthz`, { agent }), "response")) as [IncomingMessage];
+  await answer.resume().toArray();
+  expect(answer.headers.connection).toBe("keep-alive");
+  server.process.kill("SIGTERM");
+  expect(await ended(server.process)).toEqual({ code: 0, signal: null });
+  agent.destroy();
+});
 
 test("a second signal waits for nothing", async () => {
   const server = await startServer();
