@@ -5,6 +5,8 @@ import { closeDatabase, sql } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
 import { startApi, type Client, type Reply } from "../support/api.js";
 import { addMenuItem, admin, bakery, listBox, newBox, user, type Bakery, type Character } from "../support/cast.js";
+import { countWaiting, hold } from "../support/hold.js";
+import { until } from "../support/until.js";
 
 let client: Client;
 let stop: () => Promise<void>;
@@ -414,9 +416,14 @@ describe("Idempotency-Key", () => {
 
   test("20 requests with one key at once: one order, 19 duplicates of it", async () => {
     const box = await listBox(shop, { price: 10, quantity: 20 });
-    const replies = await Promise.all(
+    // the first one is kept from writing its key until others have come as far as it lets them
+    const release = await hold((tx) => tx`select from boxes where id = ${box}::uuid for update`);
+    const ordering = Promise.all(
       Array.from({ length: 20 }, () => order(anna, shop, [{ menuItemId: box, qty: 1 }], 10, "at-once")),
     );
+    await until(async () => (await countWaiting()) > 1);
+    await release();
+    const replies = await ordering;
     expect(statuses(replies)).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
     const ids = new Set(replies.map((reply) => reply.string("orderId")));
     expect(ids.size).toBe(1);

@@ -1,4 +1,4 @@
-import { sql, transaction, type Db } from "../../sql/db.js";
+import { transaction, type Db } from "../../sql/db.js";
 
 /** Keeps rows locked, by a query that ends in `for update`, until what it answers is called: whoever wants to change them is stopped there. */
 export async function hold(lock: (tx: Db) => Promise<unknown>): Promise<() => Promise<void>> {
@@ -19,17 +19,20 @@ export async function hold(lock: (tx: Db) => Promise<unknown>): Promise<() => Pr
   };
 }
 
-/** How many sessions of this test's database wait for a lock that another one has. */
-export async function countWaiting(): Promise<number> {
-  const rows = await sql`
-    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  return rows.length;
-}
+/** How many sessions of this test's database wait for a lock that another one has; all the shared connections may be among them. */
+export const countWaiting = (): Promise<number> =>
+  transaction(async (tx) => {
+    const rows = await tx`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return rows.length;
+  });
 
 /** Ends the sessions that wait for a lock. */
 export async function endWaiting(): Promise<void> {
-  await sql`
-    select pg_terminate_backend(pid)
-    from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
+  await transaction(
+    (tx) => tx`
+      select pg_terminate_backend(pid)
+      from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
 }
