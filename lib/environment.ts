@@ -22,7 +22,9 @@ const perQueue = z
   .refine((value) => /^([a-z-]+=[1-9]\d{0,3}(,(?=.)|$))*$/.test(value), "must be a list such as push=50,sms=5")
   .transform((value): Readonly<Record<string, number>> => {
     const pairs = value.split(",").filter(Boolean);
-    return Object.fromEntries(pairs.map((pair) => pair.split("=")).map(([queue = "", count]) => [queue, Number(count)]));
+    return Object.fromEntries(
+      pairs.map((pair) => pair.split("=")).map(([queue = "", count]) => [queue, Number(count)]),
+    );
   });
 const secret = (hint: string) => z.string({ error: `is missing; ${hint}` }).min(1, `is empty; ${hint}`);
 /** Turns a variable into what it stands for; `parse` answers null for a wrong shape. */
