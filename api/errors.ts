@@ -77,7 +77,8 @@ export function sendProblem(request: Request, response: Response, error: unknown
   const requestId = String(response.getHeader("x-request-id"));
   const known = asApiError(error);
   if (known === null || known.status >= 500) {
-    log.error({ err: error, requestId, method: request.method, route: request.route?.path }, "request failed");
+    const route: unknown = response.locals["route"];
+    log.error({ err: error, requestId, method: request.method, route }, "request failed");
   }
   const answer =
     known ??
@@ -87,8 +88,8 @@ export function sendProblem(request: Request, response: Response, error: unknown
     return;
   }
   const { status, members } = answer;
-  if (members["retryAfterSeconds"] !== undefined)
-    response.setHeader("Retry-After", String(members["retryAfterSeconds"]));
+  const { retryAfterSeconds } = members;
+  if (typeof retryAfterSeconds === "number") response.setHeader("Retry-After", retryAfterSeconds);
   if (status === 401) response.setHeader("WWW-Authenticate", "Bearer");
   response
     .status(status)

@@ -3,6 +3,7 @@ import {
   createDocument,
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from "zod-openapi";
 import { config } from "../lib/config.js";
@@ -39,17 +40,18 @@ function refusals(endpoint: Endpoint): Map<number, Set<string>> {
 }
 
 function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
-  const answers = Object.entries(endpoint.answers).map(([status, schema]) => [
-    status,
-    schema === null
-      ? { description: "Done; the body is empty." }
-      : { description: status === "201" ? "Created." : "Done.", content: { "application/json": { schema } } },
-  ]);
-  const errors = [...refusals(endpoint)].map(([status, codes]) => [
-    String(status),
-    { description: [...codes].join(", "), content: { "application/problem+json": { schema: Problem } } },
-  ]);
-  return Object.fromEntries([...answers, ...errors]);
+  const found: Record<string, ZodOpenApiResponseObject> = {};
+  for (const [status, schema] of Object.entries(endpoint.answers)) {
+    found[status] =
+      schema === null
+        ? { description: "Done; the body is empty." }
+        : { description: status === "201" ? "Created." : "Done.", content: { "application/json": { schema } } };
+  }
+  for (const [status, codes] of refusals(endpoint)) {
+    const content = { "application/problem+json": { schema: Problem } };
+    found[String(status)] = { description: [...codes].join(", "), content };
+  }
+  return found;
 }
 
 function operation(endpoint: Endpoint): ZodOpenApiOperationObject {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id } from "./schemas.js";
+import { Id, shownAs } from "./schemas.js";
 
 const defaultLimit = 50;
 const maxLimit = 200;
@@ -16,7 +16,7 @@ export const PageQuery = z.object({
     .default(defaultLimit)
     .meta({
       description: `at most ${maxLimit}; more is taken for ${maxLimit}`,
-      override: { type: "integer", minimum: 1 },
+      override: shownAs({ type: "integer", minimum: 1 }),
     }),
   cursor: z
     .string()

@@ -1,0 +1,188 @@
+import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import pg from "pg";
+import type { Auth } from "../../api/auth.js";
+import { closeDatabase } from "../../sql/db.js";
+import type { Client, Reply } from "../support/api.js";
+import { arbitraryOf } from "../support/arbitraries.js";
+import * as cast from "../support/cast.js";
+import { prepareService, type Service } from "../support/programs.js";
+import { pathOf, requestTo, resolve, targets } from "../support/requests.js";
+
+/** Generated requests per endpoint; more of them when one goes looking for trouble. */
+const numRuns = Number(process.env["TEST_HOSTILE_RUNS"] ?? 40);
+const patience = 20_000 + numRuns * 100;
+
+let service: Service;
+let callers: Record<Auth, Client>;
+const database = new pg.Client({ connectionString: process.env["DATABASE_URL"] });
+/** Things that exist, and one that does not. Filled before the first request is sent. */
+const ids = ["01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f"];
+
+beforeAll(async () => {
+  await database.connect();
+  service = await prepareService();
+  await service.api.start();
+  const { client } = service;
+  const [customer, admin, bakery] = [await cast.user(client), await cast.admin(client), await cast.bakery(client)];
+  const owner = bakery.owner.client;
+  callers = {
+    ANYONE: client,
+    OPTIONAL_USER: customer.client,
+    USER: customer.client,
+    PARTNER: owner,
+    ACTIVE_PARTNER: owner,
+    ADMIN: admin.client,
+  };
+  const itemId = await cast.addMenuItem(bakery, { price: 120 });
+  const order = { items: [{ menuItemId: itemId, qty: 1 }], totalAmount: 120, partnerId: bakery.id };
+  ids.push(
+    itemId,
+    bakery.id,
+    await cast.listBox(bakery),
+    (await customer.client.post("/api/v1/orders", order)).string("orderId"),
+    (await cast.bakery(client, "PENDING_REVIEW")).id,
+  );
+});
+
+// an admin's moves reach everyone
+beforeEach(() => database.query("update partners set status = 'ACTIVE'"));
+
+afterAll(async () => {
+  await service.stop();
+  await database.end();
+  await closeDatabase();
+});
+
+const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
+
+/** Either the request was carried out, or it was refused as the document promises; the client checks the answer itself. */
+function assertCivil({ status, body, text }: Reply): void {
+  const refused = status >= 400 && status < 500 && typeof body["code"] === "string";
+  if (!refused && ![200, 201, 204, 304].includes(status)) throw new Error(`answered ${status}: ${text}`);
+}
+
+const withBody = targets.filter(({ body }) => body !== null);
+
+describe.each(targets)("$name", (target) => {
+  test(
+    "whatever is sent is carried out or refused, and what the document forbids is refused",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(requestTo(target, ids), async ({ path, headers, body }) => {
+          const reply = await callers[target.auth].send(target.method, path, body, { headers });
+          assertCivil(reply);
+          const isPlain = !("content-type" in headers) && !("content-encoding" in headers);
+          if (reply.status < 300 && body !== undefined && isPlain) {
+            const read: unknown = JSON.parse(body);
+            expect([read, target.allows(read ?? {})]).toEqual([read, true]);
+          }
+        }),
+        { numRuns },
+      );
+    },
+    patience,
+  );
+});
+
+describe.each(withBody)("the body of $name", (target) => {
+  const send = (body: unknown, headers: Record<string, string> = {}) =>
+    callers[target.auth].send(target.method, pathOf(target, ids), body, { headers });
+
+  test.each([
+    ["broken JSON", '{"a": '],
+    ["another kind of JSON", "{a: 1,}"],
+    ["NaN", '{"a": NaN}'],
+    ["a NUL byte", '{"a": "\u0000"}'],
+    ["bytes that are no text", Buffer.from([0x7b, 0xff, 0xfe, 0x00])],
+  ])("%s: 400 BAD_REQUEST", async (_case, body) => {
+    expect(outcome(await send(body))).toBe("400 BAD_REQUEST");
+  });
+
+  test.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml"])(
+    "%s: 400 BAD_REQUEST",
+    async (contentType) => {
+      expect(outcome(await send("{}", { "content-type": contentType }))).toBe("400 BAD_REQUEST");
+    },
+  );
+
+  test.each([
+    ["a list", "[]"],
+    ["a number", "7"],
+    ["text", '"{}"'],
+    ["nested 100 000 deep", "[".repeat(100_000) + "]".repeat(100_000)],
+    ["a list of 300 000", `[${Array(300_000).fill(0).join()}]`],
+  ])("%s is no object: 400", async (_case, body) => {
+    const refused = await send(body);
+    expect([refused.status, refused.body["errors"]]).toEqual([400, expect.anything()]);
+  });
+
+  test("over 1 MB: 413 PAYLOAD_TOO_LARGE, packed or not", async () => {
+    const large = JSON.stringify({ a: "x".repeat(1_048_576) });
+    expect(outcome(await send(large))).toBe("413 PAYLOAD_TOO_LARGE");
+    expect(outcome(await send(gzipSync(large), { "content-encoding": "gzip" }))).toBe("413 PAYLOAD_TOO_LARGE");
+  });
+
+  test("nothing at all is as an empty object", async () => {
+    expect(outcome(await send(undefined))).toBe(outcome(await send({})));
+    expect(outcome(await send(""))).toBe(outcome(await send({})));
+  });
+});
+
+test(
+  "fields, parameters and headers that nobody declared are ignored and never stored",
+  async () => {
+    const mark = `smuggled-${randomUUID()}`;
+    const smuggle = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(smuggle);
+      if (typeof value !== "object" || value === null) return value;
+      const members = Object.entries(value).map(([name, member]) => [name, smuggle(member)]);
+      const strangers = ["__proto__", "constructor", "owner_id", "smuggled"].map((name) => [name, { [name]: mark }]);
+      return Object.fromEntries([...members, ...strangers]);
+    };
+    let accepted = 0;
+    for (const target of withBody) {
+      const plain = arbitraryOf(target.body ?? {}, { resolve, ids, hostile: false });
+      await fc.assert(
+        fc.asyncProperty(plain, fc.nat(), async (body, n) => {
+          const path = `${pathOf(target, [ids[n % ids.length]!])}?${mark}=${mark}&__proto__=${mark}`;
+          const headers = { "x-smuggled": mark };
+          const reply = await callers[target.auth].send(target.method, path, smuggle(body), { headers });
+          assertCivil(reply);
+          expect(reply.text).not.toContain(mark);
+          if (reply.status < 300) accepted += 1;
+        }),
+        { numRuns: 10 },
+      );
+    }
+    expect(accepted).toBeGreaterThan(20);
+    const tables = await database.query<{ name: string }>(
+      "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",
+    );
+    for (const { name } of tables.rows) {
+      const found = await database.query(`select from ${name} t where t::text like $1`, [`%${mark}%`]);
+      expect([name, found.rowCount]).toEqual([name, 0]);
+    }
+  },
+  patience,
+);
+
+test("headers in their hundreds, and as long as they may be", async () => {
+  const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`x-${n}`, "1"]));
+  const long = { "x-long": "x".repeat(15_000) };
+  for (const target of targets) {
+    for (const headers of [many, long]) {
+      assertCivil(
+        await callers[target.auth].send(target.method, pathOf(target, ids), target.body ? {} : undefined, { headers }),
+      );
+    }
+  }
+});
+
+test("after all that the process is the one that was started, and it has met nothing that it did not expect", async () => {
+  expect((await service.client.get("/api/v1/nowhere")).status).toBe(404);
+  expect(service.accidents).toEqual([]);
+  expect(service.api.lines.filter(({ level }) => ["error", "fatal"].includes(level))).toEqual([]);
+});

@@ -1,0 +1,143 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import fc from "fast-check";
+import { z } from "zod";
+import { endpoints } from "../../api/app.js";
+import type { Auth } from "../../api/auth.js";
+import { openApiDocument } from "../../api/openapi.js";
+import { arbitraryOf, JsonSchema, nastyText, serialize, type Making } from "./arbitraries.js";
+
+const Operation = z.object({
+  parameters: z.array(z.object({ in: z.string(), name: z.string(), schema: JsonSchema })).default([]),
+  requestBody: z.object({ content: z.object({ "application/json": z.object({ schema: JsonSchema }) }) }).optional(),
+});
+
+const { paths, components } = z
+  .object({
+    paths: z.record(z.string(), z.record(z.string(), Operation)),
+    components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
+  })
+  .parse(JSON.parse(JSON.stringify(openApiDocument(endpoints))));
+
+// formats only annotate; what must hold is in the patterns
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+
+/** What a reference of the document names. */
+export const resolve = (reference: string): JsonSchema =>
+  JsonSchema.parse(components.schemas[reference.replace("#/components/schemas/", "")]);
+
+/** An endpoint as the document describes it to whoever sends requests. */
+export interface Target {
+  name: string;
+  method: string;
+  auth: Auth;
+  /** With `{names}` where its parameters go. */
+  path: string;
+  query: readonly { name: string; schema: JsonSchema }[];
+  body: JsonSchema | null;
+  /** Whether the document allows this body. */
+  allows: (body: unknown) => boolean;
+}
+
+export const targets: readonly Target[] = endpoints.map(({ method, path: declared, auth }) => {
+  const path = declared.replace(/:(\w+)/g, "{$1}");
+  const operation = paths[path]?.[method];
+  if (!operation) throw new Error(`${method} ${path} is not in the document`);
+  const body = operation.requestBody?.content["application/json"].schema ?? null;
+  return {
+    name: `${method.toUpperCase()} ${path}`,
+    method,
+    auth,
+    path,
+    query: operation.parameters.filter((parameter) => parameter.in === "query"),
+    body,
+    allows: body ? ajv.compile({ ...body, components }) : () => true,
+  };
+});
+
+/** The path of an endpoint with these values for its parameters, the last one again where there are too few. */
+export const pathOf = ({ path }: Target, values: readonly string[]) => {
+  let n = 0;
+  return path.replace(/\{\w+\}/g, () => values[Math.min(n++, values.length - 1)] ?? "");
+};
+
+/** Node refuses what is over 16 kB with all its headers. */
+const longestQuery = 8_000;
+const longestEncoded = 2_500;
+
+const encode = (value: unknown) =>
+  encodeURIComponent(
+    (typeof value === "string" ? value : JSON.stringify(value)).toWellFormed().slice(0, longestEncoded),
+  );
+
+/** What is written where a path has a parameter: an id, or what has never been one. */
+const segmentOf = (ids: readonly string[]) =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...ids) },
+    { weight: 1, arbitrary: nastyText.map(encode) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        "%",
+        "%zz",
+        "%00",
+        "%ff%fe",
+        "%ED%A0%80",
+        "%2F",
+        "..%2F..%2F",
+        "a%20b",
+        ";a=b",
+        ":id",
+        "*",
+      ),
+    },
+  );
+
+const strangeQuery = fc.constantFrom("", "", "__proto__=1", "__proto__[x]=1", "%", "a=%ff", "=&&=;", "q[]=1&q[a]=2");
+
+function queryOf({ query }: Target, making: Making) {
+  const known = query.map(({ name, schema }) =>
+    fc
+      .array(fc.oneof(arbitraryOf(schema, making), nastyText), { maxLength: 2 })
+      .map((values) => values.map((value) => `${name}=${encode(value)}`).join("&")),
+  );
+  return fc.tuple(...known, strangeQuery).map((parts) => parts.filter(Boolean).join("&").slice(0, longestQuery));
+}
+
+const visible = fc.string({
+  unit: fc.constantFrom(...('abz019 ,;:="<>{}()[]/\\?%&*!~é'.match(/./g) ?? [])),
+  maxLength: 30,
+});
+
+const headersOf = ({ body }: Target): fc.Arbitrary<Record<string, string>> =>
+  fc
+    .record(
+      {
+        "x-request-id": visible,
+        "idempotency-key": fc.oneof(visible, fc.constant("k".repeat(256))),
+        "if-none-match": visible,
+        accept: visible,
+        "accept-encoding": visible,
+        range: visible,
+        "x-forwarded-for": visible,
+        "x-http-method-override": fc.constant("DELETE"),
+        ...(body && {
+          "content-type": fc.oneof(fc.constant("application/json; charset=utf-16"), visible),
+          "content-encoding": fc.oneof(fc.constantFrom("gzip", "deflate", "br"), visible),
+        }),
+      },
+      { requiredKeys: [] },
+    )
+    .map((headers) => ({ ...headers }));
+
+/** Requests to an endpoint, right ones and wrong ones; `ids` name things that exist. */
+export function requestTo(target: Target, ids: readonly string[]) {
+  const making: Making = { resolve, ids, hostile: true };
+  const headers = fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: headersOf(target) });
+  return fc.record({
+    path: fc
+      .tuple(fc.array(segmentOf(ids), { minLength: 1, maxLength: 2 }), queryOf(target, making))
+      .map(([segments, query]) => `${pathOf(target, segments)}?${query}`),
+    headers,
+    body: target.body ? arbitraryOf(target.body, making).map(serialize) : fc.constant(undefined),
+  });
+}
