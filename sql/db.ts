@@ -9,31 +9,48 @@ export type { Db } from "./tag.js";
 const limit = config.DATABASE_POOL;
 let closed = false;
 
-/** The connections that single statements share, each with many on their way at once. */
-const shared = new Set<Connection>();
+/** Connections that single statements share, each with many of them on its way at once. */
+function share(purpose: string, most: number): { db: Db; connections: ReadonlySet<Connection> } {
+  const connections = new Set<Connection>();
 
-/** A connection with nothing to do, else a new one while there may be more, else the one with the least to do. */
-function leastBusy(): Connection {
-  let best: Connection | undefined;
-  for (const connection of shared) {
-    if (connection.running === 0) return connection;
-    if (!best || connection.running < best.running) best = connection;
+  /** A connection with nothing to do, else a new one while there may be more, else the one with the least to do. */
+  function leastBusy(): Connection {
+    let best: Connection | undefined;
+    for (const connection of connections) {
+      if (connection.running === 0) return connection;
+      if (!best || connection.running < best.running) best = connection;
+    }
+    if (best && connections.size >= most) return best;
+    const connection = openConnection(purpose, { onLost: () => connections.delete(connection) });
+    connections.add(connection);
+    return connection;
   }
-  if (best && shared.size >= limit) return best;
-  const connection = openConnection("statements", { onLost: () => shared.delete(connection) });
-  shared.add(connection);
-  return connection;
+
+  const db = tag((statement) => {
+    if (closed) statement.reject(connectionLost("this process is stopping"));
+    else leastBusy().run(statement);
+  });
+  return { db, connections };
 }
 
+const statements = share("statements", limit);
+const lookupConnections = 2;
+const quick = share("lookups", lookupConnections);
+
 /** Carries out single statements, each in a transaction of its own, many at once over few connections. */
-export const sql: Db = tag((statement) => {
-  if (closed) statement.reject(connectionLost("this process is stopping"));
-  else leastBusy().run(statement);
-});
+export const sql: Db = statements.db;
+
+/**
+ * Carries out reads of a few rows by their keys, so many over each connection that they travel together: that saves a
+ * hot endpoint a sixth of its work. Whatever may wait or take longer would hold up the others: it belongs to `sql`.
+ */
+export const lookups: Db = quick.db;
 
 /** A connection that serves one transaction at a time, apart from the shared ones. */
 interface Session {
   readonly connection: Connection;
+  /** For begin, commit and rollback. */
+  readonly command: Db;
   /** Ends the transaction that the session serves just now. */
   interrupt(error: DatabaseError): void;
 }
@@ -48,7 +65,9 @@ function openSession(): Session {
     idle.delete(session);
     session.interrupt(error);
   };
-  const session: Session = { connection: openConnection("transactions", { onLost }), interrupt: nothing };
+  const connection = openConnection("transactions", { onLost });
+  const command = tag((statement) => connection.run(statement));
+  const session: Session = { connection, command, interrupt: nothing };
   return session;
 }
 
@@ -104,13 +123,13 @@ export async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
 
 async function runIn<T>(session: Session, work: (tx: Db) => Promise<T>): Promise<T> {
   let ended = false;
-  const command = tag((statement) => session.connection.run(statement));
+  const { connection, command } = session;
   const tx = tag((statement) => {
     if (ended) statement.reject(new Error("the transaction of this statement is over"));
-    else session.connection.run(statement);
+    else connection.run(statement);
   });
-  await command`begin`;
   try {
+    await command`begin`;
     const result = await new Promise<T>((resolve, reject) => {
       session.interrupt = reject;
       work(tx).then(resolve, reject);
@@ -136,7 +155,10 @@ export function databaseStats(): {
   statements: { running: number };
   transactions: { running: number; waiting: number };
 } {
-  const running = [...shared].reduce((sum, connection) => sum + connection.running, 0);
+  const running = [...statements.connections, ...quick.connections].reduce(
+    (sum, connection) => sum + connection.running,
+    0,
+  );
   return { statements: { running }, transactions: { running: transactions, waiting: waiting.size } };
 }
 
@@ -151,6 +173,8 @@ export async function closeDatabase(): Promise<void> {
   closed = true;
   await Promise.allSettled(places);
   await Promise.all(
-    [...shared, ...[...idle].map(({ connection }) => connection)].map((connection) => connection.close()),
+    [...statements.connections, ...quick.connections, ...[...idle].map(({ connection }) => connection)].map(
+      (connection) => connection.close(),
+    ),
   );
 }
