@@ -48,14 +48,14 @@ test("the same signal again ends it at once; Ctrl-C that a parent passes on, and
   process.disconnect();
   await livesOnAfter("disconnect");
   process.kill("SIGTERM");
-  expect(await closed(process)).toEqual({ code: 1, signal: null });
+  expect(await ended(process)).toEqual({ code: 1, signal: null });
   expect(output.match(/"msg":"stopping"/g)).toHaveLength(1);
 });
 
 test("a process whose parent is gone stops by itself", async () => {
   const process = await start("willing");
   process.disconnect();
-  expect(await closed(process)).toEqual({ code: 0, signal: null });
+  expect(await ended(process)).toEqual({ code: 0, signal: null });
 });
 
 test("a process that cannot stop in order ends with an error", async () => {
