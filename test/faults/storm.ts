@@ -42,7 +42,7 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
       const service = await prepareService();
       try {
         await service.start();
-        const clients = await startTraffic(service.client, randomFrom(seed + 1));
+        const clients = await startTraffic(service.client, postgres.ask, randomFrom(seed + 1));
         const random = randomFrom(seed);
         const faults = await inflict(faultsOf(service, postgres, redis, random), durationMs, random);
 
@@ -53,7 +53,7 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
           const sent = await postgres.ask("select from notifications where order_id = $1 and status = 'SENT'", [
             orderId,
           ]);
-          return sent.length === seller.peopleIds.length + 1 || msSince() > RECOVERY_LIMIT_MS;
+          return sent.length === seller.peopleIds.length + 1 || msSince() > SETTLE_LIMIT_MS;
         });
         const recoveryMs = msSince();
 

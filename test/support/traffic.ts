@@ -6,11 +6,14 @@ import { toMajor } from "../../lib/money.js";
 import { sql } from "../../sql/db.js";
 import type { Client, Reply } from "./api.js";
 import { addMenuItem, bakery, listBox, newPhone, user, type Character } from "./cast.js";
+import type { OwnPostgres } from "./own-postgres.js";
 import type { Random } from "./random.js";
 
 const BAKERIES = 3;
 const CUSTOMERS = 8;
 const NEW_PHONES = 2;
+/** Customers wait while more jobs than this are open, so that a slow machine is not taken for a service that does not recover. */
+const LONGEST_BACKLOG = 150;
 /** Whoever asks gets an answer, or a broken connection, within this time. */
 const ANSWER_LIMIT_MS = 20_000;
 
@@ -74,7 +77,7 @@ async function openSeller(client: Client): Promise<Seller> {
 }
 
 /** The answer, or null when the connection broke or the service said that it does not know. */
-async function ask(request: () => Promise<Reply>): Promise<Reply | null> {
+async function answerTo(request: () => Promise<Reply>): Promise<Reply | null> {
   try {
     const reply = await inTime(ANSWER_LIMIT_MS, request());
     return reply.status === 503 ? null : reply;
@@ -95,7 +98,9 @@ async function place(order: OrderTaken, { client }: Character): Promise<Outcome>
     totalAmount: toMajor(total),
     partnerId: order.seller.id,
   };
-  const reply = await ask(() => client.post("/api/v1/orders", body, { headers: { "idempotency-key": order.key } }));
+  const reply = await answerTo(() =>
+    client.post("/api/v1/orders", body, { headers: { "idempotency-key": order.key } }),
+  );
   if (reply === null) return "unknown";
   if (reply.status === 409 && reply.body["code"] === "CONFLICT" && "available" in reply.body) return "refused";
   if (reply.status !== 201 && reply.body["code"] !== "DUPLICATE") throw unexpected("an order", reply);
@@ -104,7 +109,7 @@ async function place(order: OrderTaken, { client }: Character): Promise<Outcome>
 }
 
 async function sendCode({ phone }: CodeAsked, client: Client): Promise<Outcome> {
-  const reply = await ask(() => client.post("/api/v1/auth/otp/send", { phone }));
+  const reply = await answerTo(() => client.post("/api/v1/auth/otp/send", { phone }));
   if (reply === null) return "unknown";
   if (reply.status === 429) return "refused";
   if (reply.status !== 200) throw unexpected("a code", reply);
@@ -134,11 +139,23 @@ export interface Clients {
 }
 
 /** Sends orders and asks for codes, by many clients at once, until they are to finish. */
-export async function startTraffic(client: Client, random: Random): Promise<Clients> {
+export async function startTraffic(client: Client, ask: OwnPostgres["ask"], random: Random): Promise<Clients> {
   const sellers = await Promise.all(Array.from({ length: BAKERIES }, () => openSeller(client)));
   const customers = await Promise.all(Array.from({ length: CUSTOMERS }, () => user(client)));
   const traffic: Traffic = { sellers, orders: [], codes: [] };
   let enough = false;
+  let backlog = 0;
+  const goesOn = () => !enough;
+
+  const watchBacklog = async (): Promise<void> => {
+    while (goesOn()) {
+      const [jobs] = await ask<{ open: number }>(
+        "select count(*)::integer as open from staged_jobs where done_at is null and dead_at is null",
+      );
+      backlog = jobs?.open ?? 0;
+      await delay(250);
+    }
+  };
 
   const newOrder = ({ id: buyerId }: Character, seller: Seller, products: readonly Product[]): OrderTaken => {
     const lines = products.map(({ id }) => ({ id, qty: random.between(1, 2) }));
@@ -152,17 +169,18 @@ export async function startTraffic(client: Client, random: Random): Promise<Clie
   };
 
   const orderAgainAndAgain = async (customer: Character): Promise<void> => {
-    while (!enough) {
+    while (goesOn()) {
       const seller = random.pick(sellers);
       const products = random.shuffle(seller.products).slice(0, random.between(1, 2));
       const order = newOrder(customer, seller, products);
       await settle(order, () => place(order, customer), random);
-      await delay(random.between(20, 150));
+      do await delay(random.between(20, 150));
+      while (backlog > LONGEST_BACKLOG && goesOn());
     }
   };
 
   const askForCodes = async (): Promise<void> => {
-    while (!enough) {
+    while (goesOn()) {
       const code: CodeAsked = { phone: newPhone(), outcome: "unknown", attempts: 0 };
       traffic.codes.push(code);
       await settle(code, () => sendCode(code, client), random);
@@ -171,6 +189,7 @@ export async function startTraffic(client: Client, random: Random): Promise<Clie
   };
 
   const running = Promise.all([
+    watchBacklog(),
     ...customers.map(orderAgainAndAgain),
     ...Array.from({ length: NEW_PHONES }, askForCodes),
   ]);
