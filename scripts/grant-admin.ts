@@ -1,3 +1,4 @@
+import "./environment.js";
 import { parseArgs } from "node:util";
 import { config } from "../lib/config.js";
 import { phonePattern } from "../lib/phone.js";

@@ -1,3 +1,4 @@
+import "./environment.js";
 import { config } from "../lib/config.js";
 import { closeBroker, prepareBroker } from "../queues/broker.js";
 import { migrate } from "../sql/migrate.js";

@@ -1,3 +1,4 @@
+import "./environment.js";
 import { exitWithLine } from "../lib/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";

@@ -24,15 +24,19 @@ const developmentDefaults = { ADMIN_PHONES: "+79990000000", OTP_FIXED_CODE: "000
 
 const newKeys = () => ({ SIGNING_KEYS: newSigningKey(), CREDENTIALS_KEYS: newCredentialsKey() });
 
+/** Writes variables to a file that only this user may read, whole or not at all. */
+async function keep(folder: string, name: string, variables: Record<string, string>): Promise<void> {
+  const file = join(folder, name);
+  const lines = Object.entries(variables).map(([variable, value]) => `${variable}='${value}'\n`);
+  await mkdir(folder, { recursive: true });
+  await writeFile(`${file}.new`, lines, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
 /** The keys that were made at the first start; without them nobody would stay logged in, and secrets would be lost. */
 async function keptKeys(folder: string): Promise<NodeJS.Dict<string>> {
   const file = join(folder, "keys.env");
-  if (!existsSync(file)) {
-    const lines = Object.entries(newKeys()).map(([name, value]) => `${name}='${value}'\n`);
-    await mkdir(folder, { recursive: true });
-    await writeFile(`${file}.new`, lines, { mode: 0o600 });
-    await rename(`${file}.new`, file);
-  }
+  if (!existsSync(file)) await keep(folder, "keys.env", newKeys());
   return parseEnv(await readFile(file, "utf8"));
 }
 
@@ -133,6 +137,7 @@ async function start(signal: AbortSignal): Promise<void> {
     databaseUrl = (await starting).url;
     signal.throwIfAborted();
   }
+  await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl });
   Object.assign(process.env, await keptKeys(config.DATA_DIR), given, { DATABASE_URL: databaseUrl, PORT: String(port) });
   await prepareDatabase(databaseUrl);
   signal.throwIfAborted();
