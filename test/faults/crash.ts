@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { push } from "../../queues/index.js";
-import { closeDatabase, sql } from "../../sql/db.js";
+import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { newPhone } from "../support/cast.js";
 import { countWaiting, hold } from "../support/hold.js";
 import { insertNotification, notificationStatus } from "../support/notifications.js";
 import { countSends, prepareService, type Program, type Service } from "../support/programs.js";
@@ -102,6 +103,30 @@ export function describeCrashes(broker: string): void {
       await second.kill();
       await everyoneTold(shop, [work.orderId, ...(await orderRolls(shop, 5))]);
       await tookEffectOnce(work);
+    }, 60_000);
+
+    test("an API killed in the middle of its writes: each is there with its jobs, or not at all", async () => {
+      const newShop = await openShop(service.client);
+      const phone = newPhone();
+      const release = await hold((tx) => tx`lock table staged_jobs`);
+      const answers = Promise.allSettled([orderRoll(newShop), service.client.post("/api/v1/auth/otp/send", { phone })]);
+      await until(async () => (await countWaiting()) === 2);
+      await service.api.kill();
+      await release();
+      expect((await answers).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+
+      const { orders, codes } = await transaction(async (tx) => {
+        // waits for the end of what was cut short
+        await tx`lock table orders, otp in share mode`;
+        return {
+          orders: await tx<{ id: string }[]>`select id from orders where user_id = ${newShop.customer.id}::uuid`,
+          codes: await tx<{ id: string }[]>`select id from otp where phone = ${phone}`,
+        };
+      });
+      const jobs = await sql<{ id: string }[]>`
+        select coalesce(payload ->> 'subjectId', payload ->> 'otpId') as id from staged_jobs`;
+      expect(jobs.map(({ id }) => id).toSorted()).toEqual([...orders, ...codes].map(({ id }) => id).toSorted());
+      await service.api.start();
     }, 60_000);
 
     test("an API killed as soon as it has answered: the jobs of every order it accepted run", async () => {
