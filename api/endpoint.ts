@@ -1,11 +1,11 @@
-import express, { Router, type NextFunction, type Request, type Response } from "express";
-import { z } from "zod";
+import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
+import type { z } from "zod";
 import { ApiError, notFound, type ErrorCode } from "../lib/errors.js";
 import { log, type Logger } from "../lib/log.js";
-import { authorize, identify, type Auth, type Caller } from "./auth.js";
+import { sendJson } from "./answer.js";
+import { authorize, identify, type Auth, type Caller, type User } from "./auth.js";
 import { invalidInput } from "./errors.js";
 import { limitRequests } from "./limits.js";
-import { runMiddleware } from "./middleware.js";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 type Schema = z.ZodType;
@@ -101,14 +101,19 @@ export interface Section extends Record<Method, Declare> {
 }
 
 const maxJsonBytes = 1_048_576;
-const parseJson = express.json({ limit: maxJsonBytes, strict: false });
+const parseJson: RequestHandler = express.json({ limit: maxJsonBytes, strict: false });
 
 /** Reads the body as JSON; one that says it is something else is refused before any byte of it is read. */
 async function readJson(request: Request, response: Response): Promise<void> {
   const sent = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
   if (sent && !request.is("application/json"))
     throw new ApiError(400, "BAD_REQUEST", "The body must be sent as application/json.");
-  await runMiddleware(parseJson, request, response);
+  await new Promise<void>((resolve, reject) => {
+    parseJson(request, response, (error?: unknown) => {
+      if (error === undefined) resolve();
+      else reject(error instanceof Error ? error : new Error("the body was refused", { cause: error }));
+    });
+  });
 }
 
 function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.ZodError) => ApiError): unknown {
@@ -142,18 +147,20 @@ export function section({
         invalid,
       };
       endpoints.push(endpoint);
+      const tagged = method === "get" && ["ANYONE", "OPTIONAL_USER"].includes(endpoint.auth);
 
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
         response.locals["route"] = endpoint.path;
         try {
           // The body is read while the caller is looked up, but what came of it counts only for a caller who may.
-          const reading = declaration.body === undefined ? Promise.resolve() : readJson(request, response);
-          reading.catch(() => undefined);
-          const user = await identify(request, declaration.auth).catch(async (refusal: unknown) => {
-            await limitRequests(request, response, null);
-            throw refusal;
-          });
-          await limitRequests(request, response, user?.id ?? null);
+          const reading = declaration.body && readJson(request, response);
+          reading?.catch(() => undefined);
+          let user: User | null = null;
+          try {
+            user = await identify(request, declaration.auth);
+          } finally {
+            limitRequests(request, response, user?.id ?? null);
+          }
           const partner = await authorize(user, declaration.auth);
           await reading;
           const requestId = String(response.getHeader("x-request-id"));
@@ -161,22 +168,27 @@ export function section({
             user,
             partner,
             params: parse(declaration.params, request.params, () => notFound("This address")),
-            query: parse(declaration.query, request.query, (error) => invalidInput(invalid, "query", error)),
+            // Express parses the query string whenever it is looked at
+            query: parse(declaration.query, declaration.query && request.query, (error) =>
+              invalidInput(invalid, "query", error),
+            ),
             headers: parse(declaration.headers, request.headers, (error) => invalidInput(invalid, "headers", error)),
             body: parse(declaration.body, request.body ?? {}, (error) => invalidInput(invalid, "", error)),
             address: request.originalUrl,
-            ip: request.ip ?? "",
             requestId,
+            get ip() {
+              return request.ip ?? "";
+            },
             get log() {
               return log.child({ requestId });
             },
           };
           // What was parsed and what was declared agree by construction; the compiler cannot follow that through six generics.
           const answer = await handler(input as Parameters<typeof handler>[0]);
-          response.status(answer.status);
-          if (answer.headers) response.set(answer.headers);
+          response.statusCode = answer.status;
+          for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
           if (answer.body === undefined) response.end();
-          else response.json(answer.body);
+          else sendJson(request, response, answer.body, tagged);
         } catch (error) {
           next(error);
         }

@@ -11,6 +11,7 @@ import { closeSignals } from "../sql/signals.js";
 import { app } from "./app.js";
 import { refuseUnreadable } from "./errors.js";
 import { stopBeingReady } from "./health.js";
+import { messagesOf } from "./messages.js";
 import { joinMetrics, serveMetrics } from "./metrics.js";
 
 /** Requests that are being answered when the process is told to stop get this long to finish. */
@@ -20,7 +21,8 @@ const idleCheckMs = 50;
 const replaceAfterMs = 500;
 
 async function serve(): Promise<void> {
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 }, app);
+  const timeouts = { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 };
+  const server = createServer({ ...timeouts, ...messagesOf(app) }, app);
   server.on("clientError", refuseUnreadable);
   server.once("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EADDRINUSE") exitWithLine(`PORT ${config.PORT} is in use by another program.`);

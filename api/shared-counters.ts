@@ -1,4 +1,3 @@
-import type { ClientRateLimitInfo, Store } from "express-rate-limit";
 import { describeError } from "../lib/describe-error.js";
 import { log } from "../lib/log.js";
 import { sql } from "../sql/db.js";
@@ -18,14 +17,14 @@ interface Counter {
  * a second: no round trip per request, and a limit is overrun by at most a second's worth. While Postgres is away each
  * process goes on with its own counts.
  */
-export class SharedCounters implements Store {
-  localKeys = false;
+export class SharedCounters {
   #windowStart = 0;
   #counters = new Map<string, Counter>();
   #nextExchange: NodeJS.Timeout | null = null;
   #reachable = true;
 
-  increment(key: string): ClientRateLimitInfo {
+  /** Counts one more and answers how many there are in this window, which ends at `resetAt` (milliseconds). */
+  increment(key: string): { totalHits: number; resetAt: number } {
     const windowStart = Math.floor(Date.now() / windowMs) * windowMs;
     if (windowStart !== this.#windowStart) {
       this.#windowStart = windowStart;
@@ -34,17 +33,10 @@ export class SharedCounters implements Store {
     const counter = this.#counterOf(key);
     counter.total += 1;
     counter.unsent += 1;
-    this.#nextExchange ??= setTimeout(() => void this.#exchangeAndGoOn(), exchangeMs).unref();
-    return { totalHits: counter.total, resetTime: new Date(windowStart + windowMs) };
-  }
-
-  decrement(key: string): void {
-    const counter = this.#counters.get(key);
-    if (counter) counter.total -= 1;
-  }
-
-  resetKey(key: string): void {
-    this.#counters.delete(key);
+    if (this.#nextExchange === null) {
+      this.#nextExchange = setTimeout(() => void this.#exchangeAndGoOn(), exchangeMs).unref();
+    }
+    return { totalHits: counter.total, resetAt: windowStart + windowMs };
   }
 
   /** Adds what this process has counted to the shared counts and takes over the sums; one at a time. Rejects when Postgres is away. */

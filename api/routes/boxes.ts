@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiError, notFound } from "../../lib/errors.js";
 import { toMajor } from "../../lib/money.js";
-import { sql } from "../../sql/db.js";
+import { lookups, sql } from "../../sql/db.js";
 import { findBox, insertBox, listBoxesByPartner, type BoxRow } from "../../sql/queries/boxes.js";
 import { findPartner } from "../../sql/queries/partners.js";
 import { findPrincipal } from "../../sql/queries/users.js";
@@ -104,7 +104,7 @@ boxes.get(
   "/:id",
   { summary: "Read a box", auth: "ANYONE", params: IdParams, answers: { 200: Box } },
   async ({ params }) => {
-    const box = await findBox(sql, params.id);
+    const box = await findBox(lookups, params.id);
     if (!box) throw notFound("This box");
     return ok({ ...present(box), items: box.items ?? [] });
   },

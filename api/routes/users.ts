@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError } from "../../lib/errors.js";
-import { sql } from "../../sql/db.js";
+import { lookups, sql } from "../../sql/db.js";
 import { findProfile, updateProfile, type Profile } from "../../sql/queries/users.js";
 import { ok, section } from "../endpoint.js";
 import { Id, Phone, text, Zone } from "../schemas.js";
@@ -54,7 +54,7 @@ const present = (profile: Profile): z.output<typeof UserProfile> => ({
 users.get(
   "/me",
   { summary: "Shows one's own profile", auth: "USER", answers: { 200: UserProfile } },
-  async ({ user }) => ok(present(existing(await findProfile(sql, user.id)))),
+  async ({ user }) => ok(present(existing(await findProfile(lookups, user.id)))),
 );
 
 users.put(
@@ -68,12 +68,12 @@ users.put(
   },
   async ({ user, body }) => {
     await updateProfile(sql, user.id, body);
-    return ok(present(existing(await findProfile(sql, user.id))));
+    return ok(present(existing(await findProfile(lookups, user.id))));
   },
 );
 
 users.get(
   "/me/service-id",
   { summary: "Shows one's own public identifier", auth: "USER", answers: { 200: z.object({ serviceId: z.string() }) } },
-  async ({ user }) => ok({ serviceId: existing(await findProfile(sql, user.id)).serviceId }),
+  async ({ user }) => ok({ serviceId: existing(await findProfile(lookups, user.id)).serviceId }),
 );
