@@ -38,7 +38,7 @@ if (config.CORS_ORIGINS.length > 0) {
   app.use(
     cors({
       origin: config.CORS_ORIGINS.includes("*") ? "*" : config.CORS_ORIGINS,
-      exposedHeaders: ["ETag", "Link", "Location", "Retry-After", "X-Request-Id"],
+      exposedHeaders: ["ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
       maxAge: 600,
     }),
   );
