@@ -1,6 +1,7 @@
 import express, { Router } from "express";
 import helmet from "helmet";
-import { getAbsoluteFSPath } from "swagger-ui-dist";
+// not the package itself, which would load the pages' own scripts into this process
+import assetsFolder from "swagger-ui-dist/absolute-path.js";
 
 const initializer = `window.ui = SwaggerUIBundle({
   url: "/api/v1/openapi.json",
@@ -29,4 +30,4 @@ docs.use(
 docs.get("/swagger-initializer.js", (_request, response) => {
   response.type("application/javascript").send(initializer);
 });
-docs.use(express.static(getAbsoluteFSPath(), { maxAge: "1h" }));
+docs.use(express.static(assetsFolder(), { maxAge: "1h" }));

@@ -4,6 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
 import { app, endpoints } from "../../api/app.js";
 import { refuseUnreadable } from "../../api/errors.js";
+import { messagesOf } from "../../api/messages.js";
 import { openApiDocument } from "../../api/openapi.js";
 
 const addFormats = addFormatsModule.default;
@@ -123,7 +124,7 @@ export class Client {
 
 /** Runs the API of this test file on a free port. */
 export async function startApi(): Promise<{ client: Client; stop: () => Promise<void> }> {
-  const server: Server = createServer(app).on("clientError", refuseUnreadable).listen(0, "127.0.0.1");
+  const server: Server = createServer(messagesOf(app), app).on("clientError", refuseUnreadable).listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the API has no port");
