@@ -16,12 +16,10 @@ const Qty = z.int().min(1).max(maxQty);
 const NewOrder = z.object({
   items: z
     .array(
-      z
-        .union([z.object({ menuItemId: Id, qty: Qty }), z.object({ boxId: Id, qty: Qty })])
-        .transform((line) => ({
-          id: ("menuItemId" in line ? line.menuItemId : line.boxId).toLowerCase(),
-          qty: line.qty,
-        })),
+      z.union([z.object({ menuItemId: Id, qty: Qty }), z.object({ boxId: Id, qty: Qty })]).transform((line) => ({
+        id: ("menuItemId" in line ? line.menuItemId : line.boxId).toLowerCase(),
+        qty: line.qty,
+      })),
     )
     .min(1)
     .max(50)

@@ -8,7 +8,7 @@ import { findBox } from "../../../sql/queries/boxes.js";
 // same answers, without validation, limits, metrics, log or errors of their own.
 
 const bigint = { to: 20, from: [20], parse: Number, serialize: String };
-const sql = postgres(process.env["DATABASE_URL"] ?? "", { max: 10, types: { bigint } });
+const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10, types: { bigint } });
 
 interface Profile {
   id: string;
@@ -72,7 +72,7 @@ const app = express();
 app.disable("x-powered-by");
 
 app.get("/api/v1/boxes/:id", async (request, response) => {
-  const box = await findBox(sql, request.params.id);
+  const box = await findBox(pool, request.params.id);
   if (!box) {
     response.status(404).json({ code: "NOT_FOUND" });
     return;
@@ -84,7 +84,7 @@ app.get("/api/v1/boxes/:id", async (request, response) => {
 });
 
 app.get("/api/v1/users/me", requireUser, async (_request, response) => {
-  const [profile] = await sql<Profile[]>`
+  const [profile] = await pool<Profile[]>`
     select id, service_id as "serviceId", phone as "phone", first_name as "firstName", last_name as "lastName", email,
       avatar_url as "avatarUrl", locale, timezone
     from users
@@ -103,7 +103,7 @@ orders.post("/", async (request: Request<unknown, unknown, NewOrder>, response) 
   const key = request.get("idempotency-key") ?? null;
   const fingerprint = createHash("sha256").update(JSON.stringify(request.body)).digest();
   const pickupCode = String(randomInt(1_000_000)).padStart(6, "0");
-  const [row] = await sql<{ placement: Placement }[]>`
+  const [row] = await pool<{ placement: Placement }[]>`
     select place_order(
       ${String(response.locals["userId"])}::uuid,
       ${partnerId}::uuid,

@@ -5,12 +5,12 @@ import { answerParent, perSecond } from "./answer.js";
 
 // Everyone orders the same box: the statement alone, straight from postgres.js.
 
-const sql = postgres(process.env["DATABASE_URL"] ?? "", { max: 10 });
+const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10 });
 let turn = 0;
 
 answerParent(HotRowPlan, async ({ clients, seconds, userIds, boxId, partnerId, totalMinor }) => {
   const order = async () => {
-    const [row] = await sql<{ outcome: string }[]>`
+    const [row] = await pool<{ outcome: string }[]>`
       select place_order(
         ${userIds[(turn += 1) % userIds.length] ?? ""}::uuid,
         ${partnerId}::uuid,
