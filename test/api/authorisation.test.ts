@@ -2,10 +2,26 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { endpoints } from "../../api/app.js";
 import type { Auth } from "../../api/auth.js";
-import { signAccessToken } from "../../lib/tokens.js";
 import { closeDatabase, sql } from "../../sql/db.js";
-import { startApi, type Client, type Reply } from "../support/api.js";
+import { startApi, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
+import { auth } from "./authorisation/auth.js";
+import { boxes } from "./authorisation/boxes.js";
+import { menu } from "./authorisation/menu.js";
+import { notifications } from "./authorisation/notifications.js";
+import { orders } from "./authorisation/orders.js";
+import { partners } from "./authorisation/partners.js";
+import { users } from "./authorisation/users.js";
+import {
+  callers,
+  everyPartner,
+  setScene,
+  everyUser,
+  type CallerName,
+  type Expectation,
+  type Expectations,
+  type Scene,
+} from "./authorisation/scene.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 
@@ -20,178 +36,24 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-/** Everyone who might call; the bakery is the partner that the requests below are about, the customer has ordered from it. */
-const callers = [
-  "nobody",
-  "forger",
-  "boaster",
-  "customer",
-  "stranger",
-  "bakery",
-  "other partner",
-  "pending partner",
-  "rejected partner",
-  "suspended partner",
-  "admin",
-] as const;
-type CallerName = (typeof callers)[number];
-
-const partners: CallerName[] = ["bakery", "other partner", "pending partner", "rejected partner", "suspended partner"];
-const users: CallerName[] = ["boaster", "customer", "stranger", ...partners, "admin"];
-
 const admitted: Record<Auth, readonly CallerName[]> = {
   ANYONE: callers,
-  OPTIONAL_USER: ["nobody", ...users],
-  USER: users,
-  PARTNER: partners,
+  OPTIONAL_USER: ["nobody", ...everyUser],
+  USER: everyUser,
+  PARTNER: everyPartner,
   ACTIVE_PARTNER: ["bakery", "other partner"],
   ADMIN: ["admin"],
 };
 
-interface Scene {
-  callers: Record<CallerName, Client>;
-  bakeryId: string;
-  itemId: string;
-  boxId: string;
-  orderId: string;
-  /** A partner that waits for review. */
-  newcomerId: string;
-}
-
-async function setScene(): Promise<Scene> {
-  const { client } = api;
-  const [customer, stranger, boaster, admin] = [
-    await cast.user(client),
-    await cast.user(client),
-    await cast.user(client),
-    await cast.admin(client),
-  ];
-  const bakery = await cast.bakery(client);
-  const itemId = await cast.addMenuItem(bakery, { price: 120 });
-  const boxId = await cast.listBox(bakery);
-  const order = await customer.client.post("/api/v1/orders", {
-    items: [{ menuItemId: itemId, qty: 1 }],
-    totalAmount: 120,
-    partnerId: bakery.id,
-  });
-  const boast = { userId: boaster.id, scope: "USER PARTNER ADMIN", partnerId: bakery.id };
-  const partner = async (status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") =>
-    (await cast.bakery(client, status)).owner.client;
-  return {
-    callers: {
-      nobody: client,
-      forger: client.as("eyJhbGciOiJub25lIn0.e30."),
-      boaster: client.as(await signAccessToken(boast)),
-      customer: customer.client,
-      stranger: stranger.client,
-      bakery: bakery.owner.client,
-      "other partner": await partner("ACTIVE"),
-      "pending partner": await partner("PENDING_REVIEW"),
-      "rejected partner": await partner("REJECTED"),
-      "suspended partner": await partner("SUSPENDED"),
-      admin: admin.client,
-    },
-    bakeryId: bakery.id,
-    itemId,
-    boxId,
-    orderId: order.string("orderId"),
-    newcomerId: (await cast.bakery(client, "PENDING_REVIEW")).id,
-  };
-}
-
-interface Expectation {
-  ask: (as: Client, scene: Scene) => Promise<Reply>;
-  /** What a caller gets whom the endpoint admits. */
-  answer: string;
-  /** Those who are admitted and still get another answer. */
-  except?: Partial<Record<CallerName, string>>;
-}
-
-const among = (names: readonly CallerName[], answer: string) => Object.fromEntries(names.map((name) => [name, answer]));
-const foreign = (...own: CallerName[]) =>
-  among(
-    callers.filter((name) => !own.includes(name)),
-    "404 NOT_FOUND",
-  );
-
-const expectations: Record<string, Expectation> = {
-  "POST /api/v1/auth/otp/send": {
-    ask: (as) => as.post("/api/v1/auth/otp/send", { phone: cast.newPhone() }),
-    answer: "200",
-  },
-  "POST /api/v1/auth/otp/verify": {
-    ask: (as) => as.post("/api/v1/auth/otp/verify", { phone: cast.newPhone(), code: "000000" }),
-    answer: "400 INVALID_CODE",
-  },
-  "POST /api/v1/auth/token/refresh": {
-    ask: (as) => as.post("/api/v1/auth/token/refresh", { refreshToken: "none" }),
-    answer: "401 INVALID_REFRESH_TOKEN",
-  },
-  "POST /api/v1/auth/logout": {
-    ask: (as) => as.post("/api/v1/auth/logout", { refreshToken: "none" }),
-    answer: "400 INVALID_TOKEN",
-  },
-  "GET /api/v1/users/me": { ask: (as) => as.get("/api/v1/users/me"), answer: "200" },
-  "PUT /api/v1/users/me": { ask: (as) => as.put("/api/v1/users/me", { firstName: "Анна" }), answer: "200" },
-  "GET /api/v1/users/me/service-id": { ask: (as) => as.get("/api/v1/users/me/service-id"), answer: "200" },
-  "GET /api/v1/notifications": { ask: (as) => as.get("/api/v1/notifications"), answer: "200" },
-  "POST /api/v1/partners/register": {
-    ask: (as) => as.post("/api/v1/partners/register", cast.bakeryProfile),
-    answer: "201",
-    except: among(partners, "409 CONFLICT"),
-  },
-  "GET /api/v1/partners/me": { ask: (as) => as.get("/api/v1/partners/me"), answer: "200" },
-  "PUT /api/v1/partners/me": { ask: (as) => as.put("/api/v1/partners/me", { name: "Пекарня" }), answer: "200" },
-  "GET /api/v1/partners/me/status": { ask: (as) => as.get("/api/v1/partners/me/status"), answer: "200" },
-  "GET /api/v1/partners/:id": {
-    ask: (as, { bakeryId }) => as.get(`/api/v1/partners/${bakeryId}`),
-    answer: "200",
-  },
-  "GET /api/v1/admin/partners": { ask: (as) => as.get("/api/v1/admin/partners"), answer: "200" },
-  "PUT /api/v1/admin/partners/:id/approve": {
-    ask: (as, { newcomerId }) => as.put(`/api/v1/admin/partners/${newcomerId}/approve`),
-    answer: "200",
-  },
-  "PUT /api/v1/admin/partners/:id/reject": {
-    ask: (as, { newcomerId }) => as.put(`/api/v1/admin/partners/${newcomerId}/reject`),
-    answer: "200",
-  },
-  "PUT /api/v1/admin/partners/:id/suspend": {
-    ask: (as, { newcomerId }) => as.put(`/api/v1/admin/partners/${newcomerId}/suspend`),
-    answer: "200",
-  },
-  "GET /api/v1/menu/items": { ask: (as) => as.get("/api/v1/menu/items"), answer: "200" },
-  "GET /api/v1/menu/categories": { ask: (as) => as.get("/api/v1/menu/categories"), answer: "200" },
-  "POST /api/v1/menu/items": {
-    ask: (as) => as.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 1 }),
-    answer: "201",
-  },
-  "PUT /api/v1/menu/items/:id": {
-    ask: (as, { itemId }) => as.put(`/api/v1/menu/items/${itemId}`, { price: 1, category: "Чужое" }),
-    answer: "200",
-    except: foreign("bakery"),
-  },
-  "DELETE /api/v1/menu/items/:id": {
-    ask: (as, { itemId }) => as.delete(`/api/v1/menu/items/${itemId}`),
-    answer: "200",
-    except: foreign("bakery"),
-  },
-  "POST /api/v1/boxes": { ask: (as) => as.post("/api/v1/boxes", cast.newBox()), answer: "201" },
-  "GET /api/v1/boxes/:id": { ask: (as, { boxId }) => as.get(`/api/v1/boxes/${boxId}`), answer: "200" },
-  "GET /api/v1/boxes/by-partner/:partnerId": {
-    ask: (as, { bakeryId }) => as.get(`/api/v1/boxes/by-partner/${bakeryId}?all=true`),
-    answer: "200",
-  },
-  "POST /api/v1/orders": {
-    ask: (as, { bakeryId, boxId }) =>
-      as.post("/api/v1/orders", { items: [{ boxId, qty: 1 }], totalAmount: 249.9, partnerId: bakeryId }),
-    answer: "201",
-  },
-  "GET /api/v1/orders/:id": {
-    ask: (as, { orderId }) => as.get(`/api/v1/orders/${orderId}`),
-    answer: "200",
-    except: foreign("customer", "bakery", "admin"),
-  },
+/** What each endpoint answers to whom, by section. */
+const expectations: Expectations = {
+  ...auth,
+  ...boxes,
+  ...menu,
+  ...notifications,
+  ...orders,
+  ...partners,
+  ...users,
 };
 
 function expected(auth: Auth, { answer, except = {} }: Expectation, caller: CallerName): string {
@@ -223,14 +85,16 @@ test("every declared endpoint has its expectations here, and every expectation i
 
 describe.each(declared)("$name is for $auth", ({ name, auth }) => {
   let scene: Scene;
+  let preparedId: string;
   beforeAll(async () => {
-    scene = await setScene();
+    scene = await setScene(api.client);
+    preparedId = (await expectations[name]!.prepare?.(scene)) ?? "";
   });
 
   test.each(callers)("%s", async (caller) => {
     const expectation = expectations[name]!;
     const before = await contents();
-    const reply = await expectation.ask(scene.callers[caller], scene);
+    const reply = await expectation.ask(scene.callers[caller], scene, preparedId);
     expect(outcome(reply)).toBe(expected(auth, expectation, caller));
     if (reply.status >= 400) expect(await contents()).toEqual(before);
   });

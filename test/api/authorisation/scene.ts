@@ -1,0 +1,102 @@
+import { signAccessToken } from "../../../lib/tokens.js";
+import type { Client, Reply } from "../../support/api.js";
+import * as cast from "../../support/cast.js";
+
+/** Everyone who might call; the bakery is the partner that the requests below are about, the customer has ordered from it. */
+export const callers = [
+  "nobody",
+  "forger",
+  "boaster",
+  "customer",
+  "stranger",
+  "bakery",
+  "other partner",
+  "pending partner",
+  "rejected partner",
+  "suspended partner",
+  "admin",
+] as const;
+export type CallerName = (typeof callers)[number];
+
+export const everyPartner: CallerName[] = [
+  "bakery",
+  "other partner",
+  "pending partner",
+  "rejected partner",
+  "suspended partner",
+];
+export const everyUser: CallerName[] = ["boaster", "customer", "stranger", ...everyPartner, "admin"];
+
+export interface Scene {
+  callers: Record<CallerName, Client>;
+  bakeryId: string;
+  itemId: string;
+  boxId: string;
+  orderId: string;
+  /** A partner that waits for review. */
+  newcomerId: string;
+}
+
+/** Brings everyone on stage, and what they will ask for. */
+export async function setScene(client: Client): Promise<Scene> {
+  const [customer, stranger, boaster, admin] = [
+    await cast.user(client),
+    await cast.user(client),
+    await cast.user(client),
+    await cast.admin(client),
+  ];
+  const bakery = await cast.bakery(client);
+  const itemId = await cast.addMenuItem(bakery, { price: 120 });
+  const boxId = await cast.listBox(bakery);
+  const order = await customer.client.post("/api/v1/orders", {
+    items: [{ menuItemId: itemId, qty: 1 }],
+    totalAmount: 120,
+    partnerId: bakery.id,
+  });
+  const boast = { userId: boaster.id, scope: "USER PARTNER ADMIN", partnerId: bakery.id };
+  const partner = async (status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") =>
+    (await cast.bakery(client, status)).owner.client;
+  return {
+    callers: {
+      nobody: client,
+      forger: client.as("eyJhbGciOiJub25lIn0.e30."),
+      boaster: client.as(await signAccessToken(boast)),
+      customer: customer.client,
+      stranger: stranger.client,
+      bakery: bakery.owner.client,
+      "other partner": await partner("ACTIVE"),
+      "pending partner": await partner("PENDING_REVIEW"),
+      "rejected partner": await partner("REJECTED"),
+      "suspended partner": await partner("SUSPENDED"),
+      admin: admin.client,
+    },
+    bakeryId: bakery.id,
+    itemId,
+    boxId,
+    orderId: order.string("orderId"),
+    newcomerId: (await cast.bakery(client, "PENDING_REVIEW")).id,
+  };
+}
+
+export interface Expectation {
+  /** Makes what the endpoint is asked for, beyond what is in every scene; answers its id. */
+  prepare?: (scene: Scene) => Promise<string>;
+  ask: (as: Client, scene: Scene, preparedId: string) => Promise<Reply>;
+  /** What a caller gets whom the endpoint admits. */
+  answer: string;
+  /** Those who are admitted and still get another answer. */
+  except?: Partial<Record<CallerName, string>>;
+}
+
+/** By method and path. */
+export type Expectations = Readonly<Record<string, Expectation>>;
+
+export const among = (names: readonly CallerName[], answer: string) =>
+  Object.fromEntries(names.map((name) => [name, answer]));
+
+/** What is another's does not exist for anyone but its own. */
+export const foreign = (...own: CallerName[]) =>
+  among(
+    callers.filter((name) => !own.includes(name)),
+    "404 NOT_FOUND",
+  );
