@@ -5,13 +5,7 @@ import type { Auth } from "../../api/auth.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { startApi, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
-import { auth } from "./authorisation/auth.js";
-import { boxes } from "./authorisation/boxes.js";
-import { menu } from "./authorisation/menu.js";
-import { notifications } from "./authorisation/notifications.js";
-import { orders } from "./authorisation/orders.js";
-import { partners } from "./authorisation/partners.js";
-import { users } from "./authorisation/users.js";
+import { expectations } from "./authorisation/expectations.js";
 import {
   callers,
   everyPartner,
@@ -19,7 +13,6 @@ import {
   everyUser,
   type CallerName,
   type Expectation,
-  type Expectations,
   type Scene,
 } from "./authorisation/scene.js";
 
@@ -43,17 +36,6 @@ const admitted: Record<Auth, readonly CallerName[]> = {
   PARTNER: everyPartner,
   ACTIVE_PARTNER: ["bakery", "other partner"],
   ADMIN: ["admin"],
-};
-
-/** What each endpoint answers to whom, by section. */
-const expectations: Expectations = {
-  ...auth,
-  ...boxes,
-  ...menu,
-  ...notifications,
-  ...orders,
-  ...partners,
-  ...users,
 };
 
 function expected(auth: Auth, { answer, except = {} }: Expectation, caller: CallerName): string {

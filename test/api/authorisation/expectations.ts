@@ -1,0 +1,19 @@
+import { auth } from "./auth.js";
+import { boxes } from "./boxes.js";
+import { menu } from "./menu.js";
+import { notifications } from "./notifications.js";
+import { orders } from "./orders.js";
+import { partners } from "./partners.js";
+import { users } from "./users.js";
+import type { Expectations } from "./scene.js";
+
+/** What each endpoint answers to whom, by section. */
+export const expectations: Expectations = {
+  ...auth,
+  ...boxes,
+  ...menu,
+  ...notifications,
+  ...orders,
+  ...partners,
+  ...users,
+};
