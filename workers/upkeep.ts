@@ -4,7 +4,7 @@ import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldIdempotencyKeys } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
-import { deleteEndedSessions, deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
+import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { purgeJobs } from "../sql/queries/staged-jobs.js";
 import type { Handler, Task } from "./consume.js";
 import type { Rhythm } from "./schedules.js";
@@ -46,13 +46,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
       await eraseExpiredCodes(sql);
     },
   },
-  "purge-logins": purging(
-    "17 * * * *",
-    deleteOldOtp,
-    deleteOldOtpSendCounts,
-    deleteExpiredRefreshTokens,
-    deleteEndedSessions,
-  ),
+  "purge-logins": purging("17 * * * *", deleteOldOtp, deleteOldOtpSendCounts, deleteExpiredRefreshTokens),
   "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
   "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
 };

@@ -124,3 +124,23 @@ insert into order_events (order_id, position, actor_id, to_status, at)
 select id, 1, user_id, 'ACCEPTED', at from seed_orders;
 insert into order_events (order_id, position, from_status, to_status, at)
 select id, 2, 'ACCEPTED', status, window_end from seed_orders where status <> 'ACCEPTED';
+
+-- Who logged in of late, what they were told of, and the jobs of the last days.
+insert into otp (phone, code_hash, expires_at, sends, sent_at, used_at)
+select '+7' || (8000000000 + n), '\x00', at, array[at], at, at
+from (select n, now() - interval '20 hours' * random() as at from generate_series(1, :users / 10) as n) logins;
+
+create temp table seed_sessions as
+select pg_temp.id_at(now() - interval '30 days' * random()) as id, id as user_id, n from seed_users where n % 5 = 0;
+insert into sessions (id, user_id) select id, user_id from seed_sessions;
+insert into refresh_tokens (digest, session_id, expires_at)
+select sha256(convert_to('seed ' || n, 'UTF8')), id, now() + interval '30 days' * random() from seed_sessions;
+
+insert into notifications (id, user_id, kind, order_id, partner_id, status, created_at, settled_at)
+select pg_temp.id_at(at), user_id, 'ORDER_ACCEPTED', id, partner_id, 'SENT', at, at
+from seed_orders
+where at > now() - interval '180 days';
+
+insert into staged_jobs (queue, payload, run_at, next_send_at, sends, tries, created_at, done_at)
+select 'upkeep', '{"task": "canary"}', at, at, 1, 1, at, at
+from (select now() - interval '20 hours' * random() as at from generate_series(1, :orders / 10)) jobs;

@@ -58,23 +58,22 @@ export async function findSessionUser(db: Db, digest: Uint8Array, minutes: numbe
   return session?.userId ?? null;
 }
 
-/** Forgets up to `limit` refresh tokens that have expired, and returns how many. */
+/** Forgets up to `limit` refresh tokens that have expired, and sessions with their last one; answers how many tokens. */
 export async function deleteExpiredRefreshTokens(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
-    delete from refresh_tokens where digest in (
-      select digest from refresh_tokens where expires_at < now() limit ${limit}::integer
-    )`;
-  return count;
-}
-
-/** Forgets up to `limit` sessions whose last refresh token has expired, and returns how many. */
-export async function deleteEndedSessions(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
-    delete from sessions where id in (
-      select id from sessions
-      where created_at < now() - interval '30 days'
-        and not exists (select from refresh_tokens where refresh_tokens.session_id = sessions.id)
-      limit ${limit}::integer
-    )`;
-  return count;
+  const [forgotten] = await db<{ count: number }[]>`
+    with expired as (
+      delete from refresh_tokens where digest in (
+        select digest from refresh_tokens where expires_at < now() limit ${limit}::integer
+      )
+      returning digest, session_id
+    ), ended as (
+      delete from sessions
+      where id in (select session_id from expired)
+        and not exists (
+          select from refresh_tokens as token
+          where token.session_id = sessions.id and token.digest not in (select digest from expired)
+        )
+    )
+    select coalesce(count(*), 0)::integer as count from expired`;
+  return forgotten?.count ?? 0;
 }

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { seedMarketplace } from "../../scripts/seed/marketplace.js";
+import { migrate } from "../../sql/migrate.js";
+import { startOwnPostgres } from "../support/own-postgres.js";
+import { recordPlans, type Executed } from "../support/plans.js";
+import { task } from "../support/task.js";
+import type { CallerName, Scene } from "../api/authorisation/scene.js";
+
+/** Of a million orders; `npm run plans` takes them all, and shows the plans. */
+const { TEST_SCALE } = process.env;
+const scale = Number(TEST_SCALE ?? 0.1);
+
+/** More than any page, cart or batch of ours holds, and far less than a big table. */
+const MOST_ROWS = 1_500;
+
+/** Often enough for a prepared statement to settle for one plan. */
+const REPETITIONS = 7;
+
+// the tests below are declared from what these import, and these read the configuration
+const postgres = await startOwnPostgres();
+Object.assign(process.env, { DATABASE_URL: postgres.url, RATE_LIMIT_DISABLED: "1" });
+const { startApi } = await import("../support/api.js");
+const { endpoints } = await import("../../api/app.js");
+const { expectations } = await import("../api/authorisation/expectations.js");
+const { setScene } = await import("../api/authorisation/scene.js");
+const { signAccessToken } = await import("../../lib/tokens.js");
+const { closeDatabase } = await import("../../sql/db.js");
+const { tasks, runUpkeep } = await import("../../workers/upkeep.js");
+
+let plans: Awaited<ReturnType<typeof recordPlans>>;
+let big: Set<string>;
+let api: Awaited<ReturnType<typeof startApi>>;
+let scene: Scene;
+/** The same, with the busiest customer and the busiest partner of all. */
+let busyScene: Scene;
+
+beforeAll(async () => {
+  await migrate(postgres.url);
+  await seedMarketplace(postgres.url, scale);
+  plans = await recordPlans(postgres);
+  const sizes = await postgres.ask<{ name: string }>(
+    "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and reltuples > 4000",
+  );
+  big = new Set(sizes.map(({ name }) => name));
+  api = await startApi();
+  scene = await setScene(api.client);
+  busyScene = await busy();
+}, 600_000);
+
+afterAll(async () => {
+  await api.stop();
+  await closeDatabase();
+  await postgres.stop();
+});
+
+async function busy(): Promise<Scene> {
+  const signedIn = async (userId: string) => api.client.as(await signAccessToken({ userId, scope: "USER" }));
+  const [customer] = await postgres.ask<{ id: string }>(
+    "select user_id as id from orders group by 1 order by count(*) desc limit 1",
+  );
+  const [partner] = await postgres.ask<{ id: string; owner: string }>(
+    `select id, owner_id as owner from partners
+     where id = (select partner_id from orders group by 1 order by count(*) desc limit 1)`,
+  );
+  const [order] = await postgres.ask<{ id: string; box: string }>(
+    `select o.id, i.box_id as box from orders o join order_items i on i.order_id = o.id where o.partner_id = '${partner!.id}'
+     order by o.id desc limit 1`,
+  );
+  return {
+    ...scene,
+    callers: { ...scene.callers, customer: await signedIn(customer!.id), bakery: await signedIn(partner!.owner) },
+    bakeryId: partner!.id,
+    boxId: order!.box,
+    orderId: order!.id,
+  };
+}
+
+/** What reads more than it should, in words. */
+const excesses = (executed: readonly Executed[]) => [
+  ...new Set(
+    executed.flatMap(({ query, scans }) =>
+      scans
+        .filter(({ table, how, rows }) => big.has(table) && (how === "Seq Scan" || rows > MOST_ROWS))
+        .map(({ table, how, rows }) => `${how} of ${table}, ${rows} rows: ${query}`),
+    ),
+  ),
+];
+
+/** Who asks: all who are let in, from whom the question makes sense. */
+function askers(name: string): CallerName[] {
+  const { auth } = endpoints.find(({ method, path }) => `${method.toUpperCase()} ${path}` === name)!;
+  if (auth === "ADMIN") return ["admin"];
+  const refused = Object.keys(expectations[name]!.except ?? {});
+  return (["bakery", "customer", "admin", "nobody"] as const).filter((caller) => !refused.includes(caller));
+}
+
+/** Fails on what reads too much; shows where the rows come from to who asks for it. */
+function examine(name: string, executed: readonly Executed[]): void {
+  if (TEST_SCALE !== undefined) {
+    const most = new Map<string, number>();
+    for (const { query, scans } of executed) {
+      for (const { table, how, rows } of scans) {
+        const read = `  ${table}: ${how}\n      in ${query.slice(0, 120)}`;
+        most.set(read, Math.max(rows, most.get(read) ?? 0));
+      }
+    }
+    const lines = [...most].map(([read, rows]) => `${read}\n      at most ${rows} rows\n`);
+    process.stdout.write(`\n${name}\n${lines.join("")}`);
+  }
+  expect(executed).not.toEqual([]);
+  expect(excesses(executed)).toEqual([]);
+}
+
+async function ask(name: string, stage: Scene): Promise<Executed[]> {
+  const { prepare, ask } = expectations[name]!;
+  const preparedId = (await prepare?.(stage)) ?? "";
+  await plans.take();
+  for (let n = 0; n < REPETITIONS; n += 1) {
+    for (const caller of askers(name)) await ask(stage.callers[caller], stage, preparedId);
+  }
+  return plans.take();
+}
+
+describe("on a big database no request reads a big table whole, or more of one than it answers with", () => {
+  test.each(Object.keys(expectations))("%s", async (name) => {
+    examine(name, [...(await ask(name, scene)), ...(name.startsWith("GET") ? await ask(name, busyScene) : [])]);
+  });
+});
+
+describe("nor does the housekeeping", () => {
+  test.each(Object.keys(tasks))("%s", async (name) => {
+    await plans.take();
+    await runUpkeep(task({ task: name }));
+    examine(name, await plans.take());
+  });
+});
