@@ -11,8 +11,10 @@ import * as cast from "../support/cast.js";
 import { prepareService, type Service } from "../support/programs.js";
 import { pathOf, requestTo, resolve, targets } from "../support/requests.js";
 
+const { TEST_HOSTILE_REQUESTS } = process.env;
+
 /** Generated requests per endpoint; more of them when one goes looking for trouble. */
-const numRuns = Number(process.env["TEST_HOSTILE_RUNS"] ?? 40);
+const numRuns = TEST_HOSTILE_REQUESTS === undefined ? 30 : Math.ceil(Number(TEST_HOSTILE_REQUESTS) / targets.length);
 const patience = 20_000 + numRuns * 100;
 
 let service: Service;

@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import openapiTS, { astToString } from "openapi-typescript";
+import ts from "typescript";
+import { endpoints } from "../../api/app.js";
+import { openApiDocument } from "../../api/openapi.js";
+import { closeDatabase } from "../../sql/db.js";
+
+const folder = fileURLToPath(new URL("../../scripts/demo", import.meta.url));
+const exampleFile = `${folder}/client.example.ts`;
+const example = readFileSync(exampleFile, "utf8");
+let types: string;
+
+beforeAll(async () => {
+  types = astToString(await openapiTS(JSON.stringify(openApiDocument(endpoints))));
+});
+
+afterAll(closeDatabase);
+
+/** What the compiler has to say to the example, beside the types that are generated from the document. */
+function complaints(source: string): string[] {
+  const options: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    lib: ["lib.es2023.d.ts", "lib.dom.d.ts"],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    strict: true,
+    skipLibCheck: true,
+    types: ["node"],
+    noEmit: true,
+  };
+  const files = new Map([
+    [exampleFile, source],
+    [`${folder}/api.d.ts`, types],
+  ]);
+  const disk = ts.createCompilerHost(options);
+  const host: ts.CompilerHost = {
+    ...disk,
+    fileExists: (name) => files.has(name) || disk.fileExists(name),
+    readFile: (name) => files.get(name) ?? disk.readFile(name),
+    getSourceFile: (name, version, onError) => {
+      const text = files.get(name);
+      return text === undefined ? disk.getSourceFile(name, version, onError) : ts.createSourceFile(name, text, version);
+    },
+  };
+  const program = ts.createProgram([exampleFile], options, host);
+  return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, " "));
+}
+
+test("a client generated from the document compiles", () => {
+  expect(complaints(example)).toEqual([]);
+});
+
+test.each([
+  ["a path", "/api/v1/boxes/{id}", "/api/v1/box/{id}"],
+  ["a field that is sent", "totalAmount:", "total:"],
+  ["a field that is answered", "data.pickupCode", "data.code"],
+])("a mistake in %s does not", (_what, right, wrong) => {
+  expect(complaints(example.replace(right, wrong))).not.toEqual([]);
+});
