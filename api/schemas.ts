@@ -80,3 +80,21 @@ export const Zone = z
 
 /** A boolean in a query string. */
 export const QueryFlag = z.enum(["true", "false", "1", "0"]).transform((value) => value === "true" || value === "1");
+
+export const Locale = z
+  .string()
+  .regex(/^[a-z]{2}-[A-Z]{2}$/, "must be a language and a region such as ru-RU")
+  .meta({ example: "ru-RU" });
+
+export const CityId = z
+  .string()
+  .regex(/^[\w.:-]{1,64}$/, "must be 1 to 64 letters, digits, - _ . :")
+  .meta({ description: "the platform's key of the city", example: "moscow" });
+
+/** An address on the web that apps open or show; only https, so that no app has to make an exception for it. */
+export const HttpsAddress = z
+  .string()
+  .max(2_048)
+  .regex(/^https:\/\/[\w.-]+(:\d{1,5})?([/?#][\x21-\x7e]*)?$/, "must be an https address in ASCII")
+  .refine((address) => URL.canParse(address), "must be an address")
+  .meta({ example: "https://cdn.example.com/banner.webp" });

@@ -17,18 +17,13 @@ import {
 } from "../../sql/queries/partners.js";
 import { created, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { Id, IdParams, Latitude, Longitude, Phone, text, Timestamp, Zone } from "../schemas.js";
-
-const CityId = z
-  .string()
-  .regex(/^[\w.:-]{1,64}$/, "must be 1 to 64 letters, digits, - _ . :")
-  .meta({ description: "the platform's key of the city; an unknown one becomes a city", example: "moscow" });
+import { CityId, Id, IdParams, Latitude, Longitude, Phone, text, Timestamp, Zone } from "../schemas.js";
 
 const PartnerStatus = z.enum(["PENDING_REVIEW", "ACTIVE", "REJECTED", "SUSPENDED"]);
 
 const profile = {
   name: text(200),
-  cityId: CityId,
+  cityId: CityId.meta({ description: "the platform's key of the city; an unknown one becomes a city" }),
   address: text(500),
   latitude: Latitude,
   longitude: Longitude,

@@ -4,14 +4,9 @@ import { ApiError } from "../../lib/errors.js";
 import { lookups, sql } from "../../sql/db.js";
 import { findProfile, updateProfile, type Profile } from "../../sql/queries/users.js";
 import { ok, section } from "../endpoint.js";
-import { Id, Phone, text, Zone } from "../schemas.js";
+import { Id, Locale, Phone, text, Zone } from "../schemas.js";
 
 export const users = section({ prefix: "/users", tag: "Users" });
-
-const Locale = z
-  .string()
-  .regex(/^[a-z]{2}-[A-Z]{2}$/, "must be a language and a region such as ru-RU")
-  .meta({ example: "ru-RU" });
 
 const UserProfile = z
   .object({
