@@ -12,6 +12,8 @@ import { observe } from "./observe.js";
 import { openApiDocument } from "./openapi.js";
 import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
+import { campaignBanners } from "./routes/campaign-banners.js";
+import { campaigns } from "./routes/campaigns.js";
 import { menu } from "./routes/menu.js";
 import { notifications } from "./routes/notifications.js";
 import { orders } from "./routes/orders.js";
@@ -19,7 +21,18 @@ import { adminPartners, partners } from "./routes/partners.js";
 import { users } from "./routes/users.js";
 
 /** Every section of the interface; the ones that are read most come first. */
-const sections: Section[] = [boxes, orders, users, menu, partners, adminPartners, notifications, auth];
+const sections: Section[] = [
+  boxes,
+  orders,
+  users,
+  menu,
+  partners,
+  adminPartners,
+  notifications,
+  auth,
+  campaigns,
+  campaignBanners,
+];
 
 export const endpoints = sections.flatMap((section) => section.endpoints);
 

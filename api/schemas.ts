@@ -98,3 +98,9 @@ export const HttpsAddress = z
   .regex(/^https:\/\/[\w.-]+(:\d{1,5})?([/?#][\x21-\x7e]*)?$/, "must be an https address in ASCII")
   .refine((address) => URL.canParse(address), "must be an address")
   .meta({ example: "https://cdn.example.com/banner.webp" });
+
+/** Where an app has room for a banner. */
+export const Placement = z
+  .string()
+  .regex(/^[\w.:-]{1,50}$/, "must be 1 to 50 letters, digits, - _ . :")
+  .meta({ example: "home-top" });

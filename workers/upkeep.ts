@@ -1,5 +1,6 @@
 import { PermanentError } from "../lib/errors.js";
 import { sql, type Db } from "../sql/db.js";
+import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldIdempotencyKeys } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
@@ -15,22 +16,25 @@ interface UpkeepTask {
   readonly run: (task: Task<{ task: string }>) => Promise<void>;
 }
 
-const PURGE_BATCH = 5_000;
+const BATCH = 5_000;
 
-/** Deletes up to `limit` rows that nobody needs any more; answers how many. */
-type Purge = (db: Db, limit: number) => Promise<number>;
+/** Does its work on up to `limit` rows that are due; answers how many. */
+type Step = (db: Db, limit: number) => Promise<number>;
 
-/** A task that deletes what is old, in batches, until nothing is left or the process stops. */
-const purging = (pattern: string, ...purges: Purge[]): UpkeepTask => ({
+/** A task that goes through what is due in batches, until nothing is left or the process stops; `done` says in the log what became of the rows. */
+const inBatches = (pattern: string, done: string, ...steps: Step[]): UpkeepTask => ({
   rhythm: { pattern },
   run: async ({ log, signal }) => {
     let total = 0;
-    for (const purge of purges) {
-      for (let count = PURGE_BATCH; count > 0 && !signal.aborted; total += count) count = await purge(sql, PURGE_BATCH);
+    for (const step of steps) {
+      for (let count = BATCH; count > 0 && !signal.aborted; total += count) count = await step(sql, BATCH);
     }
-    if (total > 0) log.info({ rows: total }, "old rows purged");
+    if (total > 0) log.info({ rows: total }, done);
   },
 });
+
+/** A task that deletes what nobody needs any more. */
+const purging = (pattern: string, ...purges: Step[]) => inBatches(pattern, "old rows purged", ...purges);
 
 /** The housekeeping: a name, its rhythm, and what it does. A new task is one more entry here. */
 export const tasks: Readonly<Record<string, UpkeepTask>> = {
@@ -39,6 +43,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     rhythm: { every: 30_000 },
     run: () => updateHeartbeat(sql, "canary"),
   },
+  "complete-campaigns": inBatches("* * * * *", "campaigns came to their end", completeEndedCampaigns),
   "purge-staged-jobs": purging("7 * * * *", purgeJobs),
   "erase-expired-codes": {
     rhythm: { pattern: "*/5 * * * *" },

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** The part of JSON Schema that requests are described with. */
 export const JsonSchema = z.looseObject({
   $ref: z.string().optional(),
-  type: z.enum(["string", "number", "integer", "boolean", "array", "object"]).optional(),
+  type: z.enum(["string", "number", "integer", "boolean", "array", "object", "null"]).optional(),
   enum: z.array(z.unknown()).optional(),
   format: z.string().optional(),
   pattern: z.string().optional(),
@@ -130,6 +130,8 @@ function valueOf(schema: JsonSchema, making: Making): fc.Arbitrary<unknown> {
       return fc.integer({ min: minimum * 100, max: maximum * 100 }).map((hundredths) => hundredths / 100);
     case "boolean":
       return fc.boolean();
+    case "null":
+      return fc.constant(null);
     case "array":
       return fc.array(arbitraryOf(schema.items ?? {}, making), {
         minLength: schema.minItems ?? 0,

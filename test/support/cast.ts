@@ -74,3 +74,27 @@ export const addMenuItem = async ({ owner }: Bakery, fields: Record<string, unkn
   (await owner.client.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 120, ...fields })).string(
     "id",
   );
+
+const day = 24 * hour;
+
+/** The body of a campaign that may be shown at the top of the home screen. */
+export const newCampaign = (fields: Record<string, unknown> = {}) => ({
+  name: "Лето без отходов",
+  placements: ["home-top"],
+  budget: 50_000,
+  ...fields,
+});
+
+/** Makes a campaign and answers its id; `admin` is an admin's client. */
+export const campaign = async (admin: Client, fields: Record<string, unknown> = {}) =>
+  (await admin.post("/api/v1/admin/ads/campaigns", newCampaign(fields))).string("id");
+
+/** The body of a banner that is shown from yesterday until tomorrow. */
+export const newBanner = (fields: Record<string, unknown> = {}) => ({
+  imageUrl: "https://cdn.example.com/summer.webp",
+  link: "https://example.com/summer",
+  placement: "home-top",
+  startsAt: new Date(Date.now() - day).toISOString(),
+  endsAt: new Date(Date.now() + day).toISOString(),
+  ...fields,
+});

@@ -1,3 +1,4 @@
+import { ads } from "./ads.js";
 import { auth } from "./auth.js";
 import { boxes } from "./boxes.js";
 import { menu } from "./menu.js";
@@ -9,6 +10,7 @@ import type { Expectations } from "./scene.js";
 
 /** What each endpoint answers to whom, by section. */
 export const expectations: Expectations = {
+  ...ads,
   ...auth,
   ...boxes,
   ...menu,

@@ -1,0 +1,104 @@
+import type { Db } from "../db.js";
+
+/** What an admin decides about a banner. */
+export interface BannerFields {
+  imageUrl: string;
+  link: string;
+  placement: string;
+  /** Null: for every locale. */
+  locale: string | null;
+  /** Null: for every city. */
+  cityId: string | null;
+  startsAt: Date;
+  endsAt: Date;
+  weight: number;
+}
+
+export interface BannerRow extends BannerFields {
+  id: string;
+  campaignId: string;
+}
+
+/** Adds a banner to a campaign, with its audit record. The caller has taken the campaign, and the placement is one of its own. */
+export const insertBanner = async (tx: Db, campaignId: string, banner: BannerFields, actorId: string) =>
+  (
+    await tx<BannerRow[]>`
+      with made as (
+        insert into ad_banners (campaign_id, image_url, link, placement, locale, city_id, starts_at, ends_at, weight)
+        values (
+          ${campaignId}::uuid, ${banner.imageUrl}, ${banner.link}, ${banner.placement}, ${banner.locale}, ${banner.cityId},
+          ${banner.startsAt}::timestamptz, ${banner.endsAt}::timestamptz, ${banner.weight}::integer
+        )
+        returning id, campaign_id, image_url, link, placement, locale, city_id, starts_at, ends_at, weight
+      ), audited as (
+        insert into audit_events (actor_id, action, subject_id)
+        select ${actorId}::uuid, 'BANNER_CREATE', made.id from made
+      )
+      select id, campaign_id as "campaignId", image_url as "imageUrl", link, placement, locale, city_id as "cityId",
+             starts_at as "startsAt", ends_at as "endsAt", weight
+      from made`
+  )[0];
+
+/** Lists a campaign's banners by age, after the one with id `after`. */
+export const listBanners = (db: Db, campaignId: string, after: string | null, limit: number) =>
+  db<BannerRow[]>`
+    select id, campaign_id as "campaignId", image_url as "imageUrl", link, placement, locale, city_id as "cityId",
+           starts_at as "startsAt", ends_at as "endsAt", weight
+    from ad_banners
+    where campaign_id = ${campaignId}::uuid and deleted_at is null and (${after}::uuid is null or id > ${after}::uuid)
+    order by id
+    limit ${limit}`;
+
+export const findBanner = async (db: Db, campaignId: string, id: string) =>
+  (
+    await db<BannerRow[]>`
+      select id, campaign_id as "campaignId", image_url as "imageUrl", link, placement, locale, city_id as "cityId",
+             starts_at as "startsAt", ends_at as "endsAt", weight
+      from ad_banners
+      where id = ${id}::uuid and campaign_id = ${campaignId}::uuid and deleted_at is null`
+  )[0];
+
+/** Lists the placements where a campaign has banners. */
+export const listBannerPlacements = async (db: Db, campaignId: string) => {
+  const rows = await db<{ placement: string }[]>`
+    select distinct placement from ad_banners where campaign_id = ${campaignId}::uuid and deleted_at is null`;
+  return rows.map(({ placement }) => placement);
+};
+
+/** Changes a banner, with its audit record: which fields, not what was in them. The caller has taken its campaign. */
+export const updateBanner = async (
+  tx: Db,
+  id: string,
+  banner: BannerFields,
+  actorId: string,
+  changed: readonly string[],
+) => {
+  await tx`
+    with changed as (
+      update ad_banners
+      set image_url = ${banner.imageUrl}, link = ${banner.link}, placement = ${banner.placement}, locale = ${banner.locale},
+          city_id = ${banner.cityId}, starts_at = ${banner.startsAt}::timestamptz, ends_at = ${banner.endsAt}::timestamptz,
+          weight = ${banner.weight}::integer, updated_at = clock_timestamp()
+      where id = ${id}::uuid
+      returning id
+    )
+    insert into audit_events (actor_id, action, subject_id, details)
+    select ${actorId}::uuid, 'BANNER_CHANGE', changed.id, jsonb_build_object('fields', ${[...changed]}::text[])
+    from changed`;
+};
+
+/** Takes a banner away for good, with its audit record; false when the campaign has no such banner. */
+export const deleteBanner = async (db: Db, campaignId: string, id: string, actorId: string) => {
+  const rows = await db<{ id: string }[]>`
+    with deleted as (
+      update ad_banners
+      set deleted_at = now(), updated_at = clock_timestamp()
+      where id = ${id}::uuid and campaign_id = ${campaignId}::uuid and deleted_at is null
+      returning id
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id)
+      select ${actorId}::uuid, 'BANNER_DELETE', deleted.id from deleted
+    )
+    select id from deleted`;
+  return rows.length > 0;
+};

@@ -1,0 +1,136 @@
+import { campaignMoves, type CampaignMove, type CampaignStatus } from "../../lib/campaign-moves.js";
+import type { Db } from "../db.js";
+
+/** What an admin decides about a campaign; amounts are minor units. */
+export interface CampaignFields {
+  name: string;
+  placements: string[];
+  budgetMinor: number;
+  /** The price of a thousand impressions. */
+  cpmMinor: number | null;
+  /** Null: from its activation on. */
+  startsAt: Date | null;
+  /** Null: until it is completed by hand. */
+  endsAt: Date | null;
+}
+
+export interface CampaignRow extends CampaignFields {
+  id: string;
+  status: CampaignStatus;
+  createdAt: Date;
+}
+
+/** Makes a campaign, as a draft, with its audit record. */
+export const insertCampaign = async (db: Db, campaign: CampaignFields, actorId: string) =>
+  (
+    await db<{ id: string; name: string; status: CampaignStatus }[]>`
+      with made as (
+        insert into ad_campaigns (name, placements, budget_minor, cpm_minor, starts_at, ends_at)
+        values (
+          ${campaign.name}, ${campaign.placements}::text[], ${campaign.budgetMinor}::bigint, ${campaign.cpmMinor}::bigint,
+          ${campaign.startsAt}::timestamptz, ${campaign.endsAt}::timestamptz
+        )
+        returning id, name, status
+      ), audited as (
+        insert into audit_events (actor_id, action, subject_id)
+        select ${actorId}::uuid, 'CAMPAIGN_CREATE', made.id from made
+      )
+      select id, name, status from made`
+  )[0];
+
+/** Lists campaigns, newest first, after the one with id `after`. */
+export const listCampaigns = (db: Db, status: CampaignStatus | null, after: string | null, limit: number) =>
+  db<CampaignRow[]>`
+    select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
+           ends_at as "endsAt", created_at as "createdAt"
+    from ad_campaigns
+    where (${status}::campaign_status is null or status = ${status}::campaign_status)
+      and (${after}::uuid is null or id < ${after}::uuid)
+    order by id desc
+    limit ${limit}`;
+
+export const findCampaign = async (db: Db, id: string) =>
+  (
+    await db<CampaignRow[]>`
+      select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
+             ends_at as "endsAt", created_at as "createdAt"
+      from ad_campaigns
+      where id = ${id}::uuid`
+  )[0];
+
+/** Finds a campaign and keeps it, and so the placements of its banners, as it is until the transaction ends. */
+export const takeCampaign = async (tx: Db, id: string) =>
+  (
+    await tx<CampaignRow[]>`
+      select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
+             ends_at as "endsAt", created_at as "createdAt"
+      from ad_campaigns
+      where id = ${id}::uuid
+      for no key update`
+  )[0];
+
+/** Changes a campaign, with its audit record: which fields, not what was in them. */
+export const updateCampaign = async (
+  db: Db,
+  id: string,
+  campaign: CampaignFields,
+  actorId: string,
+  changed: readonly string[],
+) => {
+  await db`
+    with changed as (
+      update ad_campaigns
+      set name = ${campaign.name}, placements = ${campaign.placements}::text[],
+          budget_minor = ${campaign.budgetMinor}::bigint, cpm_minor = ${campaign.cpmMinor}::bigint,
+          starts_at = ${campaign.startsAt}::timestamptz, ends_at = ${campaign.endsAt}::timestamptz,
+          updated_at = clock_timestamp()
+      where id = ${id}::uuid
+      returning id
+    )
+    insert into audit_events (actor_id, action, subject_id, details)
+    select ${actorId}::uuid, 'CAMPAIGN_CHANGE', changed.id, jsonb_build_object('fields', ${[...changed]}::text[])
+    from changed`;
+};
+
+/** Makes a move if the campaign's status and its end allow it, with its audit record; undefined when they do not (or there is no such campaign). */
+export const moveCampaign = async (db: Db, id: string, move: CampaignMove, actorId: string) => {
+  const { from, to } = campaignMoves[move];
+  const [moved] = await db<CampaignRow[]>`
+    with moved as (
+      update ad_campaigns
+      set status = ${to}::campaign_status, updated_at = clock_timestamp()
+      where id = ${id}::uuid
+        and status = any (${[...from]}::campaign_status[])
+        and (${to}::campaign_status <> 'ACTIVE' or ends_at is null or ends_at > now())
+      returning id, name, placements, budget_minor, cpm_minor, status, starts_at, ends_at, created_at
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id)
+      select ${actorId}::uuid, ${`CAMPAIGN_${move}`}, moved.id from moved
+    )
+    select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
+           ends_at as "endsAt", created_at as "createdAt"
+    from moved`;
+  return moved;
+};
+
+/** Completes up to `limit` campaigns whose end has come, with audit records of which nobody is the actor; answers how many. */
+export async function completeEndedCampaigns(db: Db, limit: number): Promise<number> {
+  const { from, to } = campaignMoves.COMPLETE;
+  const { count } = await db`
+    with ended as (
+      select id from ad_campaigns
+      where status = any (${[...from]}::campaign_status[]) and ends_at <= now()
+      order by ends_at
+      limit ${limit}
+      for no key update skip locked
+    ), completed as (
+      update ad_campaigns c
+      set status = ${to}::campaign_status, updated_at = clock_timestamp()
+      from ended
+      where c.id = ended.id
+      returning c.id
+    )
+    insert into audit_events (action, subject_id)
+    select 'CAMPAIGN_COMPLETE', completed.id from completed`;
+  return count;
+}

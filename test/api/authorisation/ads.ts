@@ -1,0 +1,70 @@
+import * as cast from "../../support/cast.js";
+import type { Expectation, Expectations, Scene } from "./scene.js";
+
+const campaigns = "/api/v1/admin/ads/campaigns";
+const aCampaign = ({ callers: { admin } }: Scene) => cast.campaign(admin);
+
+/** The path of a banner of a campaign of its own. */
+const aBanner = async (scene: Scene) => {
+  const campaignId = await aCampaign(scene);
+  const bannerId = (await scene.callers.admin.post(`${campaigns}/${campaignId}/banners`, cast.newBanner())).string(
+    "id",
+  );
+  return `${campaigns}/${campaignId}/banners/${bannerId}`;
+};
+
+const move = (path: string, ...before: string[]): Expectation => ({
+  prepare: async (scene) => {
+    const id = await aCampaign(scene);
+    for (const step of before) await scene.callers.admin.post(`${campaigns}/${id}/${step}`);
+    return id;
+  },
+  ask: (as, _scene, id) => as.post(`${campaigns}/${id}/${path}`),
+  answer: "200",
+});
+
+export const ads: Expectations = {
+  "POST /api/v1/admin/ads/campaigns": {
+    ask: (as) => as.post(campaigns, cast.newCampaign()),
+    answer: "201",
+  },
+  "GET /api/v1/admin/ads/campaigns": { ask: (as) => as.get(campaigns), answer: "200" },
+  "GET /api/v1/admin/ads/campaigns/:id": {
+    prepare: aCampaign,
+    ask: (as, _scene, id) => as.get(`${campaigns}/${id}`),
+    answer: "200",
+  },
+  "PUT /api/v1/admin/ads/campaigns/:id": {
+    prepare: aCampaign,
+    ask: (as, _scene, id) => as.put(`${campaigns}/${id}`, { budget: 1 }),
+    answer: "200",
+  },
+  "POST /api/v1/admin/ads/campaigns/:id/activate": move("activate"),
+  "POST /api/v1/admin/ads/campaigns/:id/pause": move("pause", "activate"),
+  "POST /api/v1/admin/ads/campaigns/:id/complete": move("complete", "activate"),
+  "POST /api/v1/admin/ads/campaigns/:id/banners": {
+    prepare: aCampaign,
+    ask: (as, _scene, id) => as.post(`${campaigns}/${id}/banners`, cast.newBanner()),
+    answer: "201",
+  },
+  "GET /api/v1/admin/ads/campaigns/:id/banners": {
+    prepare: aCampaign,
+    ask: (as, _scene, id) => as.get(`${campaigns}/${id}/banners`),
+    answer: "200",
+  },
+  "GET /api/v1/admin/ads/campaigns/:id/banners/:bannerId": {
+    prepare: aBanner,
+    ask: (as, _scene, banner) => as.get(banner),
+    answer: "200",
+  },
+  "PUT /api/v1/admin/ads/campaigns/:id/banners/:bannerId": {
+    prepare: aBanner,
+    ask: (as, _scene, banner) => as.put(banner, { weight: 2 }),
+    answer: "200",
+  },
+  "DELETE /api/v1/admin/ads/campaigns/:id/banners/:bannerId": {
+    prepare: aBanner,
+    ask: (as, _scene, banner) => as.delete(banner),
+    answer: "204",
+  },
+};
