@@ -2,12 +2,28 @@ import { hash } from "node:crypto";
 import type { Request, Response } from "express";
 
 /**
- * Sends a value as JSON. `tagged` answers carry an ETag: whoever shows that they have this very answer (If-None-Match)
- * is told so with 304 instead. This does what Express's `json` does, without what it finds out anew for every answer.
+ * Whether the caller has what was last modified when this answer was. It counts also when they insist on an answer from
+ * here (Cache-Control: no-cache, which `fetch` adds by itself): this is one.
+ */
+function isUnmodified(request: Request, lastModified: number | string | string[]): boolean {
+  const { "if-modified-since": since, "if-none-match": tag } = request.headers;
+  return since !== undefined && tag === undefined && Date.parse(String(lastModified)) <= Date.parse(since);
+}
+
+/**
+ * Sends a value as JSON. `tagged` answers carry an ETag, unless they say when they were last modified: whoever shows that
+ * they have this very answer (If-None-Match, If-Modified-Since) is told so with 304 instead. This does what Express's
+ * `json` does, without what it finds out anew for every answer.
  */
 export function sendJson(request: Request, response: Response, value: unknown, tagged: boolean): void {
   const body = Buffer.from(JSON.stringify(value));
-  if (tagged) {
+  const lastModified = response.getHeader("Last-Modified");
+  if (lastModified !== undefined) {
+    if (isUnmodified(request, lastModified)) {
+      response.status(304).end();
+      return;
+    }
+  } else if (tagged) {
     response.setHeader("ETag", `W/"${hash("sha1", body, "base64url")}"`);
     if (request.fresh) {
       response.status(304).end();

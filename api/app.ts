@@ -10,6 +10,7 @@ import { handleError } from "./errors.js";
 import { health } from "./health.js";
 import { observe } from "./observe.js";
 import { openApiDocument } from "./openapi.js";
+import { ads } from "./routes/ads.js";
 import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
 import { campaignBanners } from "./routes/campaign-banners.js";
@@ -24,6 +25,7 @@ import { users } from "./routes/users.js";
 const sections: Section[] = [
   boxes,
   orders,
+  ads,
   users,
   menu,
   partners,

@@ -5,7 +5,7 @@ import { log, type Logger } from "../lib/log.js";
 import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type User } from "./auth.js";
 import { invalidInput } from "./errors.js";
-import { limitRequests } from "./limits.js";
+import { limitRequests, type OwnLimit } from "./limits.js";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 type Schema = z.ZodType;
@@ -35,6 +35,7 @@ export interface Declaration<
   headers?: H;
   body?: B;
   answers: R;
+  limit?: OwnLimit;
   /** Refusals beyond those that follow from the declaration itself, such as `409 CONFLICT`. */
   errors?: readonly `${number} ${ErrorCode}`[];
 }
@@ -159,7 +160,7 @@ export function section({
           try {
             user = await identify(request, declaration.auth);
           } finally {
-            limitRequests(request, response, user?.id ?? null);
+            limitRequests(request, response, user?.id ?? null, declaration.limit);
           }
           const partner = await authorize(user, declaration.auth);
           await reading;

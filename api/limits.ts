@@ -6,14 +6,24 @@ import { SharedCounters, windowMs } from "./shared-counters.js";
 
 const counters = new SharedCounters();
 
+/** A limit of an endpoint's own: per address, whoever calls from there, and in place of the general ones. */
+export interface OwnLimit {
+  name: string;
+  perMinute: number;
+}
+
 /**
- * Counts the request against its user, or against its address when it has no valid token, and tells how many are left;
- * throws 429 RATE_LIMIT past the limit.
+ * Counts the request against its user, or against its address when it has no valid token or the endpoint has a limit of
+ * its own, and tells how many are left; throws 429 RATE_LIMIT past the limit.
  */
-export function limitRequests(request: Request, response: Response, userId: string | null): void {
+export function limitRequests(request: Request, response: Response, userId: string | null, own?: OwnLimit): void {
   if (config.RATE_LIMIT_DISABLED) return;
-  const limit = userId === null ? config.RATE_LIMIT_ADDRESS : config.RATE_LIMIT_USER;
-  const key = userId === null ? `address ${ipKeyGenerator(request.ip ?? "")}` : `user ${userId}`;
+  const address = () => ipKeyGenerator(request.ip ?? "");
+  const [key, limit] = own
+    ? [`${own.name} ${address()}`, own.perMinute]
+    : userId === null
+      ? [`address ${address()}`, config.RATE_LIMIT_ADDRESS]
+      : [`user ${userId}`, config.RATE_LIMIT_USER];
   const { totalHits, resetAt } = counters.increment(key);
   const remaining = Math.max(limit - totalHits, 0);
   const secondsLeft = Math.ceil((resetAt - Date.now()) / 1_000);

@@ -141,6 +141,7 @@ export const environment = z
     ),
     RATE_LIMIT_USER: count(600).describe("requests a minute per user"),
     RATE_LIMIT_ADDRESS: count(1_200).describe("requests a minute per address without a token"),
+    RATE_LIMIT_BANNERS: count(240).describe("reads of banners a minute per address"),
     METRICS_TOKEN: z
       .string()
       .min(8, "must be at least 8 characters")

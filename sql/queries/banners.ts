@@ -102,3 +102,49 @@ export const deleteBanner = async (db: Db, campaignId: string, id: string, actor
     select id from deleted`;
   return rows.length > 0;
 };
+
+export interface BannerFilter {
+  placement: string;
+  locale: string | null;
+  cityId: string | null;
+}
+
+export interface BannerOnShow {
+  id: string;
+  imageUrl: string;
+  link: string;
+  placement: string;
+  startsAt: Date;
+  endsAt: Date;
+  weight: number;
+}
+
+/** Lists what is shown at a placement now, of active campaigns; of more than `limit`, the heaviest. */
+export const listBannersOnShow = (db: Db, { placement, locale, cityId }: BannerFilter, limit: number) =>
+  db<BannerOnShow[]>`
+    select b.id, b.image_url as "imageUrl", b.link, b.placement, b.starts_at as "startsAt", b.ends_at as "endsAt", b.weight
+    from ad_banners b
+    join ad_campaigns c on c.id = b.campaign_id
+    where b.placement = ${placement} and b.deleted_at is null and b.starts_at <= now() and b.ends_at > now()
+      and (b.locale is null or b.locale = ${locale})
+      and (b.city_id is null or b.city_id = ${cityId})
+      and c.status = 'ACTIVE'
+      and (c.starts_at is null or c.starts_at <= now())
+      and (c.ends_at is null or c.ends_at > now())
+    order by b.weight desc, b.id
+    limit ${limit}`;
+
+/** Finds when campaigns or banners last changed, started or ended, by the clock that says what time it is now. */
+export const findAdsChange = async (db: Db): Promise<{ now: Date; changedAt: Date }> => {
+  const [row] = await db<{ now: Date; changedAt: Date }[]>`
+    select now() as now, coalesce(greatest(
+      (select max(updated_at) from ad_campaigns),
+      (select max(starts_at) from ad_campaigns where starts_at <= now()),
+      (select max(ends_at) from ad_campaigns where ends_at <= now()),
+      (select max(updated_at) from ad_banners),
+      (select max(starts_at) from ad_banners where starts_at <= now()),
+      (select max(ends_at) from ad_banners where ends_at <= now())
+    ), 'epoch') as "changedAt"`;
+  if (!row) throw new Error("the time of the last change was not returned");
+  return row;
+};

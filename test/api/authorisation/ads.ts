@@ -24,6 +24,7 @@ const move = (path: string, ...before: string[]): Expectation => ({
 });
 
 export const ads: Expectations = {
+  "GET /api/v1/ads/banners": { ask: (as) => as.get("/api/v1/ads/banners?placement=home-top"), answer: "200" },
   "POST /api/v1/admin/ads/campaigns": {
     ask: (as) => as.post(campaigns, cast.newCampaign()),
     answer: "201",
