@@ -15,10 +15,13 @@ import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
 import { campaignBanners } from "./routes/campaign-banners.js";
 import { campaigns } from "./routes/campaigns.js";
+import { loyalty } from "./routes/loyalty.js";
 import { menu } from "./routes/menu.js";
 import { notifications } from "./routes/notifications.js";
 import { orders } from "./routes/orders.js";
 import { adminPartners, partners } from "./routes/partners.js";
+import { partnerOrders } from "./routes/partner-orders.js";
+import { adminPromo, promo } from "./routes/promo.js";
 import { users } from "./routes/users.js";
 
 /** Every section of the interface; the ones that are read most come first. */
@@ -28,8 +31,12 @@ const sections: Section[] = [
   ads,
   users,
   menu,
+  partnerOrders,
   partners,
   adminPartners,
+  loyalty,
+  promo,
+  adminPromo,
   notifications,
   auth,
   campaigns,

@@ -50,6 +50,14 @@ export const Amount = z
 /** Money as callers see it, in major units. */
 export const Money = z.number().meta({ description: "Major units, at most two decimals", example: 249.9 });
 
+/** A percentage with at most two decimals. */
+export const Percent = z
+  .number()
+  .min(0)
+  .max(100)
+  .refine((percent) => toMinor(percent) !== null, "must have at most two decimals")
+  .meta({ description: "percent, at most two decimals", example: 15 });
+
 /** An instant as callers send it: ISO 8601 with an offset, seconds or not; parsed to a Date. */
 export const Instant = z
   .union([z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })], {

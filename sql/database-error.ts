@@ -69,3 +69,7 @@ export function isUniqueViolation(error: unknown, constraint?: string): error is
     (constraint === undefined || error.constraint_name === constraint)
   );
 }
+
+/** Whether a row that this one refers to is not there. */
+export const isForeignKeyViolation = (error: unknown): error is DatabaseError =>
+  error instanceof DatabaseError && error.code === "23503";

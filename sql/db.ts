@@ -3,7 +3,13 @@ import { openConnection, type Connection } from "./connection.js";
 import { connectionLost, DatabaseError } from "./database-error.js";
 import { tag, type Db } from "./tag.js";
 
-export { DatabaseError, isConnectionLost, isDataException, isUniqueViolation } from "./database-error.js";
+export {
+  DatabaseError,
+  isConnectionLost,
+  isDataException,
+  isForeignKeyViolation,
+  isUniqueViolation,
+} from "./database-error.js";
 export type { Db } from "./tag.js";
 
 const limit = config.DATABASE_POOL;

@@ -2,7 +2,7 @@ import { PermanentError } from "../lib/errors.js";
 import { sql, type Db } from "../sql/db.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
-import { deleteOldIdempotencyKeys } from "../sql/queries/orders.js";
+import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
@@ -52,6 +52,17 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     },
   },
   "purge-logins": purging("17 * * * *", deleteOldOtp, deleteOldOtpSendCounts, deleteExpiredRefreshTokens),
+  /** Orders that nobody came for, an hour after their last pickup window; those without boxes a day after they were ready. */
+  "no-shows": {
+    rhythm: { pattern: "*/5 * * * *" },
+    run: async ({ signal }) => {
+      for (let found = BATCH; found === BATCH && !signal.aborted;) {
+        const orders = await listForgottenOrders(sql, BATCH);
+        for (const { id } of orders) await moveOrder(sql, id, "NO_SHOW", { actor: "SERVICE" });
+        found = orders.length;
+      }
+    },
+  },
   "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
   "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
 };

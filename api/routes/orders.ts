@@ -3,11 +3,23 @@ import { z } from "zod";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
 import { toMajor } from "../../lib/money.js";
 import { sql } from "../../sql/db.js";
-import { findOrder, listOrderItems, placeOrder, type OrderItemRow, type Placement } from "../../sql/queries/orders.js";
+import {
+  findOrder,
+  listOrderEvents,
+  listOrdersOfUser,
+  moveOrder,
+  placeOrder,
+  type OrderItemRow,
+  type OrderMoved,
+  type OrderRow,
+  type Placement,
+} from "../../sql/queries/orders.js";
 import { findPrincipal } from "../../sql/queries/users.js";
 import { poke } from "../../sql/signals.js";
 import { created, ok, section } from "../endpoint.js";
-import { Amount, Id, IdParams, Money, text, Timestamp } from "../schemas.js";
+import { page, PageQuery } from "../pagination.js";
+import { invalidPromo, PromoCode } from "../promo.js";
+import { Amount, Id, IdParams, Money, shownAs, text, Timestamp } from "../schemas.js";
 
 const maxQty = 100;
 
@@ -35,6 +47,9 @@ const NewOrder = z.object({
   totalAmount: Amount,
   partnerId: Id,
   address: text(500).optional(),
+  promoCode: PromoCode.optional().meta({
+    description: "a promo for this order alone; without it the one that was applied last counts",
+  }),
 });
 
 const IdempotencyHeaders = z.object({
@@ -61,7 +76,8 @@ const OrderReceipt = z
   })
   .meta({ id: "OrderReceipt" });
 
-const OrderView = z
+/** An order as its customer, its partner or an admin sees it. */
+export const OrderView = z
   .object({
     ...OrderReceipt.shape,
     pickupCode: OrderReceipt.shape.pickupCode
@@ -69,9 +85,20 @@ const OrderView = z
       .meta({ description: "only for the customer; null for everyone else" }),
     partnerId: Id,
     address: z.string().nullable(),
+    pickupWindowStart: Timestamp.nullable().meta({ description: "null for an order without boxes" }),
+    pickupWindowEnd: Timestamp.nullable(),
     createdAt: Timestamp,
   })
   .meta({ id: "Order" });
+
+/** One status, or all of them. */
+export const StatusQuery = PageQuery.extend({
+  status: OrderStatus.transform((status) => [status])
+    .default([...OrderStatus.options])
+    .meta({ override: shownAs({ type: "string", enum: [...OrderStatus.options] }) }),
+});
+
+export const OrderState = z.object({ orderId: Id, status: OrderStatus });
 
 const presentLine = ({ id, name, priceMinor, qty }: OrderItemRow) => ({
   menuItemId: id,
@@ -79,6 +106,39 @@ const presentLine = ({ id, name, priceMinor, qty }: OrderItemRow) => ({
   price: toMajor(priceMinor),
   qty,
 });
+
+export const presentOrder = (row: OrderRow, viewerId: string): z.output<typeof OrderView> => ({
+  orderId: row.id,
+  partnerId: row.partnerId,
+  status: row.status,
+  address: row.address,
+  totalAmount: toMajor(row.totalMinor),
+  discountCents: row.discountMinor,
+  amountDue: toMajor(row.amountDueMinor),
+  pickupCode: row.userId === viewerId ? row.pickupCode : null,
+  pickupWindowStart: row.pickupWindowStart?.toISOString() ?? null,
+  pickupWindowEnd: row.pickupWindowEnd?.toISOString() ?? null,
+  estimatedReadyAt: row.estimatedReadyAt.toISOString(),
+  createdAt: row.createdAt.toISOString(),
+  items: (row.items ?? []).map(presentLine),
+});
+
+/** The answer to an attempt to move an order; throws the refusal when it was not moved. */
+export function presentMove(id: string, moved: OrderMoved | undefined): z.output<typeof OrderState> {
+  switch (moved?.outcome) {
+    case undefined:
+      throw notFound("This order");
+    case "MOVED":
+    case "ALREADY":
+      return { orderId: id.toLowerCase(), status: moved.status };
+    case "NOT_ALLOWED":
+      throw conflict(`An order that is ${moved.status} cannot be moved this way.`, { orderStatus: moved.status });
+    case "TOO_LATE":
+      throw conflict("It is too late to cancel this order.", { orderStatus: moved.status });
+    case "WRONG_CODE":
+      throw new ApiError(400, "INVALID_CODE", "This is not the order's pickup code.");
+  }
+}
 
 /** Turns what `place_order` refused into the answer for it. */
 function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError {
@@ -114,11 +174,18 @@ function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError
       return conflict("Not enough boxes are left.", {
         available: placement.available.map(({ id, available }) => ({ menuItemId: id, quantityAvailable: available })),
       });
+    case "PROMO_REFUSED":
+      return invalidPromo(placement.reason);
     case "WRONG_TOTAL": {
-      const expected = toMajor(placement.expectedMinor);
-      return new ApiError(400, "VALIDATION_ERROR", `totalAmount: must be ${expected}.`, {
-        errors: [{ path: "totalAmount", message: `must be ${expected}` }],
-        expected: { totalAmount: expected, discountCents: 0, amountDue: expected },
+      const totalAmount = toMajor(placement.totalMinor);
+      const amountDue = toMajor(placement.totalMinor - placement.discountMinor);
+      const message =
+        amountDue === totalAmount
+          ? `must be ${totalAmount}`
+          : `must be ${totalAmount}, or ${amountDue} after the discount`;
+      return new ApiError(400, "VALIDATION_ERROR", `totalAmount: ${message}.`, {
+        errors: [{ path: "totalAmount", message }],
+        expected: { totalAmount, discountCents: placement.discountMinor, amountDue },
       });
     }
   }
@@ -131,25 +198,28 @@ orders.post(
   {
     summary: "Place an order",
     description:
-      "Takes the boxes, fixes the price and the commission and tells both sides, or changes nothing. `totalAmount` must be the sum of price × qty. " +
+      "Takes the boxes, fixes the price and the commission and tells both sides, or changes nothing. `totalAmount` must be the sum of price × qty, before or after the promo discount. " +
       "409 `CONFLICT` names what is left in `available`; 409 `DUPLICATE` carries the first order's `orderId`.",
     auth: "USER",
     headers: IdempotencyHeaders,
     body: NewOrder,
     answers: { 201: OrderReceipt },
-    errors: ["409 CONFLICT", "409 DUPLICATE"],
+    errors: ["400 INVALID_PROMO", "409 CONFLICT", "409 DUPLICATE"],
   },
   async ({ user, body, headers, requestId }) => {
-    const { items, partnerId, totalAmount: totalMinor, address = null } = body;
+    const { items, partnerId, totalAmount: totalMinor, address = null, promoCode = null } = body;
     const key = headers["idempotency-key"];
     const pickupCode = String(randomInt(1_000_000)).padStart(6, "0");
-    const fingerprint = createHash("sha256").update(JSON.stringify({ items, partnerId, totalMinor, address })).digest();
+    const fingerprint = createHash("sha256")
+      .update(JSON.stringify({ items, partnerId, totalMinor, address, promoCode }))
+      .digest();
     const placement = await placeOrder(sql, {
       userId: user.id,
       partnerId,
       items,
       totalMinor,
       address,
+      promoCode,
       idempotency: key === undefined ? null : { key, fingerprint },
       pickupCode,
       requestId,
@@ -161,12 +231,40 @@ orders.post(
       status: placement.status,
       estimatedReadyAt: placement.estimatedReadyAt.toISOString(),
       totalAmount: toMajor(placement.totalMinor),
-      discountCents: 0,
-      amountDue: toMajor(placement.totalMinor),
+      discountCents: placement.discountMinor,
+      amountDue: toMajor(placement.totalMinor - placement.discountMinor),
       pickupCode,
       items: placement.items.map(presentLine),
     };
     return created(receipt, `/api/v1/orders/${placement.orderId}`);
+  },
+);
+
+/** Finds an order for whoever may see it; 404 for everyone else. */
+async function visibleOrder(id: string, userId: string): Promise<OrderRow> {
+  const order =
+    (await findOrder(sql, id, userId)) ??
+    ((await findPrincipal(sql, userId))?.isAdmin ? await findOrder(sql, id, userId, true) : undefined);
+  if (!order) throw notFound("This order");
+  return order;
+}
+
+orders.get(
+  "/",
+  {
+    summary: "List the own orders, newest first",
+    auth: "USER",
+    query: StatusQuery,
+    answers: { 200: z.array(OrderView) },
+  },
+  async ({ user, query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listOrdersOfUser(sql, user.id, query.status, after, limit),
+    );
+    return ok(
+      rows.map((row) => presentOrder(row, user.id)),
+      headers,
+    );
   },
 );
 
@@ -179,23 +277,83 @@ orders.get(
     params: IdParams,
     answers: { 200: OrderView },
   },
+  async ({ user, params }) => ok(presentOrder(await visibleOrder(params.id, user.id), user.id)),
+);
+
+orders.get(
+  "/:id/events",
+  {
+    summary: "Read what has happened to an order, oldest first",
+    description: "For its customer, its partner and admins; anyone else gets 404.",
+    auth: "USER",
+    params: IdParams,
+    answers: {
+      200: z.array(
+        z
+          .object({
+            from: OrderStatus.nullable().meta({ description: "null when the order was placed" }),
+            to: OrderStatus,
+            by: z.enum(["CUSTOMER", "PARTNER", "SERVICE"]),
+            at: Timestamp,
+          })
+          .meta({ id: "OrderEvent" }),
+      ),
+    },
+  },
   async ({ user, params }) => {
-    let order = await findOrder(sql, params.id, user.id);
-    if (!order && (await findPrincipal(sql, user.id))?.isAdmin) order = await findOrder(sql, params.id, user.id, true);
-    if (!order) throw notFound("This order");
-    const items = await listOrderItems(sql, order.id);
-    return ok({
-      orderId: order.id,
-      partnerId: order.partnerId,
-      status: order.status,
-      address: order.address,
-      totalAmount: toMajor(order.totalMinor),
-      discountCents: order.discountMinor,
-      amountDue: toMajor(order.amountDueMinor),
-      pickupCode: order.userId === user.id ? order.pickupCode : null,
-      estimatedReadyAt: order.estimatedReadyAt.toISOString(),
-      createdAt: order.createdAt.toISOString(),
-      items: items.map(presentLine),
-    });
+    const { id } = await visibleOrder(params.id, user.id);
+    const events = await listOrderEvents(sql, id);
+    return ok(events.map((event) => ({ ...event, at: event.at.toISOString() })));
+  },
+);
+
+orders.post(
+  "/:id/cancel",
+  {
+    summary: "Cancel an own order",
+    description:
+      "Until two hours before the first pickup window opens; an order without boxes while it is ACCEPTED. Boxes and the promo are given back.",
+    auth: "USER",
+    params: IdParams,
+    answers: { 200: OrderState },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, params: { id } }) => {
+    return ok(presentMove(id, await moveOrder(sql, id, "CANCELLED", { actor: "CUSTOMER", userId: user.id })));
+  },
+);
+
+orders.put(
+  "/:id/status",
+  {
+    summary: "Move an order of the own partner",
+    description:
+      "ACCEPTED → READY → COMPLETED, ACCEPTED → COMPLETED, or CANCELLED from ACCEPTED and READY. Repeating a move that was made changes nothing.",
+    auth: "PARTNER",
+    params: IdParams,
+    body: z.object({ status: z.enum(["READY", "COMPLETED", "CANCELLED"]) }),
+    answers: { 200: OrderState },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, partner, params: { id }, body: { status } }) => {
+    const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
+    return ok(presentMove(id, await moveOrder(sql, id, status, mover)));
+  },
+);
+
+orders.post(
+  "/:id/pickup",
+  {
+    summary: "Hand an order of the own partner over",
+    description: "Completes the order whose customer shows this code.",
+    auth: "PARTNER",
+    params: IdParams,
+    body: z.object({ pickupCode: z.string().regex(/^\d{6}$/, "must be 6 digits") }),
+    answers: { 200: OrderState },
+    errors: ["400 INVALID_CODE", "409 CONFLICT"],
+  },
+  async ({ user, partner, params: { id }, body: { pickupCode } }) => {
+    const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
+    return ok(presentMove(id, await moveOrder(sql, id, "COMPLETED", mover, pickupCode)));
   },
 );

@@ -111,19 +111,41 @@ left join (
 order by b.at;
 
 insert into orders (
-  id, user_id, partner_id, status, total_minor, commission_percent, commission_minor, pickup_code, estimated_ready_at,
-  created_at, updated_at
+  id, user_id, partner_id, status, total_minor, commission_percent, commission_minor, pickup_code, pickup_window_start,
+  pickup_window_end, estimated_ready_at, no_show_at, created_at, updated_at
 )
-select id, user_id, partner_id, status, price_minor, 15, round(price_minor * 0.15), '000000', window_start, at, at
+select id, user_id, partner_id, status, price_minor, 15, round(price_minor * 0.15), '000000', window_start,
+       window_end, window_start, window_end + interval '1 hour', at, at
 from seed_orders;
 
 insert into order_items (order_id, position, box_id, name, price_minor, qty)
 select id, 1, box_id, 'Вечерний набор', price_minor, 1 from seed_orders;
 
-insert into order_events (order_id, position, actor_id, to_status, at)
-select id, 1, user_id, 'ACCEPTED', at from seed_orders;
-insert into order_events (order_id, position, from_status, to_status, at)
-select id, 2, 'ACCEPTED', status, window_end from seed_orders where status <> 'ACCEPTED';
+insert into order_events (order_id, position, actor_id, actor_role, to_status, at)
+select id, 1, user_id, 'CUSTOMER', 'ACCEPTED', at from seed_orders;
+insert into order_events (order_id, position, actor_role, from_status, to_status, at)
+select id, 2, 'PARTNER', 'ACCEPTED', status, window_end from seed_orders where status <> 'ACCEPTED';
+
+insert into loyalty_accounts (user_id, referral_code, points, food_saved_grams, orders_completed)
+select u.id, 'SEED' || u.n, coalesce(earned.points, 0), coalesce(earned.grams, 0), coalesce(earned.orders, 0)
+from seed_users u
+left join (
+  select user_id, sum(price_minor / 1000) as points, sum(1200) as grams, count(*) as orders
+  from seed_orders
+  where status = 'COMPLETED'
+  group by user_id
+) earned on earned.user_id = u.id;
+insert into loyalty_entries (id, user_id, kind, points, grams, order_id, created_at)
+select pg_temp.id_at(window_end), user_id, 'ORDER', price_minor / 1000, 1200, id, window_end
+from seed_orders
+where status = 'COMPLETED';
+
+insert into promo_codes (code, discount_percent, uses)
+select 'SEED-' || n, 10, case n when 1 then (select count(*) from seed_orders) / 100 else 0 end from generate_series(1, 5000) as n;
+insert into promo_redemptions (order_id, promo_id, user_id)
+select o.id, p.id, o.user_id
+from (select id, user_id, row_number() over () as n from seed_orders) o, promo_codes p
+where p.code = 'SEED-1' and o.n <= (select count(*) from seed_orders) / 100;
 
 -- Who logged in of late, what they were told of, and the jobs of the last days.
 insert into otp (phone, code_hash, expires_at, sends, sent_at, used_at)

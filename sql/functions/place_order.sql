@@ -11,7 +11,10 @@
 --   UNKNOWN_ITEMS   "unknown": ids that are not on offer by this partner
 --   WINDOW_CLOSED   a pickup window closed while the order waited for its turn
 --   NOT_ENOUGH      "available": what is left of each box that is short
---   WRONG_TOTAL     "expectedMinor"
+--   PROMO_REFUSED   "reason": the promo that the order names does not hold
+--   WRONG_TOTAL     "totalMinor", "discountMinor": the total may be offered before or after the discount
+--
+-- Without a promo of its own an order uses the one that its buyer has attached, if that still holds.
 --
 -- item_ids are distinct and name boxes or menu items; amounts are minor units.
 --
@@ -25,6 +28,7 @@ create or replace function place_order(
   item_qtys integer[],
   offered_total_minor bigint,
   delivery_address text,
+  named_promo text,
   order_key text,
   order_fingerprint bytea,
   order_pickup_code text,
@@ -45,11 +49,17 @@ declare
   expired_ids uuid[];
   window_closed boolean;
   short jsonb;
-  starts_at timestamptz;
+  opens_at timestamptz;
+  last_opens_at timestamptz;
+  closes_at timestamptz;
   menu_ids uuid[] := '{}';
   menu_names text[] := '{}';
   menu_prices bigint[] := '{}';
   total bigint;
+  promo promo_codes;
+  refused text;
+  discount bigint := 0;
+  commission bigint;
   ready_at timestamptz;
   receipt jsonb;
 begin
@@ -72,6 +82,7 @@ begin
 
   select p.status, p.preparation_minutes,
          exists (select from users u where u.id = buyer and u.deleted_at is null) as buyer_exists,
+         (select a.promo_id from promo_attachments a where a.user_id = buyer) as attached_promo,
          coalesce(
            (select r.rate_percent from commission_rates r where r.partner_id = p.id),
            (select r.rate_percent from commission_rates r where r.partner_id is null),
@@ -96,10 +107,10 @@ begin
          coalesce(bool_or(closed), false),
          jsonb_agg(jsonb_build_object('id', id, 'available', quantity_available)) filter (where quantity_available < qty),
          coalesce(sum(price_minor * qty), 0),
-         max(pickup_window_start)
-  into box_ids, box_names, box_prices, expired_ids, window_closed, short, total, starts_at
+         min(pickup_window_start), max(pickup_window_start), max(pickup_window_end)
+  into box_ids, box_names, box_prices, expired_ids, window_closed, short, total, opens_at, last_opens_at, closes_at
   from (
-    select b.id, b.title, b.price_minor, b.quantity_available, b.pickup_window_start,
+    select b.id, b.title, b.price_minor, b.quantity_available, b.pickup_window_start, b.pickup_window_end,
            item_qtys[array_position(item_ids, b.id)] as qty,
            b.status = 'EXPIRED' or b.pickup_window_end <= arrived_at as expired,
            b.pickup_window_end <= clock_timestamp() as closed
@@ -133,13 +144,28 @@ begin
   if short is not null then
     return jsonb_build_object('outcome', 'NOT_ENOUGH', 'available', short);
   end if;
-  if total <> offered_total_minor then
-    return jsonb_build_object('outcome', 'WRONG_TOTAL', 'expectedMinor', total);
+  if named_promo is not null or partner.attached_promo is not null then
+    select p.* into promo
+    from promo_codes p
+    where p.code = upper(named_promo) or (named_promo is null and p.id = partner.attached_promo)
+    for no key update;
+    refused := promo_refusal(promo, buyer, seller, total, arrived_at);
+    if refused is null then
+      discount := promo_discount(promo, total);
+    elsif named_promo is not null then
+      return jsonb_build_object('outcome', 'PROMO_REFUSED', 'reason', refused);
+    else
+      promo := null;
+    end if;
   end if;
+  if offered_total_minor not in (total, total - discount) then
+    return jsonb_build_object('outcome', 'WRONG_TOTAL', 'totalMinor', total, 'discountMinor', discount);
+  end if;
+  commission := round((total - discount) * partner.commission_percent / 100);
 
   ready_at := greatest(
     arrived_at,
-    starts_at,
+    last_opens_at,
     case when cardinality(menu_ids) > 0 then arrived_at + make_interval(mins => partner.preparation_minutes) end
   );
 
@@ -154,12 +180,12 @@ begin
 
   with new_order as (
     insert into orders (
-      id, user_id, partner_id, address, total_minor, commission_percent, commission_minor, pickup_code,
-      estimated_ready_at, created_at, updated_at
+      id, user_id, partner_id, address, total_minor, discount_minor, commission_percent, commission_minor, pickup_code,
+      pickup_window_start, pickup_window_end, estimated_ready_at, no_show_at, created_at, updated_at
     )
     values (
-      new_order_id, buyer, seller, delivery_address, total, partner.commission_percent,
-      round(total * partner.commission_percent / 100), order_pickup_code, ready_at, arrived_at, arrived_at
+      new_order_id, buyer, seller, delivery_address, total, discount, partner.commission_percent, commission, order_pickup_code,
+      opens_at, closes_at, ready_at, coalesce(closes_at, ready_at + interval '24 hours') + interval '1 hour', arrived_at, arrived_at
     )
   ), new_items as (
     insert into order_items (order_id, position, box_id, menu_item_id, name, price_minor, qty)
@@ -171,8 +197,8 @@ begin
       with ordinality as line (id, name, price_minor, n)
     returning position, coalesce(box_id, menu_item_id) as id, name, price_minor, qty
   ), new_event as (
-    insert into order_events (order_id, position, actor_id, to_status, at)
-    values (new_order_id, 1, buyer, 'ACCEPTED', arrived_at)
+    insert into order_events (order_id, position, actor_id, actor_role, to_status, at)
+    values (new_order_id, 1, buyer, 'CUSTOMER', 'ACCEPTED', arrived_at)
   ), kept_key as (
     -- a key older than its 24 hours is taken over
     insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)
@@ -190,12 +216,19 @@ begin
     'status', 'ACCEPTED',
     'estimatedReadyAt', ready_at,
     'totalMinor', total,
+    'discountMinor', discount,
     'items', jsonb_agg(
       jsonb_build_object('id', i.id, 'name', i.name, 'priceMinor', i.price_minor, 'qty', i.qty) order by i.position
     )
   )
   into receipt
   from new_items i;
+
+  if promo.id is not null then
+    update promo_codes p set uses = p.uses + 1 where p.id = promo.id;
+    insert into promo_redemptions (order_id, promo_id, user_id) values (new_order_id, promo.id, buyer);
+    delete from promo_attachments a where a.user_id = buyer and a.promo_id = promo.id;
+  end if;
   return receipt;
 end
 $$;

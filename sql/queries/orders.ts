@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { orderMoves, type OrderActor, type OrderMove, type OrderStatus } from "../../lib/order-moves.js";
+import { PromoRefusal } from "../../lib/promo.js";
 import type { Db } from "../db.js";
-
-export type OrderStatus = "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
 
 export interface NewOrder {
   userId: string;
@@ -10,6 +10,8 @@ export interface NewOrder {
   items: { id: string; qty: number }[];
   totalMinor: number;
   address: string | null;
+  /** A promo for this order; without one the buyer's attached promo counts. */
+  promoCode: string | null;
   /** The client's Idempotency-Key with the digest of its canonical payload. */
   idempotency: { key: string; fingerprint: Buffer } | null;
   pickupCode: string;
@@ -28,6 +30,7 @@ const Placement = z.discriminatedUnion("outcome", [
     status: orderStatus,
     estimatedReadyAt: instant,
     totalMinor: z.int(),
+    discountMinor: z.int(),
     items: z.array(z.object({ id: z.uuid(), name: z.string(), priceMinor: z.int(), qty: z.int() })),
   }),
   z.object({ outcome: z.literal("DUPLICATE"), ...earlierOrder }),
@@ -38,12 +41,13 @@ const Placement = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("UNKNOWN_ITEMS"), unknown: z.array(z.uuid()) }),
   z.object({ outcome: z.literal("WINDOW_CLOSED") }),
   z.object({ outcome: z.literal("NOT_ENOUGH"), available: z.array(z.object({ id: z.uuid(), available: z.int() })) }),
-  z.object({ outcome: z.literal("WRONG_TOTAL"), expectedMinor: z.int() }),
+  z.object({ outcome: z.literal("PROMO_REFUSED"), reason: PromoRefusal }),
+  z.object({ outcome: z.literal("WRONG_TOTAL"), totalMinor: z.int(), discountMinor: z.int() }),
 ]);
 
 export type Placement = z.output<typeof Placement>;
 
-/** Places an order as one statement: stock, totals, idempotency key, commission, events, notifications and their jobs, or nothing. */
+/** Places an order as one statement: stock, totals, idempotency key, promo, commission, events, notifications and their jobs, or nothing. */
 export async function placeOrder(db: Db, order: NewOrder): Promise<Placement> {
   const [row] = await db<{ placement: unknown }[]>`
     select place_order(
@@ -53,12 +57,20 @@ export async function placeOrder(db: Db, order: NewOrder): Promise<Placement> {
       ${order.items.map(({ qty }) => qty)}::integer[],
       ${order.totalMinor}::bigint,
       ${order.address}::text,
+      ${order.promoCode}::text,
       ${order.idempotency?.key ?? null}::text,
       ${order.idempotency?.fingerprint ?? null}::bytea,
       ${order.pickupCode}::text,
       ${order.requestId}::text
     ) as placement`;
   return Placement.parse(row?.placement);
+}
+
+export interface OrderItemRow {
+  id: string;
+  name: string;
+  priceMinor: number;
+  qty: number;
 }
 
 export interface OrderRow {
@@ -71,39 +83,154 @@ export interface OrderRow {
   discountMinor: number;
   amountDueMinor: number;
   pickupCode: string;
+  pickupWindowStart: Date | null;
+  pickupWindowEnd: Date | null;
   estimatedReadyAt: Date;
   createdAt: Date;
+  items: OrderItemRow[] | null;
 }
 
-export interface OrderItemRow {
-  id: string;
-  name: string;
-  priceMinor: number;
-  qty: number;
-}
+/** Lists these orders, newest first. */
+const listOrders = (db: Db, orders: readonly { id: string }[]) =>
+  db<OrderRow[]>`
+    select o.id, o.user_id as "userId", o.partner_id as "partnerId", o.status, o.address, o.total_minor as "totalMinor",
+           o.discount_minor as "discountMinor", o.amount_due_minor as "amountDueMinor", o.pickup_code as "pickupCode",
+           o.pickup_window_start as "pickupWindowStart", o.pickup_window_end as "pickupWindowEnd",
+           o.estimated_ready_at as "estimatedReadyAt", o.created_at as "createdAt",
+           (
+             select jsonb_agg(
+               jsonb_build_object(
+                 'id', coalesce(i.box_id, i.menu_item_id), 'name', i.name, 'priceMinor', i.price_minor, 'qty', i.qty
+               )
+               order by i.position
+             )
+             from order_items i
+             where i.order_id = o.id
+           ) as items
+    from orders o
+    where o.id = any (${orders.map(({ id }) => id)}::uuid[])
+    order by o.id desc`;
 
 /** Finds an order that `viewerId` may see: their own, or their partner's (as owner or staff); `anyones` lifts the restriction, for admins. */
-export const findOrder = async (db: Db, id: string, viewerId: string, anyones = false) =>
-  (
-    await db<OrderRow[]>`
-      select o.id, o.user_id as "userId", o.partner_id as "partnerId", o.status, o.address, o.total_minor as "totalMinor",
-             o.discount_minor as "discountMinor", o.amount_due_minor as "amountDueMinor", o.pickup_code as "pickupCode",
-             o.estimated_ready_at as "estimatedReadyAt", o.created_at as "createdAt"
-      from orders o
-      where o.id = ${id}::uuid
-        and (
-          ${anyones}::boolean
-          or o.user_id = ${viewerId}::uuid
-          or exists (select from partners p where p.id = o.partner_id and p.owner_id = ${viewerId}::uuid)
-          or exists (select from partner_staff s where s.partner_id = o.partner_id and s.user_id = ${viewerId}::uuid)
-        )`
-  )[0];
+export async function findOrder(db: Db, id: string, viewerId: string, anyones = false): Promise<OrderRow | undefined> {
+  const visible = await db<{ id: string }[]>`
+    select o.id
+    from orders o
+    where o.id = ${id}::uuid
+      and (
+        ${anyones}::boolean
+        or o.user_id = ${viewerId}::uuid
+        or exists (select from partners p where p.id = o.partner_id and p.owner_id = ${viewerId}::uuid)
+        or exists (select from partner_staff s where s.partner_id = o.partner_id and s.user_id = ${viewerId}::uuid)
+      )`;
+  return visible.length === 0 ? undefined : (await listOrders(db, visible))[0];
+}
 
-/** Lists an order's lines in the order they were sent. */
-export const listOrderItems = (db: Db, orderId: string) =>
-  db<OrderItemRow[]>`
-    select coalesce(box_id, menu_item_id) as id, name, price_minor as "priceMinor", qty
-    from order_items
+/** Lists a customer's orders with any of `statuses`, newest first, after the one with id `after`. */
+export const listOrdersOfUser = async (
+  db: Db,
+  userId: string,
+  statuses: readonly OrderStatus[],
+  after: string | null,
+  limit: number,
+) =>
+  listOrders(
+    db,
+    await db<{ id: string }[]>`
+      select id
+      from orders
+      where user_id = ${userId}::uuid
+        and status = any (${[...statuses]}::order_status[])
+        and (${after}::uuid is null or id < ${after}::uuid)
+      order by id desc
+      limit ${limit}`,
+  );
+
+/** Lists a partner's orders with any of `statuses`, newest first, after the one with id `after`. */
+export const listOrdersOfPartner = async (
+  db: Db,
+  partnerId: string,
+  statuses: readonly OrderStatus[],
+  after: string | null,
+  limit: number,
+) =>
+  listOrders(
+    db,
+    // each status by its index, so that a partner's few open orders are found among all it ever had
+    await db<{ id: string }[]>`
+      select found.id
+      from unnest(${[...statuses]}::order_status[]) as wanted (status)
+      cross join lateral (
+        select o.id
+        from orders o
+        where o.partner_id = ${partnerId}::uuid and o.status = wanted.status and (${after}::uuid is null or o.id < ${after}::uuid)
+        order by o.id desc
+        limit ${limit}
+      ) as found
+      order by found.id desc
+      limit ${limit}`,
+  );
+
+/** What `move_order` (sql/functions/move_order.sql) answers: what came of it, and the status that the order has now. */
+const OrderMoved = z.object({
+  outcome: z.enum(["MOVED", "ALREADY", "NOT_ALLOWED", "TOO_LATE", "WRONG_CODE"]),
+  status: orderStatus,
+});
+
+export type OrderMoved = z.output<typeof OrderMoved>;
+
+/** Who moves an order: their own, their partner's, or, as the service itself, anyone's. */
+export type OrderMover =
+  | { actor: "CUSTOMER"; userId: string }
+  | { actor: "PARTNER"; userId: string; partnerId: string }
+  | { actor: "SERVICE" };
+
+/**
+ * Moves an order as one statement, with its event, its boxes, its promo use and what the customer earns; undefined when
+ * the mover has no such order. With `pickupCode` only while that is the order's.
+ */
+export async function moveOrder(
+  db: Db,
+  id: string,
+  move: OrderMove,
+  mover: OrderMover,
+  pickupCode: string | null = null,
+): Promise<OrderMoved | undefined> {
+  const { from, by } = orderMoves[move];
+  const movers: readonly OrderActor[] = by;
+  const allowed: OrderStatus[] = movers.includes(mover.actor) ? [...from] : [];
+  const [moved] = await db<{ outcome: string | null; status: OrderStatus | null }[]>`
+    select outcome, status
+    from move_order(
+      ${id}::uuid,
+      ${move}::order_status,
+      ${allowed}::order_status[],
+      ${mover.actor}::order_actor,
+      ${mover.actor === "SERVICE" ? null : mover.userId}::uuid,
+      ${mover.actor === "CUSTOMER" ? mover.userId : null}::uuid,
+      ${mover.actor === "PARTNER" ? mover.partnerId : null}::uuid,
+      ${pickupCode}::text
+    )`;
+  return moved && OrderMoved.parse(moved);
+}
+
+/** Lists up to `limit` open orders that nobody came for. */
+export const listForgottenOrders = (db: Db, limit: number) =>
+  db<{ id: string }[]>`
+    select id from orders where status in ('ACCEPTED', 'READY') and no_show_at <= now() order by no_show_at limit ${limit}`;
+
+export interface OrderEventRow {
+  from: OrderStatus | null;
+  to: OrderStatus;
+  by: OrderActor;
+  at: Date;
+}
+
+/** Lists what has happened to an order, oldest first. */
+export const listOrderEvents = (db: Db, orderId: string) =>
+  db<OrderEventRow[]>`
+    select from_status as "from", to_status as "to", actor_role as "by", at
+    from order_events
     where order_id = ${orderId}::uuid
     order by position`;
 

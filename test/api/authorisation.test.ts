@@ -43,7 +43,7 @@ function expected(auth: Auth, { answer, except = {} }: Expectation, caller: Call
   return caller === "nobody" || caller === "forger" ? "401 UNAUTHORIZED" : "403 FORBIDDEN";
 }
 
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
+const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 
 const database = new pg.Client({ connectionString: process.env["DATABASE_URL"] });
 

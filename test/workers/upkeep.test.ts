@@ -50,8 +50,8 @@ test("idempotency keys and rate counters go when they no longer count", async ()
     ), seller as (
       insert into partners (slug, name, city_id, address, latitude, longitude) select 'keys', 'Keys', id, '-', 0, 0 from city returning id
     ), purchase as (
-      insert into orders (user_id, partner_id, total_minor, commission_percent, commission_minor, pickup_code, estimated_ready_at)
-      select buyer.id, seller.id, 0, 15, 0, '000000', now() from buyer, seller
+      insert into orders (user_id, partner_id, total_minor, commission_percent, commission_minor, pickup_code, estimated_ready_at, no_show_at)
+      select buyer.id, seller.id, 0, 15, 0, '000000', now(), now() from buyer, seller
       returning id, user_id
     )
     insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)

@@ -111,6 +111,7 @@ orders.post("/", async (request: Request<unknown, unknown, NewOrder>, response) 
       ${items.map(({ qty }) => qty)}::integer[],
       ${Math.round(totalAmount * 100)}::bigint,
       ${address}::text,
+      ${null}::text,
       ${key}::text,
       ${fingerprint}::bytea,
       ${pickupCode}::text,

@@ -18,6 +18,7 @@ answerParent(HotRowPlan, async ({ clients, seconds, userIds, boxId, partnerId, t
         ${[1]}::integer[],
         ${totalMinor}::bigint,
         ${"Тверская улица, 1"}::text,
+        ${null}::text,
         ${randomUUID()}::text,
         ${randomBytes(32)}::bytea,
         ${"000000"}::text,

@@ -1,6 +1,7 @@
 import { ads } from "./ads.js";
 import { auth } from "./auth.js";
 import { boxes } from "./boxes.js";
+import { loyalty } from "./loyalty.js";
 import { menu } from "./menu.js";
 import { notifications } from "./notifications.js";
 import { orders } from "./orders.js";
@@ -13,6 +14,7 @@ export const expectations: Expectations = {
   ...ads,
   ...auth,
   ...boxes,
+  ...loyalty,
   ...menu,
   ...notifications,
   ...orders,

@@ -1,0 +1,75 @@
+-- Moves an order from one of the statuses `allowed` to `target`, with everything that follows from it, or not at all. One
+-- call is one statement. With `as_customer` or `as_partner` only their own order is found. What came of it: MOVED, ALREADY
+-- (it has this status), NOT_ALLOWED (from the status it has), TOO_LATE (for the customer), WRONG_CODE, or no row.
+--
+-- Rows are locked in the order that placing an order locks them too: boxes by id, promo, loyalty accounts.
+create or replace function move_order(
+  moved uuid,
+  target order_status,
+  allowed order_status[],
+  mover order_actor,
+  mover_id uuid,
+  as_customer uuid,
+  as_partner uuid,
+  shown_pickup_code text
+) returns table (outcome text, status order_status)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  known orders;
+begin
+  select * into known
+  from orders o
+  where o.id = moved
+    and (as_customer is null or o.user_id = as_customer)
+    and (as_partner is null or o.partner_id = as_partner)
+  for no key update;
+  if not found then
+    return;
+  end if;
+  outcome := case
+    when shown_pickup_code <> known.pickup_code then 'WRONG_CODE'
+    when known.status = target then 'ALREADY'
+    when known.status <> all (allowed) then 'NOT_ALLOWED'
+    -- what was made to order is being made; boxes are kept for the customer until two hours before they can be had
+    when mover = 'CUSTOMER' and known.pickup_window_start is null and known.status <> 'ACCEPTED' then 'TOO_LATE'
+    when mover = 'CUSTOMER' and known.pickup_window_start - interval '2 hours' <= statement_timestamp() then 'TOO_LATE'
+    else 'MOVED'
+  end;
+  if outcome <> 'MOVED' then
+    return query select outcome, known.status;
+    return;
+  end if;
+
+  update orders set status = target, updated_at = statement_timestamp() where id = moved;
+  insert into order_events (order_id, position, actor_id, actor_role, from_status, to_status, at)
+  select moved, max(e.position) + 1, mover_id, mover, known.status, target, statement_timestamp()
+  from order_events e
+  where e.order_id = moved;
+
+  if target = 'CANCELLED' then
+    perform from boxes b
+    where b.id in (select i.box_id from order_items i where i.order_id = moved)
+    order by b.id
+    for no key update;
+    update boxes b
+    set quantity_available = b.quantity_available + i.qty,
+        quantity_reserved = b.quantity_reserved - i.qty,
+        status = case when b.status = 'SOLD_OUT' then 'ACTIVE' else b.status end,
+        updated_at = statement_timestamp()
+    from order_items i
+    where i.order_id = moved and i.box_id = b.id;
+
+    update promo_redemptions set returned_at = statement_timestamp() where order_id = moved and returned_at is null;
+    if found then
+      update promo_codes p set uses = p.uses - 1
+      from promo_redemptions r
+      where r.order_id = moved and p.id = r.promo_id;
+    end if;
+  elsif target = 'COMPLETED' then
+    perform credit_completed_order(moved);
+  end if;
+  return query select outcome, target;
+end
+$$;

@@ -1,0 +1,33 @@
+-- Why a promo does not hold for an order of this amount; null when it does. Whoever redeems it has locked its row before,
+-- so that no two orders take the last use. Without a seller it is asked what cannot be known before there is an order.
+create or replace function promo_refusal(
+  promo promo_codes, buyer uuid, seller uuid, amount_minor bigint, at timestamptz
+) returns text
+language plpgsql
+as $$
+begin
+  return case
+    when promo.id is null or not promo.active then 'UNKNOWN'
+    when promo.starts_at > at then 'NOT_STARTED'
+    when promo.ends_at <= at then 'ENDED'
+    when promo.partner_id <> seller then 'OTHER_PARTNER'
+    when amount_minor < promo.min_order_minor then 'MINIMUM_NOT_MET'
+    when promo.uses >= promo.max_uses then 'USED_UP'
+    when (
+      select count(*) from promo_redemptions r
+      where r.user_id = buyer and r.promo_id = promo.id and r.returned_at is null
+    ) >= promo.max_uses_per_user then 'USED_BY_YOU'
+  end;
+end
+$$;
+
+-- What a promo takes off an amount, in minor units: half a unit is rounded up, and never more than there is.
+create or replace function promo_discount(promo promo_codes, amount_minor bigint) returns bigint
+language sql immutable
+as $$
+  select least(
+    amount_minor,
+    promo.max_discount_minor,
+    coalesce(promo.discount_minor, round(amount_minor * promo.discount_percent / 100)::bigint)
+  )
+$$;
