@@ -11,6 +11,7 @@ import { health } from "./health.js";
 import { observe } from "./observe.js";
 import { openApiDocument } from "./openapi.js";
 import { ads } from "./routes/ads.js";
+import { analytics, ownAnalytics } from "./routes/analytics.js";
 import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
 import { campaignBanners } from "./routes/campaign-banners.js";
@@ -41,6 +42,8 @@ const sections: Section[] = [
   auth,
   campaigns,
   campaignBanners,
+  analytics,
+  ownAnalytics,
 ];
 
 export const endpoints = sections.flatMap((section) => section.endpoints);

@@ -4,6 +4,7 @@ import { ApiError, notFound, type ErrorCode } from "../lib/errors.js";
 import { log, type Logger } from "../lib/log.js";
 import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type User } from "./auth.js";
+import { columnsOf, sendCsv } from "./csv.js";
 import { invalidInput } from "./errors.js";
 import { limitRequests, type OwnLimit } from "./limits.js";
 
@@ -36,6 +37,8 @@ export interface Declaration<
   body?: B;
   answers: R;
   limit?: OwnLimit;
+  /** Whether the 200 answer, an object or a list of objects, is given as CSV to whoever prefers that (Accept). */
+  csv?: boolean;
   /** Refusals beyond those that follow from the declaration itself, such as `409 CONFLICT`. */
   errors?: readonly `${number} ${ErrorCode}`[];
 }
@@ -150,6 +153,11 @@ export function section({
       endpoints.push(endpoint);
       const tagged = method === "get" && ["ANYONE", "OPTIONAL_USER"].includes(endpoint.auth);
 
+      const file = endpoint.csv && {
+        name: endpoint.path.split("/").findLast((part) => !part.startsWith(":")) ?? tag,
+        columns: columnsOf(endpoint.answers[200]),
+      };
+
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
         response.locals["route"] = endpoint.path;
         try {
@@ -188,7 +196,10 @@ export function section({
           const answer = await handler(input as Parameters<typeof handler>[0]);
           response.statusCode = answer.status;
           for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
+          if (file) response.setHeader("Vary", "Accept");
           if (answer.body === undefined) response.end();
+          else if (file && answer.status === 200 && request.accepts(["json", "csv"]) === "csv")
+            sendCsv(response, file.columns, answer.body, file.name);
           else sendJson(request, response, answer.body, tagged);
         } catch (error) {
           next(error);

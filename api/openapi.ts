@@ -45,7 +45,13 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
     found[status] =
       schema === null
         ? { description: "Done; the body is empty." }
-        : { description: status === "201" ? "Created." : "Done.", content: { "application/json": { schema } } };
+        : {
+            description: status === "201" ? "Created." : "Done.",
+            content: {
+              "application/json": { schema },
+              ...(endpoint.csv && status === "200" && { "text/csv": { schema: { type: "string" } } }),
+            },
+          };
   }
   for (const [status, codes] of refusals(endpoint)) {
     const content = { "application/problem+json": { schema: Problem } };

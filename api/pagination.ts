@@ -7,17 +7,21 @@ const maxLimit = 200;
 const decode = (cursor: string) => Buffer.from(cursor, "base64url").toString();
 const encode = (id: string) => Buffer.from(id).toString("base64url");
 
-/** `limit` is clamped to its maximum; a `cursor` is only ever taken from a previous answer's `Link` header. */
-export const PageQuery = z.object({
-  limit: z
+/** How many to list: `fallback` unless the caller says so, and never more than `most`, which more is taken for. */
+export const Limit = (fallback: number, most: number) =>
+  z
     .string()
     .regex(/^0*[1-9]\d*$/, "must be a positive integer")
-    .transform((digits) => Math.min(Number(digits), maxLimit))
-    .default(defaultLimit)
+    .transform((digits) => Math.min(Number(digits), most))
+    .default(fallback)
     .meta({
-      description: `at most ${maxLimit}; more is taken for ${maxLimit}`,
+      description: `at most ${most}; more is taken for ${most}`,
       override: shownAs({ type: "integer", minimum: 1 }),
-    }),
+    });
+
+/** A `cursor` is only ever taken from a previous answer's `Link` header. */
+export const PageQuery = z.object({
+  limit: Limit(defaultLimit, maxLimit),
   cursor: z
     .string()
     .max(500)

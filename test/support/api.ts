@@ -23,6 +23,9 @@ const routes = endpoints.map((endpoint) => ({
   pattern: new RegExp(`^${endpoint.path.replace(/:\w+/g, "[^/]+")}/?$`),
 }));
 
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** Throws unless the OpenAPI document promises this answer: its status, its content type and its body. */
 function assertPromised(method: string, pathname: string, status: number, contentType: string, body: unknown): void {
   const matching = routes.filter((route) => route.method === method && route.pattern.test(pathname));
@@ -35,6 +38,11 @@ function assertPromised(method: string, pathname: string, status: number, conten
   if (route && response === undefined && status !== 500) throw new Error(`${where}: this status is not declared`);
   if (typeof response === "object" && response !== null && !("content" in response)) {
     if (body !== undefined) throw new Error(`${where}: the body must be empty`);
+    return;
+  }
+  if (contentType.startsWith("text/csv")) {
+    if (!isRecord(response) || !isRecord(response["content"]) || !("text/csv" in response["content"]))
+      throw new Error(`${where}: CSV is not declared`);
     return;
   }
   const media = status >= 400 ? "application/problem+json" : "application/json";
@@ -58,9 +66,6 @@ export interface Reply {
   /** A member of the body that must be a string, such as an id. */
   string(name: string): string;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 type Options = { headers?: Record<string, string> };
 

@@ -1,4 +1,5 @@
 import { ads } from "./ads.js";
+import { analytics } from "./analytics.js";
 import { auth } from "./auth.js";
 import { boxes } from "./boxes.js";
 import { loyalty } from "./loyalty.js";
@@ -12,6 +13,7 @@ import type { Expectations } from "./scene.js";
 /** What each endpoint answers to whom, by section. */
 export const expectations: Expectations = {
   ...ads,
+  ...analytics,
   ...auth,
   ...boxes,
   ...loyalty,

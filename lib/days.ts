@@ -1,0 +1,54 @@
+/** Days in a time zone: as callers of reports think of them, and as instants. */
+export interface Days {
+  zone: string;
+  /** The first and the last day, both included: YYYY-MM-DD. */
+  first: string;
+  last: string;
+  /** Where the first day begins, and where the one after the last does. */
+  from: Date;
+  until: Date;
+}
+
+export const periods = { "7d": 7, "30d": 30, "90d": 90, "1y": 365 } as const;
+
+export type Period = keyof typeof periods;
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** The day that an instant is in. */
+export function dayOf(instant: number, zone: string): string {
+  let format = formats.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" });
+    formats.set(zone, format);
+  }
+  return format.format(instant);
+}
+
+/** The day that is so many days after another one (or before it). */
+const addDays = (day: string, days: number) => new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 10);
+
+/**
+ * The first instant of a day, to the millisecond: at midnight, or, where the clocks are put forward at midnight, when
+ * they show what they show instead.
+ */
+export function startOfDay(day: string, zone: string): Date {
+  // no zone is further from UTC than a day
+  let before = Date.parse(day) - dayMs;
+  let within = Date.parse(day) + dayMs;
+  while (within - before > 1) {
+    const middle = Math.floor((before + within) / 2);
+    if (dayOf(middle, zone) < day) before = middle;
+    else within = middle;
+  }
+  return new Date(within);
+}
+
+/** The days of a period: so many, the last of which is the one that `now` is in. */
+export function daysOf(period: Period, now: number, zone: string): Days {
+  const last = dayOf(now, zone);
+  const first = addDays(last, 1 - periods[period]);
+  return { zone, first, last, from: startOfDay(first, zone), until: startOfDay(addDays(last, 1), zone) };
+}
