@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { config } from "../../lib/config.js";
-import { daysOf, periods, type Period } from "../../lib/days.js";
+import { daysOf, type Period } from "../../lib/days.js";
 import { notFound } from "../../lib/errors.js";
 import { toMajor } from "../../lib/money.js";
 import { sql } from "../../sql/db.js";
@@ -19,7 +19,7 @@ import { Limit } from "../pagination.js";
 import { Id, IdParams, Money } from "../schemas.js";
 
 const Period = z
-  .enum(["7d", "30d", "90d", "1y"] satisfies (keyof typeof periods)[])
+  .enum(["7d", "30d", "90d", "1y"])
   .default("30d")
   .meta({ description: `the last days, today included, as they are in ${config.DEFAULT_TIMEZONE}` });
 const PeriodQuery = z.object({ period: Period });

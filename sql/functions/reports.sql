@@ -36,6 +36,36 @@ as $$
     and o.status <> 'CANCELLED'
 $$;
 
+-- What was in these orders, line by line. The lines of a time are a range of ids too; "offset 0" has them read as one, and
+-- not by one order after the other.
+create or replace function lines_that_count(from_at timestamptz, until_at timestamptz, of_partner uuid)
+returns table (
+  box_id uuid,
+  menu_item_id uuid,
+  price_minor bigint,
+  qty integer,
+  status order_status,
+  total_minor bigint,
+  amount_due_minor bigint
+)
+language sql stable parallel safe
+as $$
+  select i.box_id, i.menu_item_id, i.price_minor, i.qty, o.status, o.total_minor, o.amount_due_minor
+  from orders_that_count(from_at, until_at, null) o
+  join (
+    select line.order_id, line.box_id, line.menu_item_id, line.price_minor, line.qty
+    from order_items line
+    where line.order_id >= first_id_at(from_at) and line.order_id < first_id_at(until_at + interval '1 minute')
+    offset 0
+  ) i on i.order_id = o.id
+  where of_partner is null
+  union all
+  select i.box_id, i.menu_item_id, i.price_minor, i.qty, o.status, o.total_minor, o.amount_due_minor
+  from orders_that_count(from_at, until_at, of_partner) o
+  join order_items i on i.order_id = o.id
+  where of_partner is not null
+$$;
+
 -- The boxes that were listed in a time, by one partner or, without one, by all.
 create or replace function boxes_listed(from_at timestamptz, until_at timestamptz, of_partner uuid)
 returns table (id uuid, partner_id uuid, created_at timestamptz)

@@ -35,20 +35,20 @@ export const findDashboard = async (db: Db, { from, until }: Days, partnerId: st
       from orders_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) o
       group by o.partner_id
     ), saved as (
-      select sum(i.qty * coalesce(b.weight_grams, m.weight_grams, 0)) as grams
-      from orders_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) o
-      join order_items i on i.order_id = o.id
-      left join boxes b on b.id = i.box_id
-      left join menu_items m on m.id = i.menu_item_id
-      where o.status = 'COMPLETED'
+      select sum(l.qty * coalesce(b.weight_grams, m.weight_grams, 0)) as grams
+      from lines_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) l
+      left join boxes b on b.id = l.box_id
+      left join menu_items m on m.id = l.menu_item_id
+      where l.status = 'COMPLETED'
     )
     select coalesce(sum(sold.orders), 0)::bigint as orders,
            coalesce(sum(sold.gmv_minor), 0)::bigint as "gmvMinor",
            coalesce(sum(sold.commission_minor), 0)::bigint as "commissionMinor",
            count(*) filter (where p.status = 'ACTIVE') as "activePartners",
-           coalesce((select grams from saved), 0)::bigint as "foodSavedGrams"
+           coalesce(max(saved.grams), 0)::bigint as "foodSavedGrams"
     from sold
-    join partners p on p.id = sold.partner_id`;
+    join partners p on p.id = sold.partner_id
+    cross join saved`;
   return dashboard ?? { ...noTotals, commissionMinor: 0, activePartners: 0, foodSavedGrams: 0 };
 };
 
@@ -61,18 +61,17 @@ export interface RankedBox extends Totals {
 export const listTopBoxes = (db: Db, { from, until }: Days, partnerId: string | null, by: Ranking, limit: number) =>
   db<RankedBox[]>`
     with ranked as (
-      select i.box_id, count(*) as orders,
+      select l.box_id, count(*) as orders,
              sum(
                case
-                 when o.amount_due_minor = o.total_minor then i.price_minor * i.qty
-                 else round(i.price_minor * i.qty * o.amount_due_minor::numeric / o.total_minor)
+                 when l.amount_due_minor = l.total_minor then l.price_minor * l.qty
+                 else round(l.price_minor * l.qty * l.amount_due_minor::numeric / l.total_minor)
                end
              )::bigint as gmv_minor
-      from orders_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) o
-      join order_items i on i.order_id = o.id
-      where i.box_id is not null
-      group by i.box_id
-      order by case ${by}::text when 'orders' then count(*) end desc, 3 desc, i.box_id
+      from lines_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) l
+      where l.box_id is not null
+      group by l.box_id
+      order by case ${by}::text when 'orders' then count(*) end desc, 3 desc, l.box_id
       limit ${limit}
     )
     select b.id as "boxId", b.title, coalesce(ranked.orders, 0) as orders, coalesce(ranked.gmv_minor, 0) as "gmvMinor"

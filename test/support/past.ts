@@ -41,11 +41,11 @@ export async function makePast(boxes: readonly PastBox[], orders: readonly PastO
   await sql`
     insert into orders (
       id, user_id, partner_id, status, total_minor, discount_minor, commission_percent, commission_minor, pickup_code,
-      estimated_ready_at, created_at
+      estimated_ready_at, no_show_at, created_at
     )
     select (o ->> 'id')::uuid, (o ->> 'userId')::uuid, (o ->> 'partnerId')::uuid, (o ->> 'status')::order_status,
            (o ->> 'totalMinor')::bigint, (o ->> 'discountMinor')::bigint, 15, (o ->> 'commissionMinor')::bigint, '000000',
-           (o ->> 'at')::timestamptz, (o ->> 'at')::timestamptz
+           (o ->> 'at')::timestamptz, (o ->> 'at')::timestamptz + interval '25 hours', (o ->> 'at')::timestamptz
     from jsonb_array_elements(${rows}) o`;
   await sql`
     insert into order_items (order_id, position, box_id, menu_item_id, name, price_minor, qty)
