@@ -14,6 +14,7 @@ const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { idAt, makePast } = await import("../support/past.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
+const { daysOf } = await import("../../lib/days.js");
 const { signAccessToken } = await import("../../lib/tokens.js");
 const { toMajor } = await import("../../lib/money.js");
 
@@ -175,19 +176,21 @@ describe("every report is what one gets by counting", () => {
     "2026-11-07T23:00:00.000Z",
     "2026-12-31T12:00:00.000Z",
   );
-  /** How long ago: anywhere, and close to where periods begin. */
-  const moment = fc
-    .record({
-      days: fc.oneof(fc.constantFrom(0, 1, 6, 7, 29, 30, 89, 90, 364, 365), fc.integer({ min: 0, max: 400 })),
-      hour: fc.integer({ min: 0, max: 23 }),
-      ms: fc.oneof(fc.constantFrom(0, 1, hour - 1), fc.integer({ min: 0, max: hour - 1 })),
-    })
-    .map(({ days, hour: hours, ms }) => days * day + hours * hour + ms);
+  /** When: anywhere in the last 400 days, just now, and where periods begin. */
+  const moment = fc.oneof(
+    fc.integer({ min: 0, max: 400 * day }).map((ago) => (now: number) => now - ago),
+    fc.constantFrom(0, 1, second).map((ago) => (now: number) => now - ago),
+    fc.tuple(fc.constantFrom(...periods), fc.constantFrom(-hour, -5 * second, -1, 0, 1, hour)).map(
+      ([period, offset]) =>
+        (now: number) =>
+          daysOf(period, now, zone).from.getTime() + offset,
+    ),
+  );
   const bakery = fc.integer({ min: 0, max: 3 });
   const lag = fc.constantFrom(0, 1, 9 * second);
-  const someBox = fc.record({ ago: moment, bakery, lag, weight: fc.option(fc.integer({ min: 1, max: 9_000 })) });
+  const someBox = fc.record({ when: moment, bakery, lag, weight: fc.option(fc.integer({ min: 1, max: 9_000 })) });
   const someOrder = fc.record({
-    ago: moment,
+    when: moment,
     bakery,
     lag,
     status: fc.constantFrom("ACCEPTED", "READY", "COMPLETED", "COMPLETED", "CANCELLED", "NO_SHOW"),
@@ -209,11 +212,12 @@ describe("every report is what one gets by counting", () => {
         async (at, someBoxes, someOrders, period, chosen) => {
           jest.setSystemTime(Date.parse(at));
           admin = await signedIn(operator);
-          const when = (ago: number) => new Date(Date.parse(at) - ago);
-          const boxes = someBoxes.map(({ ago, bakery: n, lag: ms, weight }) =>
-            box(n, when(ago), { id: idAt(when(ago).getTime() + ms), weightGrams: weight }),
-          );
-          const orders = someOrders.map(({ ago, bakery: n, lag: ms, status, discount, lines: wanted }) => {
+          const boxes = someBoxes.map(({ when, bakery: n, lag: ms, weight }) => {
+            const made = when(Date.parse(at));
+            return box(n, new Date(made), { id: idAt(made + ms), weightGrams: weight });
+          });
+          const orders = someOrders.map(({ when, bakery: n, lag: ms, status, discount, lines: wanted }) => {
+            const made = when(Date.parse(at));
             const own = boxes.filter(({ partnerId }) => partnerId === bakeries[n]!.id);
             const lines = wanted.map(({ thing, price, qty }) => {
               const boxId = own[thing]?.id ?? null;
@@ -224,8 +228,8 @@ describe("every report is what one gets by counting", () => {
               (line, index) => lines.findIndex(({ boxId }) => boxId === line.boxId) === index,
             );
             const totalMinor = distinct.reduce((total, { priceMinor, qty }) => total + priceMinor * qty, 0);
-            return order(n, when(ago), {
-              id: idAt(when(ago).getTime() + ms),
+            return order(n, new Date(made), {
+              id: idAt(made + ms),
               status,
               totalMinor,
               discountMinor: Math.floor((totalMinor * discount) / 100),

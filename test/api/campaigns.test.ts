@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { campaignMoves, type CampaignMove, type CampaignStatus } from "../../lib/campaign-moves.js";
-import { closeDatabase, sql } from "../../sql/db.js";
+import { closeDatabase, sql, transaction } from "../../sql/db.js";
+import { takeCampaign } from "../../sql/queries/campaigns.js";
 import { runUpkeep } from "../../workers/upkeep.js";
 import { startApi, type Client, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
@@ -266,6 +267,19 @@ describe("moves", () => {
     ]);
     const record = await auditOf(ids["ACTIVE"]!);
     expect(record.filter(({ action }) => action === "CAMPAIGN_COMPLETE")).toMatchObject([{ actor_id: null }]);
+  });
+
+  test("a campaign that an admin is changing just now is completed the next time", async () => {
+    const [busy, free] = [await campaignThatIs("ACTIVE"), await campaignThatIs("ACTIVE")];
+    for (const id of [busy, free]) await isOver(id);
+    const status = async (id: string) => (await read(id))["status"];
+    await transaction(async (tx) => {
+      await takeCampaign(tx, busy);
+      await runUpkeep(task({ task: "complete-campaigns" }));
+      expect([await status(busy), await status(free)]).toEqual(["ACTIVE", "COMPLETED"]);
+    });
+    await runUpkeep(task({ task: "complete-campaigns" }));
+    expect(await status(busy)).toBe("COMPLETED");
   });
 });
 
