@@ -16,9 +16,11 @@ import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
 import { campaignBanners } from "./routes/campaign-banners.js";
 import { campaigns } from "./routes/campaigns.js";
+import { geo } from "./routes/geo.js";
 import { loyalty } from "./routes/loyalty.js";
 import { menu } from "./routes/menu.js";
 import { notifications } from "./routes/notifications.js";
+import { offers } from "./routes/offers.js";
 import { orders } from "./routes/orders.js";
 import { adminPartners, partners } from "./routes/partners.js";
 import { partnerOrders } from "./routes/partner-orders.js";
@@ -27,6 +29,7 @@ import { users } from "./routes/users.js";
 
 /** Every section of the interface; the ones that are read most come first. */
 const sections: Section[] = [
+  offers,
   boxes,
   orders,
   ads,
@@ -35,6 +38,7 @@ const sections: Section[] = [
   partnerOrders,
   partners,
   adminPartners,
+  geo,
   loyalty,
   promo,
   adminPromo,

@@ -4,9 +4,6 @@ import { Id, shownAs } from "./schemas.js";
 const defaultLimit = 50;
 const maxLimit = 200;
 
-const decode = (cursor: string) => Buffer.from(cursor, "base64url").toString();
-const encode = (id: string) => Buffer.from(id).toString("base64url");
-
 /** How many to list: `fallback` unless the caller says so, and never more than `most`, which more is taken for. */
 export const Limit = (fallback: number, most: number) =>
   z
@@ -19,26 +16,38 @@ export const Limit = (fallback: number, most: number) =>
       override: shownAs({ type: "integer", minimum: 1 }),
     });
 
-/** A `cursor` is only ever taken from a previous answer's `Link` header. */
-export const PageQuery = z.object({
-  limit: Limit(defaultLimit, maxLimit),
-  cursor: z
+/** A place in a list: what its rows are ordered by, as the row before has it. */
+const cursor = <P extends z.ZodType>(position: P) =>
+  z
     .string()
     .max(500)
-    .transform(decode)
-    .refine((id) => Id.safeParse(id).success, "is not one that this service gave out")
+    .transform((sent, context): z.output<P> => {
+      try {
+        return position.parse(JSON.parse(Buffer.from(sent, "base64url").toString()));
+      } catch {
+        context.addIssue({ code: "custom", message: "is not one that this service gave out" });
+        return z.NEVER;
+      }
+    })
     .optional()
-    .meta({ description: "opaque; from the `Link` header of the page before" }),
-});
+    .meta({ description: "opaque; from the `Link` header of the page before", override: shownAs({ type: "string" }) });
+
+/** The parameters of a list whose places are described by `position`. */
+export const pageQuery = <P extends z.ZodType>(position: P) =>
+  z.object({ limit: Limit(defaultLimit, maxLimit), cursor: cursor(position) });
+
+/** The parameters of a list that is ordered by id. A `cursor` is only ever taken from a previous answer's `Link` header. */
+export const PageQuery = pageQuery(Id);
 
 /**
- * One page of a list that is ordered by id, and the headers that lead to the next one. `list` is asked for one row more
- * than fits, so that the last page is known to be the last.
+ * One page of a list, and the headers that lead to the next one. `list` is asked for one row more than fits, so that the
+ * last page is known to be the last; `placeOf` says where a row is in the list.
  */
-export async function page<Row extends { id: string }>(
+export async function pageBy<Row, Place>(
   address: string,
-  { limit, cursor }: z.output<typeof PageQuery>,
-  list: (after: string | null, limit: number) => Promise<readonly Row[]>,
+  { limit, cursor }: { limit: number; cursor?: Place | undefined },
+  list: (after: Place | null, limit: number) => Promise<readonly Row[]>,
+  placeOf: (row: Row) => Place,
 ): Promise<{ rows: Row[]; headers: Record<string, string> }> {
   const found = await list(cursor ?? null, limit + 1);
   const rows = found.slice(0, limit);
@@ -46,6 +55,13 @@ export async function page<Row extends { id: string }>(
   if (last === undefined || found.length === rows.length) return { rows, headers: {} };
   const next = new URL(address, "http://relative");
   next.searchParams.set("limit", String(limit));
-  next.searchParams.set("cursor", encode(last.id));
+  next.searchParams.set("cursor", Buffer.from(JSON.stringify(placeOf(last))).toString("base64url"));
   return { rows, headers: { Link: `<${next.pathname}${next.search}>; rel="next"` } };
 }
+
+/** One page of a list that is ordered by id. */
+export const page = <Row extends { id: string }>(
+  address: string,
+  query: z.output<typeof PageQuery>,
+  list: (after: string | null, limit: number) => Promise<readonly Row[]>,
+) => pageBy(address, query, list, ({ id }) => id);

@@ -47,6 +47,14 @@ export const Amount = z
   })
   .meta({ description: "Major units, at most two decimals", example: 249.9 });
 
+/** Money in a query string, in major units; parsed to minor units. */
+export const QueryAmount = z
+  .string()
+  .regex(/^\d{1,8}(\.\d{1,2})?$/, "must be an amount with at most two decimals")
+  .transform((major) => toMinor(Number(major)) ?? 0)
+  .refine((minor) => minor <= maxAmount * 100, `must be at most ${maxAmount}`)
+  .meta({ description: "Major units", override: shownAs({ type: "number", minimum: 0, maximum: maxAmount }) });
+
 /** Money as callers see it, in major units. */
 export const Money = z.number().meta({ description: "Major units, at most two decimals", example: 249.9 });
 

@@ -1,6 +1,7 @@
 import { PermanentError } from "../lib/errors.js";
 import { sql, type Db } from "../sql/db.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
+import { expireBoxes, listRepeatedBoxes } from "../sql/queries/boxes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
@@ -42,6 +43,14 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   canary: {
     rhythm: { every: 30_000 },
     run: () => updateHeartbeat(sql, "canary"),
+  },
+  "expire-boxes": inBatches("* * * * *", "boxes expired", expireBoxes),
+  "repeat-boxes": {
+    rhythm: { pattern: "*/10 * * * *" },
+    run: async ({ log }) => {
+      const listed = await listRepeatedBoxes(sql);
+      if (listed > 0) log.info({ boxes: listed }, "boxes listed again");
+    },
   },
   "complete-campaigns": inBatches("* * * * *", "campaigns came to their end", completeEndedCampaigns),
   "purge-staged-jobs": purging("7 * * * *", purgeJobs),

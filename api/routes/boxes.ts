@@ -1,81 +1,61 @@
 import { z } from "zod";
-import { ApiError, notFound } from "../../lib/errors.js";
-import { toMajor } from "../../lib/money.js";
-import { lookups, sql } from "../../sql/db.js";
-import { findBox, insertBox, listBoxesByPartner, type BoxRow } from "../../sql/queries/boxes.js";
+import { conflict, notFound } from "../../lib/errors.js";
+import { lookups, sql, transaction } from "../../sql/db.js";
+import {
+  deleteBox,
+  findBox,
+  insertBox,
+  listBoxesByPartner,
+  repeatBox,
+  replaceBoxItems,
+  takeOwnBox,
+  updateBox,
+  updateBoxHidden,
+  updateBoxQuantity,
+  type OwnBoxRow,
+} from "../../sql/queries/boxes.js";
 import { findPartner } from "../../sql/queries/partners.js";
 import { findPrincipal } from "../../sql/queries/users.js";
-import { created, ok, section } from "../endpoint.js";
+import { Box, boxFields, BoxState, flawsOf, foreignItems, invalidBox, ListedBox, presentBox } from "../boxes.js";
+import { created, noContent, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { Amount, Id, IdParams, Instant, Money, QueryFlag, text, Timestamp } from "../schemas.js";
+import { Id, IdParams, QueryFlag } from "../schemas.js";
 
-const maxWindowMs = 48 * 60 * 60 * 1_000;
+const { title, description, price, originalPrice, quantity, weightGrams, items, repeat } = boxFields;
+const { pickupWindowStart, pickupWindowEnd } = boxFields;
 
 const NewBox = z
   .object({
-    title: text(200),
-    description: text(2_000).optional(),
-    price: Amount,
-    originalPrice: Amount.optional().meta({ description: "what the contents cost undiscounted; not below `price`" }),
-    quantity: z.int().min(1).max(10_000),
-    weightGrams: z.int().min(1).max(1_000_000).optional(),
-    pickupWindowStart: Instant,
-    pickupWindowEnd: Instant.meta({ description: "after the start, in the future, at most 48 hours after the start" }),
-    items: z
-      .array(z.object({ menuItemId: Id, qty: z.int().min(1).max(100) }))
-      .max(50)
-      .refine(
-        (items) => new Set(items.map(({ menuItemId }) => menuItemId.toLowerCase())).size === items.length,
-        "must name each menu item once",
-      )
-      .optional(),
+    title,
+    description: description.optional(),
+    price,
+    originalPrice: originalPrice.optional(),
+    quantity,
+    weightGrams: weightGrams.optional(),
+    pickupWindowStart,
+    pickupWindowEnd,
+    items: items.optional(),
+    repeat: repeat.optional(),
   })
-  .superRefine(({ price, originalPrice, pickupWindowStart: start, pickupWindowEnd: end }, context) => {
-    const refuse = (field: string, message: string) => context.addIssue({ code: "custom", path: [field], message });
-    if (originalPrice !== undefined && originalPrice < price) refuse("originalPrice", "must not be below price");
-    if (end <= start) refuse("pickupWindowEnd", "must be after pickupWindowStart");
-    else if (end.getTime() - start.getTime() > maxWindowMs)
-      refuse("pickupWindowEnd", "must be at most 48 hours after pickupWindowStart");
-    if (end.getTime() <= Date.now()) refuse("pickupWindowEnd", "must be in the future");
+  .superRefine((box, context) => {
+    for (const { path, message } of flawsOf(box)) context.addIssue({ code: "custom", path: [path], message });
   });
 
-const BoxStatus = z.enum(["ACTIVE", "SOLD_OUT", "EXPIRED"]);
-
-const ListedBox = z
+const BoxChanges = z
   .object({
-    id: Id,
-    partnerId: Id,
-    title: z.string(),
-    description: z.string().nullable(),
-    price: Money,
-    originalPrice: Money.nullable(),
-    weightGrams: z.int().nullable(),
-    quantityAvailable: z.int(),
-    pickupWindowStart: Timestamp,
-    pickupWindowEnd: Timestamp,
-    status: BoxStatus,
-    hidden: z.boolean(),
+    title,
+    description: description.nullable(),
+    price,
+    originalPrice: originalPrice.nullable(),
+    quantity: quantity.meta({ description: "how many are offered in all, the sold ones among them" }),
+    weightGrams: weightGrams.nullable(),
+    pickupWindowStart,
+    pickupWindowEnd,
+    items: items.meta({ description: "in place of what is in the box" }),
+    repeat: repeat.nullable(),
   })
-  .meta({ id: "ListedBox" });
-
-const Box = z
-  .object({ ...ListedBox.shape, items: z.array(z.object({ menuItemId: Id, name: z.string(), qty: z.int() })) })
-  .meta({ id: "Box" });
-
-const present = (row: BoxRow): z.output<typeof ListedBox> => ({
-  id: row.id,
-  partnerId: row.partnerId,
-  title: row.title,
-  description: row.description,
-  price: toMajor(row.priceMinor),
-  originalPrice: row.originalPriceMinor === null ? null : toMajor(row.originalPriceMinor),
-  weightGrams: row.weightGrams,
-  quantityAvailable: row.quantityAvailable,
-  pickupWindowStart: row.pickupWindowStart.toISOString(),
-  pickupWindowEnd: row.pickupWindowEnd.toISOString(),
-  status: row.status ?? "EXPIRED",
-  hidden: row.hidden,
-});
+  .partial()
+  .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
 
 export const boxes = section({ prefix: "/boxes", tag: "Boxes" });
 
@@ -96,28 +76,39 @@ boxes.get(
       listBoxesByPartner(sql, params.partnerId, own, after, limit),
     );
     if (rows.length === 0 && !(await findPartner(sql, params.partnerId))) throw notFound("This partner");
-    return ok(rows.map(present), headers);
+    return ok(rows.map(presentBox), headers);
   },
 );
 
+/** A partner's own box; 404 for everyone else's. */
+async function ownBox(id: string, partnerId: string): Promise<OwnBoxRow> {
+  const box = await takeOwnBox(sql, id, partnerId);
+  if (!box) throw notFound("This box");
+  return box;
+}
+
 boxes.get(
   "/:id",
-  { summary: "Read a box", auth: "ANYONE", params: IdParams, answers: { 200: Box } },
-  async ({ params }) => {
-    const box = await findBox(lookups, params.id);
-    if (!box) throw notFound("This box");
-    return ok({ ...present(box), items: box.items ?? [] });
+  {
+    summary: "Read a box",
+    description: "A hidden box, or one of a partner that is not active, is there for the partner's own people only.",
+    auth: "OPTIONAL_USER",
+    params: IdParams,
+    answers: { 200: Box },
+  },
+  async ({ user, params: { id } }) => {
+    const box = await findBox(lookups, id);
+    if (box) return ok({ ...presentBox(box), items: box.items ?? [] });
+    const partnerId = user && (await findPrincipal(sql, user.id))?.partnerId;
+    if (!partnerId) throw notFound("This box");
+    const own = await ownBox(id, partnerId);
+    return ok({ ...presentBox(own), items: own.items ?? [] });
   },
 );
 
 boxes.post(
   "/",
-  {
-    summary: "List a box",
-    auth: "ACTIVE_PARTNER",
-    body: NewBox,
-    answers: { 201: z.object({ id: Id, title: z.string(), quantityAvailable: z.int(), status: BoxStatus }) },
-  },
+  { summary: "List a box", auth: "ACTIVE_PARTNER", body: NewBox, answers: { 201: BoxState } },
   async ({ partner, body }) => {
     const box = await insertBox(sql, partner.id, {
       title: body.title,
@@ -128,13 +119,150 @@ boxes.post(
       quantity: body.quantity,
       pickupWindowStart: body.pickupWindowStart,
       pickupWindowEnd: body.pickupWindowEnd,
+      repeat: body.repeat ?? null,
       items: body.items ?? [],
     });
-    if (!box) {
-      throw new ApiError(400, "VALIDATION_ERROR", "items: some are not on this partner's menu.", {
-        errors: [{ path: "items", message: "some are not on this partner's menu" }],
-      });
-    }
+    if (!box) throw foreignItems();
     return created(box, `/api/v1/boxes/${box.id}`);
+  },
+);
+
+const expired = () => conflict("This box's pickup window is over: list it again instead.");
+
+/** Puts what was sent over what there is; throws 400 where the result would not make sense. */
+function merge(box: OwnBoxRow, changes: z.output<typeof BoxChanges>) {
+  const offered = changes.quantity ?? box.quantityAvailable + box.quantityReserved;
+  const kept = box.repeatDays && box.repeatUntil ? { days: box.repeatDays, until: box.repeatUntil } : null;
+  const merged = {
+    title: changes.title ?? box.title,
+    description: changes.description === undefined ? box.description : changes.description,
+    priceMinor: changes.price ?? box.priceMinor,
+    originalPriceMinor: changes.originalPrice === undefined ? box.originalPriceMinor : changes.originalPrice,
+    weightGrams: changes.weightGrams === undefined ? box.weightGrams : changes.weightGrams,
+    quantityAvailable: offered - box.quantityReserved,
+    pickupWindowStart: changes.pickupWindowStart ?? box.pickupWindowStart,
+    pickupWindowEnd: changes.pickupWindowEnd ?? box.pickupWindowEnd,
+    repeat: changes.repeat === undefined ? kept : changes.repeat,
+  };
+  const flaws: { path: string; message: string }[] = flawsOf({
+    ...merged,
+    price: merged.priceMinor,
+    originalPrice: merged.originalPriceMinor,
+  });
+  if (merged.quantityAvailable < 0)
+    flaws.push({ path: "quantity", message: `must not be below the ${box.quantityReserved} that are sold` });
+  if (flaws.length > 0) throw invalidBox(...flaws);
+  return merged;
+}
+
+boxes.put(
+  "/:id",
+  {
+    summary: "Change a box",
+    description:
+      "Any of the fields, at least one; what is not sent stays as it is. Orders keep what they were placed with.",
+    auth: "ACTIVE_PARTNER",
+    params: IdParams,
+    body: BoxChanges,
+    answers: { 200: BoxState },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ partner, params: { id }, body }) => {
+    const changed = await transaction(async (tx) => {
+      const box = await takeOwnBox(tx, id, partner.id);
+      if (!box) throw notFound("This box");
+      if (box.status === null || box.status === "EXPIRED") throw expired();
+      if (body.items && !(await replaceBoxItems(tx, box.id, partner.id, body.items))) throw foreignItems();
+      return updateBox(tx, box.id, merge(box, body));
+    });
+    if (!changed) throw notFound("This box");
+    return ok(changed);
+  },
+);
+
+boxes.patch(
+  "/:id/quantity",
+  {
+    summary: "Set how many of a box are available",
+    description:
+      "Whatever was sold: orders that come at the same time are taken from the new number, or were from the old one.",
+    auth: "ACTIVE_PARTNER",
+    params: IdParams,
+    body: z
+      .object({
+        quantityAvailable: z.int().min(0).max(10_000),
+        quantity: z.int().min(0).max(10_000).meta({ description: "synonym of `quantityAvailable`" }),
+      })
+      .partial()
+      .transform(({ quantityAvailable, quantity }, context) => {
+        const available = quantityAvailable ?? quantity;
+        if (available !== undefined) return { available };
+        context.addIssue({ code: "custom", path: ["quantityAvailable"], message: "is missing" });
+        return z.NEVER;
+      }),
+    answers: { 200: z.object({ id: Id, quantityAvailable: z.int() }) },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ partner, params: { id }, body }) => {
+    const changed = await updateBoxQuantity(sql, id, partner.id, body.available);
+    if (changed) return ok(changed);
+    await ownBox(id, partner.id);
+    throw expired();
+  },
+);
+
+const declareVisibility = (path: "hide" | "unhide", hidden: boolean, summary: string) =>
+  boxes.post(
+    `/:id/${path}`,
+    {
+      summary,
+      auth: "PARTNER",
+      params: IdParams,
+      answers: { 200: z.object({ id: Id, hidden: z.boolean() }) },
+    },
+    async ({ partner, params: { id } }) => {
+      const changed = await updateBoxHidden(sql, id, partner.id, hidden);
+      if (!changed) throw notFound("This box");
+      return ok({ id: changed.id, hidden });
+    },
+  );
+
+declareVisibility("hide", true, "Hide a box from the public");
+declareVisibility("unhide", false, "Show a hidden box again");
+
+boxes.delete(
+  "/:id",
+  {
+    summary: "Delete a box",
+    description: "One that nobody has ordered, or whose orders were all cancelled; another can be hidden.",
+    auth: "PARTNER",
+    params: IdParams,
+    answers: { 204: null },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ partner, params: { id } }) => {
+    if (await deleteBox(sql, id, partner.id)) return noContent();
+    await ownBox(id, partner.id);
+    throw conflict("This box has orders that are not cancelled: hide it instead.");
+  },
+);
+
+boxes.post(
+  "/:id/repeat",
+  {
+    summary: "List a box again",
+    description:
+      "On the next day on which its window, at the same local time, is not over: as many as were offered, with the same contents.",
+    auth: "ACTIVE_PARTNER",
+    params: IdParams,
+    answers: { 201: Box },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ partner, params: { id } }) => {
+    const repeated = await repeatBox(sql, id, partner.id);
+    if (!repeated) throw notFound("This box");
+    if (repeated.id === null) throw conflict("There is nothing to list: none of this box was offered.");
+    const box = await ownBox(repeated.id, partner.id);
+    return created({ ...presentBox(box), items: box.items ?? [] }, `/api/v1/boxes/${box.id}`);
   },
 );

@@ -25,10 +25,10 @@ const SEED = `
   select partner_id, id, 'Bread ' || n, 12000 from menu_categories, generate_series(1, 3) n;
 
   insert into boxes (
-    partner_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
+    partner_id, city_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
     pickup_window_start, pickup_window_end
   )
-  select id, 'Вечерний набор ' || n, 'Всё, что осталось к закрытию', 24990, 60000, 1500, 1000000000,
+  select id, city_id, 'Вечерний набор ' || n, 'Всё, что осталось к закрытию', 24990, 60000, 1500, 1000000000,
          now() + interval '1 day', now() + interval '25 hours'
   from partners, generate_series(1, 10) n;
 

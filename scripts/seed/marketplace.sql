@@ -67,7 +67,7 @@ select id, partner_id, category_id, 'Хлеб № ' || item, 9000 + item * 1000,
 
 -- Every twentieth box can be ordered now; the others are what the partners listed before.
 create temp table seed_boxes as
-select boxes.n, pg_temp.id_at(boxes.at) as id, boxes.at, p.id as partner_id, boxes.at + interval '4 hours' as window_start,
+select boxes.n, pg_temp.id_at(boxes.at) as id, boxes.at, p.id as partner_id, p.city_id, boxes.at + interval '4 hours' as window_start,
        boxes.at + interval '30 hours' as window_end, 10000 + 1000 * (boxes.n % 30) as price_minor
 from (
   select n, case when n > :boxes * 0.95 then now() - interval '12 hours' * random() else now() - interval '730 days' * random() - interval '31 hours' end as at,
@@ -98,10 +98,10 @@ order by orders.at;
 create index on seed_orders (box_id);
 
 insert into boxes (
-  id, partner_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available, quantity_reserved,
+  id, partner_id, city_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available, quantity_reserved,
   pickup_window_start, pickup_window_end, status, created_at, updated_at
 )
-select b.id, b.partner_id, 'Вечерний набор ' || b.n, 'Всё, что осталось к закрытию', b.price_minor, b.price_minor * 3, 1200,
+select b.id, b.partner_id, b.city_id, 'Вечерний набор ' || b.n, 'Всё, что осталось к закрытию', b.price_minor, b.price_minor * 3, 1200,
        case when b.n % 4 = 0 then 0 else 5 end, coalesce(sold.qty, 0), b.window_start, b.window_end,
        case when b.window_end < now() then 'EXPIRED' when b.n % 4 = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status, b.at, b.at
 from seed_boxes b

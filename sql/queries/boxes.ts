@@ -11,8 +11,15 @@ export interface NewBox {
   quantity: number;
   pickupWindowStart: Date;
   pickupWindowEnd: Date;
+  repeat: Repeat | null;
   /** Menu items of the same partner, each once. */
   items: { menuItemId: string; qty: number }[];
+}
+
+/** The days of the week (1 is Monday) on which a box is listed again, and the last day (YYYY-MM-DD), in the partner's zone. */
+export interface Repeat {
+  days: number[];
+  until: string;
 }
 
 export interface CreatedBox {
@@ -35,13 +42,15 @@ export const insertBox = async (db: Db, partnerId: string, box: NewBox) =>
         join menu_items m on m.id = wanted.id and m.partner_id = ${partnerId}::uuid and m.archived_at is null
       ), new_box as (
         insert into boxes (
-          partner_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
-          pickup_window_start, pickup_window_end
+          partner_id, city_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
+          pickup_window_start, pickup_window_end, repeat_days, repeat_until
         )
-        select ${partnerId}::uuid, ${box.title}, ${box.description}, ${box.priceMinor}::bigint, ${box.originalPriceMinor}::bigint,
+        select p.id, p.city_id, ${box.title}, ${box.description}, ${box.priceMinor}::bigint, ${box.originalPriceMinor}::bigint,
                ${box.weightGrams}::integer, ${box.quantity}::integer, ${box.pickupWindowStart}::timestamptz,
-               ${box.pickupWindowEnd}::timestamptz
-        where (select count(*) from contents) = ${box.items.length}::integer
+               ${box.pickupWindowEnd}::timestamptz, ${box.repeat?.days ?? null}::smallint[],
+               ${box.repeat?.until ?? null}::date
+        from partners p
+        where p.id = ${partnerId}::uuid and (select count(*) from contents) = ${box.items.length}::integer
         returning id, title, quantity_available, status
       ), new_items as (
         insert into box_items (box_id, menu_item_id, qty)
@@ -72,7 +81,7 @@ export interface BoxItemRow {
   qty: number;
 }
 
-/** Finds a visible box with its contents, null when it has none. */
+/** Finds a box that the public may see, with its contents, null when it has none. */
 export const findBox = async (db: Db, id: string) =>
   (
     await db<(BoxRow & { items: BoxItemRow[] | null })[]>`
@@ -89,7 +98,37 @@ export const findBox = async (db: Db, id: string) =>
                where i.box_id = b.id
              ) as items
       from boxes b
+      join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
       where b.id = ${id}::uuid and b.hidden_at is null`
+  )[0];
+
+/** What a partner's own people see of a box. */
+export interface OwnBoxRow extends BoxRow {
+  items: BoxItemRow[] | null;
+  quantityReserved: number;
+  repeatDays: number[] | null;
+  repeatUntil: string | null;
+}
+
+/** Finds a partner's own box, hidden or not, with its contents, null when it has none; holds its row until the transaction ends. */
+export const takeOwnBox = async (db: Db, id: string, partnerId: string) =>
+  (
+    await db<OwnBoxRow[]>`
+      select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
+             b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
+             b.quantity_available as "quantityAvailable", b.quantity_reserved as "quantityReserved",
+             b.pickup_window_start as "pickupWindowStart", b.pickup_window_end as "pickupWindowEnd",
+             case when b.pickup_window_end > now() then b.status end as status,
+             b.hidden_at is not null as hidden, b.repeat_days as "repeatDays", b.repeat_until as "repeatUntil",
+             (
+               select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
+               from box_items i
+               join menu_items m on m.id = i.menu_item_id
+               where i.box_id = b.id
+             ) as items
+      from boxes b
+      where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null
+      for no key update`
   )[0];
 
 /** Lists a partner's boxes, newest first, after the one with id `after`: those on offer, or with `all` also hidden and expired ones. */
@@ -103,7 +142,7 @@ export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, afte
            b.hidden_at is not null as hidden
     from boxes b
     join partners p on p.id = b.partner_id
-    where b.partner_id = ${partnerId}::uuid
+    where b.partner_id = ${partnerId}::uuid and b.deleted_at is null
       and (
         ${all}::boolean
         or (b.hidden_at is null and b.status <> 'EXPIRED' and b.pickup_window_end > now() and p.status = 'ACTIVE')
@@ -111,3 +150,242 @@ export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, afte
       and (${after}::uuid is null or b.id < ${after}::uuid)
     order by b.id desc
     limit ${limit}`;
+
+/** A box as it shall be; `takeOwnBox` holds it. */
+export interface ChangedBox extends Omit<NewBox, "quantity" | "items"> {
+  quantityAvailable: number;
+}
+
+export interface BoxState {
+  id: string;
+  title: string;
+  quantityAvailable: number;
+  status: BoxStatus;
+}
+
+/** Rewrites a box, in the transaction that holds it. */
+export const updateBox = async (db: Db, id: string, box: ChangedBox) =>
+  (
+    await db<BoxState[]>`
+      update boxes
+      set title = ${box.title}, description = ${box.description}, price_minor = ${box.priceMinor}::bigint,
+          original_price_minor = ${box.originalPriceMinor}::bigint, weight_grams = ${box.weightGrams}::integer,
+          quantity_available = ${box.quantityAvailable}::integer,
+          status = case when ${box.quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
+          pickup_window_start = ${box.pickupWindowStart}::timestamptz, pickup_window_end = ${box.pickupWindowEnd}::timestamptz,
+          repeat_days = ${box.repeat?.days ?? null}::smallint[], repeat_until = ${box.repeat?.until ?? null}::date,
+          updated_at = now()
+      where id = ${id}::uuid
+      returning id, title, quantity_available as "quantityAvailable", status`
+  )[0];
+
+/** Replaces what is in a box, in the transaction that holds it; false when one of the items is not on the partner's menu. */
+export async function replaceBoxItems(
+  db: Db,
+  boxId: string,
+  partnerId: string,
+  items: readonly { menuItemId: string; qty: number }[],
+): Promise<boolean> {
+  await db`delete from box_items where box_id = ${boxId}::uuid`;
+  const { count } = await db`
+    insert into box_items (box_id, menu_item_id, qty)
+    select ${boxId}::uuid, m.id, wanted.qty
+    from unnest(
+      ${items.map(({ menuItemId }) => menuItemId)}::uuid[],
+      ${items.map(({ qty }) => qty)}::integer[]
+    ) as wanted (id, qty)
+    join menu_items m on m.id = wanted.id and m.partner_id = ${partnerId}::uuid and m.archived_at is null`;
+  return count === items.length;
+}
+
+/** Sets how many of a box can be ordered from now on, whatever was sold; undefined when the partner has no such box that is still on offer. */
+export const updateBoxQuantity = async (db: Db, id: string, partnerId: string, quantityAvailable: number) =>
+  (
+    await db<{ id: string; quantityAvailable: number }[]>`
+      update boxes
+      set quantity_available = ${quantityAvailable}::integer,
+          status = case when ${quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
+          updated_at = now()
+      where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null
+        and status <> 'EXPIRED' and pickup_window_end > now()
+      returning id, quantity_available as "quantityAvailable"`
+  )[0];
+
+/** Hides a box from the public, or shows it again; undefined when the partner has no such box. */
+export const updateBoxHidden = async (db: Db, id: string, partnerId: string, hidden: boolean) =>
+  (
+    await db<{ id: string }[]>`
+      update boxes
+      set hidden_at = case when ${hidden}::boolean then coalesce(hidden_at, now()) end, updated_at = now()
+      where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null
+      returning id`
+  )[0];
+
+/** Deletes a box that nobody has ordered, or whose orders are all cancelled; answers whether it did. */
+export async function deleteBox(db: Db, id: string, partnerId: string): Promise<boolean> {
+  const { count } = await db`
+    update boxes
+    set deleted_at = now(), hidden_at = coalesce(hidden_at, now()), repeat_days = null, repeat_until = null, updated_at = now()
+    where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null and quantity_reserved = 0`;
+  return count === 1;
+}
+
+/** Marks up to `limit` boxes whose window is over as EXPIRED; answers how many. Boxes that are being ordered are left for the next time. */
+export async function expireBoxes(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    update boxes set status = 'EXPIRED', updated_at = now()
+    where id = any (array(
+      select id from boxes where status <> 'EXPIRED' and pickup_window_end <= now() limit ${limit} for no key update skip locked
+    ))`;
+  return count;
+}
+
+/** Lists a box again on the next day of its partner's zone on which its window is not over; undefined when the partner has no such box, or nothing to offer. */
+export const repeatBox = async (db: Db, id: string, partnerId: string) =>
+  (
+    await db<{ id: string | null }[]>`
+      with next_day as (
+        select b.id, greatest(
+          (now() at time zone coalesce(p.timezone, c.timezone))::date,
+          (b.pickup_window_start at time zone coalesce(p.timezone, c.timezone))::date + 1
+        ) as day
+        from boxes b
+        join partners p on p.id = b.partner_id
+        join cities c on c.id = p.city_id
+        where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null
+      )
+      select (
+        select coalesce(repeat_box(next_day.id, next_day.day, false), repeat_box(next_day.id, next_day.day + 1, false))
+      )::text as id
+      from next_day`
+  )[0];
+
+/**
+ * Lists the boxes that repeating ones bring within the next 24 hours, each day's once, whoever else does the same; answers
+ * how many. What was missed is made up while its window lasts.
+ */
+export async function listRepeatedBoxes(db: Db): Promise<number> {
+  const [listed] = await db<{ count: number }[]>`
+    with due as (
+      select b.id, day::date as day
+      from boxes b
+      join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
+      join cities c on c.id = p.city_id
+      cross join lateral (select coalesce(p.timezone, c.timezone) as zone) as local
+      cross join generate_series(
+        (now() at time zone local.zone)::date - 1,
+        (now() at time zone local.zone)::date + 1,
+        interval '1 day'
+      ) as day
+      where b.repeat_days is not null and b.deleted_at is null
+        and extract(isodow from day)::smallint = any (b.repeat_days)
+        and day::date <= b.repeat_until
+        and day::date > (b.pickup_window_start at time zone local.zone)::date
+        and (day::date + (b.pickup_window_start at time zone local.zone)::time) at time zone local.zone
+            <= now() + interval '24 hours'
+        and not exists (select from boxes done where done.repeats_id = b.id and done.repeats_on = day::date)
+    ), listed as materialized (
+      select repeat_box(due.id, due.day, true) as id from due
+    )
+    select coalesce(count(listed.id), 0)::integer as count from listed`;
+  return listed?.count ?? 0;
+}
+
+/** A box as a list of what can be had shows it. */
+export interface OfferRow extends BoxRow {
+  partnerName: string;
+  latitude: number;
+  longitude: number;
+  /** The window's start to the microsecond, to go on after this box. */
+  startKey: string;
+}
+
+/** With how far it is from where the customer is, in metres. */
+export interface NearOfferRow extends OfferRow {
+  distance: number;
+}
+
+export interface OfferFilter {
+  cityId: string | null;
+  maxPriceMinor: number | null;
+  /** Only boxes that can be picked up after this, and before that. */
+  availableFrom: Date | null;
+  availableTo: Date | null;
+}
+
+export interface Circle {
+  latitude: number;
+  longitude: number;
+  /** In metres. */
+  radius: number;
+}
+
+/** Lists boxes that can be ordered within a circle, nearest first, beyond the box `after`. */
+export const listOffersNear = (
+  db: Db,
+  { latitude, longitude, radius }: Circle,
+  { cityId, maxPriceMinor, availableFrom, availableTo }: OfferFilter,
+  after: { distance: number; id: string } | null,
+  limit: number,
+) =>
+  db<NearOfferRow[]>`
+    select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
+           b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
+           b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
+           b.pickup_window_end as "pickupWindowEnd",
+           case when b.pickup_window_end > now() then b.status end as status,
+           b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+           coalesce(near.distance, 0) as distance, b.pickup_window_start::text as "startKey"
+    from boxes_near(
+      ${latitude}::double precision, ${longitude}::double precision, ${radius}::double precision, ${cityId}::text,
+      ${maxPriceMinor}::bigint, ${availableFrom}::timestamptz, ${availableTo}::timestamptz,
+      ${after?.distance ?? null}::double precision, ${after?.id ?? null}::uuid, ${limit}::integer
+    ) as near
+    join boxes b on b.id = near.box_id
+    join partners p on p.id = b.partner_id
+    order by near.distance, b.id`;
+
+/** Lists boxes that can be ordered, those that can be picked up soonest first, beyond the box `after`. */
+export const listOffersSoon = (
+  db: Db,
+  { cityId, maxPriceMinor, availableFrom, availableTo }: OfferFilter,
+  after: { startKey: string; id: string } | null,
+  limit: number,
+) => {
+  const [start, id] = [after?.startKey ?? "-infinity", after?.id ?? "00000000-0000-0000-0000-000000000000"];
+  return cityId === null
+    ? db<OfferRow[]>`
+        select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
+               b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
+               b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
+               b.pickup_window_end as "pickupWindowEnd",
+               case when b.pickup_window_end > now() then b.status end as status,
+               b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+               b.pickup_window_start::text as "startKey"
+        from boxes b
+        join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
+        where b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end > now()
+          and (b.pickup_window_start, b.id) > (${start}::text::timestamptz, ${id}::uuid)
+          and (${maxPriceMinor}::bigint is null or b.price_minor <= ${maxPriceMinor}::bigint)
+          and (${availableFrom}::timestamptz is null or b.pickup_window_end > ${availableFrom}::timestamptz)
+          and (${availableTo}::timestamptz is null or b.pickup_window_start < ${availableTo}::timestamptz)
+        order by b.pickup_window_start, b.id
+        limit ${limit}`
+    : db<OfferRow[]>`
+        select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
+               b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
+               b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
+               b.pickup_window_end as "pickupWindowEnd",
+               case when b.pickup_window_end > now() then b.status end as status,
+               b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+               b.pickup_window_start::text as "startKey"
+        from boxes b
+        join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
+        where b.city_id = ${cityId} and b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end > now()
+          and (b.pickup_window_start, b.id) > (${start}::text::timestamptz, ${id}::uuid)
+          and (${maxPriceMinor}::bigint is null or b.price_minor <= ${maxPriceMinor}::bigint)
+          and (${availableFrom}::timestamptz is null or b.pickup_window_end > ${availableFrom}::timestamptz)
+          and (${availableTo}::timestamptz is null or b.pickup_window_start < ${availableTo}::timestamptz)
+        order by b.pickup_window_start, b.id
+        limit ${limit}`;
+};

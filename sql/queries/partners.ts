@@ -121,6 +121,9 @@ export const updatePartner = async (db: Db, id: string, changes: PartnerChanges,
         select ${changes.cityId ?? null}::text, ${changes.cityId ?? null}::text, ${cityTimezone}
         where ${changes.cityId ?? null}::text is not null
         on conflict (id) do nothing
+      ), moved_boxes as (
+        update boxes set city_id = ${changes.cityId ?? null}::text
+        where partner_id = ${id}::uuid and status <> 'EXPIRED' and city_id <> ${changes.cityId ?? null}::text
       )
       update partners
       set name = coalesce(${changes.name ?? null}, name),

@@ -32,11 +32,13 @@ export async function makePast(boxes: readonly PastBox[], orders: readonly PastO
   await sql`truncate orders, boxes cascade`;
   await sql`
     insert into boxes (
-      id, partner_id, title, price_minor, weight_grams, quantity_available, pickup_window_start, pickup_window_end, created_at
+      id, partner_id, city_id, title, price_minor, weight_grams, quantity_available, pickup_window_start, pickup_window_end,
+      created_at
     )
-    select (b ->> 'id')::uuid, (b ->> 'partnerId')::uuid, b ->> 'title', 1, (b ->> 'weightGrams')::integer, 1,
+    select (b ->> 'id')::uuid, p.id, p.city_id, b ->> 'title', 1, (b ->> 'weightGrams')::integer, 1,
            (b ->> 'at')::timestamptz, (b ->> 'at')::timestamptz + interval '1 hour', (b ->> 'at')::timestamptz
-    from jsonb_array_elements(${sql.json(boxes.map((box) => ({ ...box, at: box.at.toISOString() })))}) b`;
+    from jsonb_array_elements(${sql.json(boxes.map((box) => ({ ...box, at: box.at.toISOString() })))}) b
+    join partners p on p.id = (b ->> 'partnerId')::uuid`;
   const rows = sql.json(orders.map((order) => ({ ...order, at: order.at.toISOString() })));
   await sql`
     insert into orders (

@@ -2,6 +2,7 @@ import { ads } from "./ads.js";
 import { analytics } from "./analytics.js";
 import { auth } from "./auth.js";
 import { boxes } from "./boxes.js";
+import { geo } from "./geo.js";
 import { loyalty } from "./loyalty.js";
 import { menu } from "./menu.js";
 import { notifications } from "./notifications.js";
@@ -16,6 +17,7 @@ export const expectations: Expectations = {
   ...analytics,
   ...auth,
   ...boxes,
+  ...geo,
   ...loyalty,
   ...menu,
   ...notifications,

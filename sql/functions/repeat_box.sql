@@ -1,0 +1,36 @@
+-- Lists a box again on a local day of its partner's zone, at the same local time (right on days when clocks change), with as
+-- many boxes as were offered and the same contents. Answers the new box's id; null where this day's box is listed already,
+-- or its window is over.
+create or replace function repeat_box(source_id uuid, on_day date, counted boolean) returns uuid
+language plpgsql
+as $$
+declare
+  repeated uuid;
+begin
+  insert into boxes (
+    partner_id, city_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
+    pickup_window_start, pickup_window_end, repeats_id, repeats_on
+  )
+  select b.partner_id, p.city_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
+         b.quantity_available + b.quantity_reserved, moved.opens, moved.opens + (b.pickup_window_end - b.pickup_window_start),
+         case when counted then b.id end, case when counted then on_day end
+  from boxes b
+  join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
+  join cities c on c.id = p.city_id
+  cross join lateral (select coalesce(p.timezone, c.timezone) as zone) as local
+  cross join lateral (
+    select (on_day + (b.pickup_window_start at time zone local.zone)::time) at time zone local.zone as opens
+  ) as moved
+  where b.id = source_id and b.deleted_at is null
+    and b.quantity_available + b.quantity_reserved > 0
+    and moved.opens + (b.pickup_window_end - b.pickup_window_start) > statement_timestamp()
+  on conflict (repeats_id, repeats_on) where repeats_id is not null do nothing
+  returning id into repeated;
+  insert into box_items (box_id, menu_item_id, qty)
+  select repeated, i.menu_item_id, i.qty
+  from box_items i
+  join menu_items m on m.id = i.menu_item_id and m.archived_at is null
+  where i.box_id = source_id and repeated is not null;
+  return repeated;
+end
+$$;
