@@ -16,6 +16,7 @@ import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
 import { campaignBanners } from "./routes/campaign-banners.js";
 import { campaigns } from "./routes/campaigns.js";
+import { commissions } from "./routes/commissions.js";
 import { geo } from "./routes/geo.js";
 import { loyalty } from "./routes/loyalty.js";
 import { menu } from "./routes/menu.js";
@@ -25,6 +26,7 @@ import { orders } from "./routes/orders.js";
 import { adminPartners, partners } from "./routes/partners.js";
 import { partnerOrders } from "./routes/partner-orders.js";
 import { adminPromo, promo } from "./routes/promo.js";
+import { reviews } from "./routes/reviews.js";
 import { users } from "./routes/users.js";
 
 /** Every section of the interface; the ones that are read most come first. */
@@ -39,6 +41,8 @@ const sections: Section[] = [
   partners,
   adminPartners,
   geo,
+  reviews,
+  commissions,
   loyalty,
   promo,
   adminPromo,

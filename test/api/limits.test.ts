@@ -111,7 +111,7 @@ describe("the limit of an address", () => {
 
   test("holds for public endpoints, and for them a token makes no difference", async () => {
     const anna = await cast.user(client);
-    const path = "/api/v1/boxes/01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
+    const path = "/api/v1/partners/01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
     const headers = { "x-forwarded-for": "203.0.113.6" };
     expect(await repeat(limits.address + 1, () => anna.client.get(path, { headers }))).toEqual([
       ...Array<string>(limits.address).fill("404 NOT_FOUND"),

@@ -2,12 +2,14 @@ import { ads } from "./ads.js";
 import { analytics } from "./analytics.js";
 import { auth } from "./auth.js";
 import { boxes } from "./boxes.js";
+import { commissions } from "./commissions.js";
 import { geo } from "./geo.js";
 import { loyalty } from "./loyalty.js";
 import { menu } from "./menu.js";
 import { notifications } from "./notifications.js";
 import { orders } from "./orders.js";
 import { partners } from "./partners.js";
+import { reviews } from "./reviews.js";
 import { users } from "./users.js";
 import type { Expectations } from "./scene.js";
 
@@ -17,11 +19,13 @@ export const expectations: Expectations = {
   ...analytics,
   ...auth,
   ...boxes,
+  ...commissions,
   ...geo,
   ...loyalty,
   ...menu,
   ...notifications,
   ...orders,
   ...partners,
+  ...reviews,
   ...users,
 };

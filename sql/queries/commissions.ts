@@ -1,0 +1,78 @@
+import type { Db } from "../db.js";
+
+/** What the platform takes where nobody has set anything, in percent; `place_order` knows it too. */
+const DEFAULT_PERCENT = 15;
+
+export interface Rate {
+  ratePercent: number;
+  /** Whether it was set for this very partner, or, for the global rate, at all. */
+  override: boolean;
+}
+
+/** Finds the global rate. */
+export async function findGlobalRate(db: Db): Promise<Rate> {
+  const [row] = await db<{ ratePercent: number }[]>`
+    select rate_percent::double precision as "ratePercent" from commission_rates where partner_id is null`;
+  return row ? { ...row, override: true } : { ratePercent: DEFAULT_PERCENT, override: false };
+}
+
+/** Finds the rate that holds for a partner's next order; undefined when there is no such partner. */
+export async function findPartnerRate(db: Db, partnerId: string): Promise<Rate | undefined> {
+  const [row] = await db<{ own: number | null; everyones: number | null }[]>`
+    select own.rate_percent::double precision as own, everyones.rate_percent::double precision as everyones
+    from partners p
+    left join commission_rates own on own.partner_id = p.id
+    left join commission_rates everyones on everyones.partner_id is null
+    where p.id = ${partnerId}::uuid`;
+  return row && { ratePercent: row.own ?? row.everyones ?? DEFAULT_PERCENT, override: row.own !== null };
+}
+
+/** Sets a partner's rate, or the global one (null), with its audit record; false when there is no such partner. */
+export async function updateRate(db: Db, partnerId: string | null, percent: number, actorId: string): Promise<boolean> {
+  const { count } = await db`
+    with before as (
+      select rate_percent from commission_rates where partner_id is not distinct from ${partnerId}::uuid for update
+    ), locked as materialized (
+      select max(rate_percent) as rate_percent from before
+    ), after as (
+      insert into commission_rates (partner_id, rate_percent)
+      select ${partnerId}::uuid, ${percent}::numeric from locked
+      where ${partnerId}::uuid is null or exists (select from partners where id = ${partnerId}::uuid)
+      on conflict (partner_id) do update set rate_percent = excluded.rate_percent, updated_at = now()
+      returning rate_percent
+    )
+    insert into audit_events (actor_id, action, subject_id, details)
+    select ${actorId}::uuid, 'COMMISSION_RATE', ${partnerId}::uuid,
+           jsonb_build_object('old', locked.rate_percent, 'new', after.rate_percent)
+    from after, locked`;
+  return count === 1;
+}
+
+/** Takes a partner's own rate away, with its audit record; without one nothing happens. */
+export const deleteRate = (db: Db, partnerId: string, actorId: string) =>
+  db`
+    with before as (
+      delete from commission_rates where partner_id = ${partnerId}::uuid returning rate_percent
+    )
+    insert into audit_events (actor_id, action, subject_id, details)
+    select ${actorId}::uuid, 'COMMISSION_RATE', ${partnerId}::uuid, jsonb_build_object('old', before.rate_percent, 'new', null)
+    from before`;
+
+export interface RateChange {
+  id: string;
+  partnerId: string | null;
+  actorId: string | null;
+  oldPercent: number | null;
+  newPercent: number | null;
+  at: Date;
+}
+
+/** Lists who set which rate when, newest first, after the change with id `after`. */
+export const listRateChanges = (db: Db, after: string | null, limit: number) =>
+  db<RateChange[]>`
+    select id, subject_id as "partnerId", actor_id as "actorId", (details ->> 'old')::double precision as "oldPercent",
+           (details ->> 'new')::double precision as "newPercent", created_at as "at"
+    from audit_events
+    where action = 'COMMISSION_RATE' and (${after}::uuid is null or id < ${after}::uuid)
+    order by id desc
+    limit ${limit}`;

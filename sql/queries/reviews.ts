@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { reviewMoves, type ReviewStatus } from "../../lib/review-moves.js";
+import type { Db } from "../db.js";
+
+export interface NewReview {
+  orderId: string;
+  userId: string;
+  rating: number;
+  text: string | null;
+}
+
+/** What `publish_review` (sql/functions/reviews.sql) answers. */
+const Published = z.discriminatedUnion("outcome", [
+  z.object({ outcome: z.literal("PUBLISHED"), id: z.string() }),
+  z.object({ outcome: z.literal("CANCELLED") }),
+  z.object({ outcome: z.literal("TWICE") }),
+]);
+
+/** Publishes a customer's review and counts it, as one statement; undefined when they have no such order. */
+export async function publishReview(db: Db, { orderId, userId, rating, text }: NewReview) {
+  const [row] = await db<{ outcome: string | null; id: string | null }[]>`
+    select outcome, id
+    from publish_review(${orderId}::uuid, ${userId}::uuid, ${rating}::integer, ${text}::text)`;
+  return row && Published.parse(row);
+}
+
+const Status = z.enum(["PUBLISHED", "PENDING", "APPROVED", "REJECTED"]);
+const Changed = z.object({ moved: z.boolean(), status: Status });
+
+/** Changes an author's own review, which is PENDING from then on; `moved` is false once it is moderated. Undefined when they have no such review. */
+export async function editReview(
+  db: Db,
+  id: string,
+  userId: string,
+  { rating, text }: { rating?: number | undefined; text?: string | undefined },
+) {
+  const { from, to } = reviewMoves.EDIT;
+  const [row] = await db<{ moved: boolean | null; status: ReviewStatus | null }[]>`
+    select moved, status
+    from change_review(
+      ${id}::uuid, ${userId}::uuid, ${[...from]}::review_status[], ${to}::review_status,
+      ${rating ?? null}::integer, ${text ?? null}::text
+    )`;
+  return row && Changed.parse(row);
+}
+
+/** Takes an admin's decision on a review, with its audit record; undefined when there is no such review. */
+export async function moderateReview(db: Db, id: string, decision: "APPROVE" | "REJECT", actorId: string) {
+  const { from, to } = reviewMoves[decision];
+  const [row] = await db<{ moved: boolean | null; status: ReviewStatus | null }[]>`
+    with decided as materialized (
+      select moved, before, status
+      from change_review(
+        ${id}::uuid, null, ${[...from]}::review_status[], ${to}::review_status, null, null
+      )
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select ${actorId}::uuid, 'REVIEW_MODERATED', ${id}::uuid, jsonb_build_object('from', before, 'to', status)
+      from decided
+      where before <> status
+    )
+    select moved, status from decided`;
+  return row && Changed.parse(row);
+}
+
+export interface ShownReview {
+  id: string;
+  rating: number;
+  text: string | null;
+  createdAt: Date;
+}
+
+/** Lists the reviews of a partner that the public sees, newest first, after the one with id `after`. */
+export const listShownReviews = (db: Db, partnerId: string, after: string | null, limit: number) =>
+  db<ShownReview[]>`
+    select id, rating, text, created_at as "createdAt"
+    from reviews
+    where partner_id = ${partnerId}::uuid and status in ('PUBLISHED', 'APPROVED')
+      and (${after}::uuid is null or id < ${after}::uuid)
+    order by id desc
+    limit ${limit}`;
+
+export interface ReviewRow extends ShownReview {
+  orderId: string;
+  partnerId: string;
+  status: ReviewStatus;
+}
+
+/** Lists reviews of a status for moderation, oldest first, after the one with id `after`. */
+export const listReviewsToModerate = (db: Db, status: ReviewStatus, after: string | null, limit: number) =>
+  db<ReviewRow[]>`
+    select id, order_id as "orderId", partner_id as "partnerId", rating, text, status, created_at as "createdAt"
+    from reviews
+    where status = ${status}::review_status and (${after}::uuid is null or id > ${after}::uuid)
+    order by id
+    limit ${limit}`;
+
+export interface Rating {
+  sum: number;
+  count: number;
+}
+
+/** Finds the sum and the number of a partner's shown ratings; undefined when there is no such partner. */
+export const findRating = async (db: Db, partnerId: string) =>
+  (
+    await db<Rating[]>`
+      select coalesce(r.rating_sum, 0) as sum, coalesce(r.review_count, 0) as count
+      from partners p
+      left join partner_ratings r on r.partner_id = p.id
+      where p.id = ${partnerId}::uuid and p.activated_at is not null`
+  )[0];
