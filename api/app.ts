@@ -12,11 +12,15 @@ import { observe } from "./observe.js";
 import { openApiDocument } from "./openapi.js";
 import { ads } from "./routes/ads.js";
 import { analytics, ownAnalytics } from "./routes/analytics.js";
+import { apiKeys } from "./routes/api-keys.js";
 import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
 import { campaignBanners } from "./routes/campaign-banners.js";
 import { campaigns } from "./routes/campaigns.js";
+import { adminCities, cities } from "./routes/cities.js";
 import { commissions } from "./routes/commissions.js";
+import { devices } from "./routes/devices.js";
+import { favorites } from "./routes/favorites.js";
 import { geo } from "./routes/geo.js";
 import { loyalty } from "./routes/loyalty.js";
 import { menu } from "./routes/menu.js";
@@ -27,6 +31,7 @@ import { adminPartners, partners } from "./routes/partners.js";
 import { partnerOrders } from "./routes/partner-orders.js";
 import { adminPromo, promo } from "./routes/promo.js";
 import { reviews } from "./routes/reviews.js";
+import { staff } from "./routes/staff.js";
 import { users } from "./routes/users.js";
 
 /** Every section of the interface; the ones that are read most come first. */
@@ -36,18 +41,24 @@ const sections: Section[] = [
   orders,
   ads,
   users,
+  favorites,
   menu,
   partnerOrders,
+  staff,
   partners,
   adminPartners,
+  cities,
+  adminCities,
   geo,
   reviews,
   commissions,
   loyalty,
   promo,
   adminPromo,
+  devices,
   notifications,
   auth,
+  apiKeys,
   campaigns,
   campaignBanners,
   analytics,

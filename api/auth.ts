@@ -1,15 +1,25 @@
 import type { Request } from "express";
+import { apiKeyDigest, isApiKey, type ApiKeyScope } from "../lib/api-key.js";
 import { ApiError } from "../lib/errors.js";
-import { verifyAccessToken } from "../lib/tokens.js";
-import { sql } from "../sql/db.js";
 import type { PartnerStatus } from "../lib/partner-moves.js";
-import { findPrincipal } from "../sql/queries/users.js";
+import { verifyAccessToken } from "../lib/tokens.js";
+import { lookups } from "../sql/db.js";
+import { findApiKeyScopes } from "../sql/queries/api-keys.js";
+import { findPrincipal, hasAccount } from "../sql/queries/users.js";
 
 /**
  * Who may call an endpoint. ANYONE: no credential is looked at. OPTIONAL_USER: a credential that is sent must be valid.
  * PARTNER: owner or staff, whatever the partner's status. ACTIVE_PARTNER: only while the partner is ACTIVE.
+ * BANNER_READER: as OPTIONAL_USER, or a service key for it. LOCATION_WRITER: an admin, or a service key for it.
  */
-export type Auth = "ANYONE" | "OPTIONAL_USER" | "USER" | "PARTNER" | "ACTIVE_PARTNER" | "ADMIN";
+export type Auth =
+  "ANYONE" | "OPTIONAL_USER" | "USER" | "PARTNER" | "ACTIVE_PARTNER" | "ADMIN" | "BANNER_READER" | "LOCATION_WRITER";
+
+/** The scope of the service keys that an endpoint takes in place of a user's token. */
+export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
+  BANNER_READER: "ads:read",
+  LOCATION_WRITER: "geo:write",
+};
 
 export interface User {
   id: string;
@@ -20,34 +30,65 @@ export interface Partner {
   status: PartnerStatus;
 }
 
-/** What a handler knows of its caller, by the endpoint's `auth`. */
+/** What a handler knows of its caller, by the endpoint's `auth`; a service key is nobody. */
 export interface Caller<A extends Auth> {
-  user: A extends "ANYONE" ? null : A extends "OPTIONAL_USER" ? User | null : User;
+  user: A extends "ANYONE"
+    ? null
+    : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER"
+      ? User | null
+      : User;
   partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : null;
+}
+
+/** What a request proves of its caller: whose access token it has, or nobody's, by a service key that this endpoint takes. */
+export interface Credential {
+  user: User | null;
 }
 
 const unauthorized = (detail: string) => new ApiError(401, "UNAUTHORIZED", detail);
 const forbidden = (detail: string) => new ApiError(403, "FORBIDDEN", detail);
 
-/** Reads the caller's access token; null without one, or where none is looked at. Throws 401 for one that is not valid. */
-export async function identify(request: Request, auth: Auth): Promise<User | null> {
+/**
+ * Reads the caller's credential; null without one, or where none is looked at. Throws 401 for one that is not valid, and
+ * 403 for a service key that is for something else.
+ */
+export async function identify(request: Request, auth: Auth): Promise<Credential | null> {
   const header = request.headers.authorization;
   if (auth === "ANYONE" || header === undefined) return null;
   const [, token] = /^Bearer ([\w\-.~+/]+=*)$/i.exec(header) ?? [];
+  const scope = keyScopes[auth];
+  if (token !== undefined && isApiKey(token) && scope) {
+    const scopes = await findApiKeyScopes(lookups, apiKeyDigest(token));
+    if (scopes === null) throw unauthorized("The service key is unknown.");
+    if (!scopes.includes(scope)) throw forbidden(`This endpoint needs a service key with the scope ${scope}.`);
+    return { user: null };
+  }
   const claims = token === undefined ? null : await verifyAccessToken(token);
   if (claims === null) throw unauthorized("The access token is malformed, expired or unknown.");
-  return { id: claims.userId };
+  return { user: { id: claims.userId } };
 }
 
-/** Finds out whether the caller may, and for which partner; roles are read from Postgres, so that a change counts at once. */
-export async function authorize(user: User | null, auth: Auth): Promise<Partner | null> {
-  if (auth === "ANYONE" || auth === "OPTIONAL_USER") return null;
-  if (user === null) throw unauthorized("This endpoint needs a bearer access token.");
-  if (auth === "USER") return null;
+const gone = () => unauthorized("This account no longer exists.");
 
-  const principal = await findPrincipal(sql, user.id);
-  if (principal === null) throw unauthorized("This account no longer exists.");
-  if (auth === "ADMIN") {
+/**
+ * Finds out whether the caller may, and for which partner. Accounts and roles are read from Postgres, so that a change
+ * counts at once, whatever the token says.
+ */
+export async function authorize(credential: Credential | null, auth: Auth): Promise<Partner | null> {
+  if (auth === "ANYONE") return null;
+  if (credential === null) {
+    if (auth === "OPTIONAL_USER" || auth === "BANNER_READER") return null;
+    throw unauthorized("This endpoint needs a bearer access token.");
+  }
+  if (credential.user === null) return null;
+  if (auth === "USER" || auth === "OPTIONAL_USER" || auth === "BANNER_READER") {
+    if (!(await hasAccount(lookups, credential.user.id))) throw gone();
+    return null;
+  }
+
+  const principal = await findPrincipal(lookups, credential.user.id);
+  if (principal === null) throw gone();
+  if (auth === "ADMIN" || auth === "LOCATION_WRITER") {
     if (!principal.isAdmin) throw forbidden("This endpoint is for admins.");
     return null;
   }

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { ApiError, notFound, type ErrorCode } from "../lib/errors.js";
 import { log, type Logger } from "../lib/log.js";
 import { sendJson } from "./answer.js";
-import { authorize, identify, type Auth, type Caller, type User } from "./auth.js";
+import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
 import { invalidInput } from "./errors.js";
 import { limitRequests, type OwnLimit } from "./limits.js";
@@ -151,7 +151,7 @@ export function section({
         invalid,
       };
       endpoints.push(endpoint);
-      const tagged = method === "get" && ["ANYONE", "OPTIONAL_USER"].includes(endpoint.auth);
+      const tagged = method === "get" && ["ANYONE", "OPTIONAL_USER", "BANNER_READER"].includes(endpoint.auth);
 
       const file = endpoint.csv && {
         name: endpoint.path.split("/").findLast((part) => !part.startsWith(":")) ?? tag,
@@ -164,17 +164,17 @@ export function section({
           // The body is read while the caller is looked up, but what came of it counts only for a caller who may.
           const reading = declaration.body && readJson(request, response);
           reading?.catch(() => undefined);
-          let user: User | null = null;
+          let credential: Credential | null = null;
           try {
-            user = await identify(request, declaration.auth);
+            credential = await identify(request, declaration.auth);
           } finally {
-            limitRequests(request, response, user?.id ?? null, declaration.limit);
+            limitRequests(request, response, credential?.user?.id ?? null, declaration.limit);
           }
-          const partner = await authorize(user, declaration.auth);
+          const partner = await authorize(credential, declaration.auth);
           await reading;
           const requestId = String(response.getHeader("x-request-id"));
           const input = {
-            user,
+            user: credential?.user ?? null,
             partner,
             params: parse(declaration.params, request.params, () => notFound("This address")),
             // Express parses the query string whenever it is looked at

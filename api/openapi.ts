@@ -7,7 +7,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from "zod-openapi";
 import { config } from "../lib/config.js";
-import type { Auth } from "./auth.js";
+import { keyScopes, type Auth } from "./auth.js";
 import type { Endpoint } from "./endpoint.js";
 import { Problem } from "./errors.js";
 
@@ -18,6 +18,9 @@ const callers: Record<Auth, string | null> = {
   PARTNER: "For a partner's owner or staff, whatever the partner's status.",
   ACTIVE_PARTNER: "For the owner or staff of an ACTIVE partner.",
   ADMIN: "For admins.",
+  BANNER_READER:
+    "A credential is optional; one that is sent must be valid: a user's token, or a service key with the scope `ads:read`.",
+  LOCATION_WRITER: "For admins, and for service keys with the scope `geo:write`.",
 };
 
 /** The refusals that follow from a declaration itself, before the ones it names. */
@@ -28,7 +31,8 @@ function refusals(endpoint: Endpoint): Map<number, Set<string>> {
   if (endpoint.body) add(413, "PAYLOAD_TOO_LARGE");
   if (endpoint.body ?? endpoint.query ?? endpoint.headers) add(400, endpoint.invalid);
   if (endpoint.auth !== "ANYONE") add(401, "UNAUTHORIZED");
-  if (["PARTNER", "ACTIVE_PARTNER", "ADMIN"].includes(endpoint.auth)) add(403, "FORBIDDEN");
+  if (["PARTNER", "ACTIVE_PARTNER", "ADMIN"].includes(endpoint.auth) || endpoint.auth in keyScopes)
+    add(403, "FORBIDDEN");
   if (endpoint.params) add(404, "NOT_FOUND");
   for (const refusal of endpoint.errors ?? []) {
     const [status = "500", code = "INTERNAL"] = refusal.split(" ");
@@ -71,7 +75,11 @@ function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
       .join("_"),
     ...(description && { description }),
     security:
-      endpoint.auth === "ANYONE" ? [] : endpoint.auth === "OPTIONAL_USER" ? [{}, { bearer: [] }] : [{ bearer: [] }],
+      endpoint.auth === "ANYONE"
+        ? []
+        : ["OPTIONAL_USER", "BANNER_READER"].includes(endpoint.auth)
+          ? [{}, { bearer: [] }]
+          : [{ bearer: [] }],
     requestParams: {
       ...(params instanceof z.ZodObject && { path: params }),
       ...(query instanceof z.ZodObject && { query }),

@@ -62,6 +62,6 @@ export async function pageBy<Row, Place>(
 /** One page of a list that is ordered by id. */
 export const page = <Row extends { id: string }>(
   address: string,
-  query: z.output<typeof PageQuery>,
+  query: { limit: number; cursor?: string | undefined },
   list: (after: string | null, limit: number) => Promise<readonly Row[]>,
 ) => pageBy(address, query, list, ({ id }) => id);

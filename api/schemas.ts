@@ -22,6 +22,13 @@ export const text = (max: number, min = 1) =>
     .max(max)
     .refine((value) => !value.includes("\u0000") && value.isWellFormed(), "must be valid text without NUL characters");
 
+/** Changes to something with these fields: any of them, at least one; what is not sent stays as it is. */
+export const changesOf = <S extends z.core.$ZodLooseShape>(fields: S) =>
+  z
+    .object(fields)
+    .partial()
+    .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+
 export const Id = z.uuid().meta({ description: "UUID v7", example: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" });
 
 export const IdParams = z.object({ id: Id });

@@ -67,7 +67,7 @@ ads.get(
       "Those of active campaigns, within the dates of campaign and banner, at most 100; none for a placement that nobody " +
       "knows. They take turns in coming first, by weight. What was read may be kept for 5 seconds; after that, whoever " +
       "sends its `Last-Modified` back as `If-Modified-Since` gets 304 as long as nothing has changed.",
-    auth: "OPTIONAL_USER",
+    auth: "BANNER_READER",
     query: BannerQuery,
     headers: z.object({
       "if-modified-since": z.string().optional().meta({ example: "Mon, 01 Jun 2026 15:00:00 GMT" }),

@@ -19,7 +19,7 @@ import { findPrincipal } from "../../sql/queries/users.js";
 import { Box, boxFields, BoxState, flawsOf, foreignItems, invalidBox, ListedBox, presentBox } from "../boxes.js";
 import { created, noContent, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { Id, IdParams, QueryFlag } from "../schemas.js";
+import { changesOf, Id, IdParams, QueryFlag } from "../schemas.js";
 
 const { title, description, price, originalPrice, quantity, weightGrams, items, repeat } = boxFields;
 const { pickupWindowStart, pickupWindowEnd } = boxFields;
@@ -41,21 +41,18 @@ const NewBox = z
     for (const { path, message } of flawsOf(box)) context.addIssue({ code: "custom", path: [path], message });
   });
 
-const BoxChanges = z
-  .object({
-    title,
-    description: description.nullable(),
-    price,
-    originalPrice: originalPrice.nullable(),
-    quantity: quantity.meta({ description: "how many are offered in all, the sold ones among them" }),
-    weightGrams: weightGrams.nullable(),
-    pickupWindowStart,
-    pickupWindowEnd,
-    items: items.meta({ description: "in place of what is in the box" }),
-    repeat: repeat.nullable(),
-  })
-  .partial()
-  .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+const BoxChanges = changesOf({
+  title,
+  description: description.nullable(),
+  price,
+  originalPrice: originalPrice.nullable(),
+  quantity: quantity.meta({ description: "how many are offered in all, the sold ones among them" }),
+  weightGrams: weightGrams.nullable(),
+  pickupWindowStart,
+  pickupWindowEnd,
+  items: items.meta({ description: "in place of what is in the box" }),
+  repeat: repeat.nullable(),
+});
 
 export const boxes = section({ prefix: "/boxes", tag: "Boxes" });
 

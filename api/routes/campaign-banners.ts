@@ -12,7 +12,7 @@ import {
 import { findCampaign, takeCampaign } from "../../sql/queries/campaigns.js";
 import { created, noContent, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { CityId, HttpsAddress, Id, IdParams, Instant, Locale, Placement, Timestamp } from "../schemas.js";
+import { changesOf, CityId, HttpsAddress, Id, IdParams, Instant, Locale, Placement, Timestamp } from "../schemas.js";
 
 const fields = {
   imageUrl: HttpsAddress,
@@ -32,10 +32,12 @@ const NewBanner = z
   .object({ ...fields, locale: BannerLocale.optional(), cityId: BannerCity.optional(), weight: Weight.default(1) })
   .refine(({ startsAt, endsAt }) => endsAt > startsAt, { message: "must be after startsAt", path: ["endsAt"] });
 
-const BannerChanges = z
-  .object({ ...fields, locale: BannerLocale.nullable(), cityId: BannerCity.nullable(), weight: Weight })
-  .partial()
-  .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+const BannerChanges = changesOf({
+  ...fields,
+  locale: BannerLocale.nullable(),
+  cityId: BannerCity.nullable(),
+  weight: Weight,
+});
 
 const CampaignBanner = z
   .object({

@@ -15,7 +15,7 @@ import {
 } from "../../sql/queries/campaigns.js";
 import { created, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { Amount, Id, IdParams, Instant, Money, Placement, text, Timestamp } from "../schemas.js";
+import { Amount, changesOf, Id, IdParams, Instant, Money, Placement, text, Timestamp } from "../schemas.js";
 
 const fields = {
   name: text(200),
@@ -40,10 +40,12 @@ const NewCampaign = z
   .object({ ...fields, cpm: Cpm.optional(), startsAt: Start.optional(), endsAt: End.optional() })
   .refine(({ startsAt, endsAt }) => !startsAt || !endsAt || endsAt > startsAt, endsAfterItStarts);
 
-const CampaignChanges = z
-  .object({ ...fields, cpm: Cpm.nullable(), startsAt: Start.nullable(), endsAt: End.nullable() })
-  .partial()
-  .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+const CampaignChanges = changesOf({
+  ...fields,
+  cpm: Cpm.nullable(),
+  startsAt: Start.nullable(),
+  endsAt: End.nullable(),
+});
 
 const CampaignStatus = z.enum(["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"]);
 

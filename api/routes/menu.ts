@@ -12,7 +12,7 @@ import {
 } from "../../sql/queries/menu.js";
 import { created, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { Amount, Id, IdParams, Money, QueryFlag, text } from "../schemas.js";
+import { Amount, changesOf, Id, IdParams, Money, QueryFlag, text } from "../schemas.js";
 
 const item = {
   name: text(200),
@@ -30,10 +30,7 @@ const NewMenuItem = z.object({
     .meta({ description: "the partner's own key; an item with the same one is changed and un-archived" }),
 });
 
-const MenuItemChanges = z
-  .object(item)
-  .partial()
-  .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+const MenuItemChanges = changesOf(item);
 
 const MenuItem = z
   .object({

@@ -2,6 +2,7 @@ import slugify from "@sindresorhus/slugify";
 import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
+import { flawsOfHours } from "../../lib/opening-hours.js";
 import { partnerMoves, type PartnerMove } from "../../lib/partner-moves.js";
 import { isUniqueViolation, sql } from "../../sql/db.js";
 import {
@@ -12,12 +13,13 @@ import {
   insertPartner,
   listPartners,
   movePartner,
+  updateOwner,
   updatePartner,
   type OwnPartnerRow,
 } from "../../sql/queries/partners.js";
 import { created, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { CityId, Id, IdParams, Latitude, Longitude, Phone, text, Timestamp, Zone } from "../schemas.js";
+import { changesOf, CityId, Id, IdParams, Latitude, Longitude, Phone, text, Timestamp, Zone } from "../schemas.js";
 
 const PartnerStatus = z.enum(["PENDING_REVIEW", "ACTIVE", "REJECTED", "SUSPENDED"]);
 
@@ -38,10 +40,35 @@ const details = {
 
 const NewPartner = z.object({ ...profile, ...details });
 
-const PartnerChanges = z
-  .object({ ...profile, ...details, preparationMinutes: z.int().min(0).max(1_440) })
-  .partial()
-  .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be HH:MM");
+
+const Hours = z
+  .object({
+    day: z.int().min(1).max(7).meta({ description: "1 is Monday" }),
+    opens: TimeOfDay.meta({ example: "08:00" }),
+    closes: z
+      .union([TimeOfDay, z.literal("24:00")])
+      .meta({ description: "24:00 is the end of the day", example: "20:00" }),
+  })
+  .meta({ id: "OpeningHours" });
+
+const SavedHours = z.array(Hours);
+
+const OpeningHours = SavedHours.max(50)
+  .superRefine((hours, context) => {
+    for (const { index, message } of flawsOfHours(hours)) context.addIssue({ code: "custom", path: [index], message });
+  })
+  .meta({
+    description:
+      "in place of all hours until now, in the partner's time zone; each closes after it opens, and none lies over another of its day",
+  });
+
+const PartnerChanges = changesOf({
+  ...profile,
+  ...details,
+  preparationMinutes: z.int().min(0).max(1_440),
+  openingHours: OpeningHours,
+});
 
 const PartnerProfile = z
   .object({
@@ -54,6 +81,7 @@ const PartnerProfile = z
     latitude: z.number(),
     longitude: z.number(),
     description: z.string().nullable(),
+    openingHours: SavedHours,
   })
   .meta({ id: "Partner" });
 
@@ -69,7 +97,7 @@ const OwnPartner = z
 
 const presentOwn = (row: OwnPartnerRow): z.output<typeof OwnPartner> => ({
   ...row,
-  timezone: row.timezone ?? config.DEFAULT_TIMEZONE,
+  openingHours: SavedHours.parse(row.openingHours),
 });
 
 const PartnerState = z.object({ id: Id, name: z.string(), status: PartnerStatus });
@@ -162,7 +190,7 @@ partners.get(
   async ({ params }) => {
     const partner = await findPublicPartner(sql, params.id);
     if (!partner) throw notFound("This partner");
-    return ok(partner);
+    return ok({ ...partner, openingHours: SavedHours.parse(partner.openingHours) });
   },
 );
 
@@ -229,3 +257,25 @@ function declareMove(path: string, summary: string, move: PartnerMove): void {
 declareMove("approve", "Approve a partner (or take it back after a rejection or suspension)", "APPROVE");
 declareMove("reject", "Reject a registration", "REJECT");
 declareMove("suspend", "Suspend a partner", "SUSPEND");
+
+adminPartners.put(
+  "/:id/owner",
+  {
+    summary: "Give a partner another owner",
+    description: "Whoever has this phone, at once or when they first log in with it. Who owned it before does no more.",
+    auth: "ADMIN",
+    params: IdParams,
+    body: z.object({ phone: Phone }),
+    answers: {
+      200: PartnerState.extend({ ownerId: Id.nullable().meta({ description: "null until they first log in" }) }),
+    },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, params: { id }, body: { phone } }) => {
+    const linked = await updateOwner(sql, id, phone, user.id).catch((error: unknown) => {
+      throw isUniqueViolation(error) ? conflict("This person owns, or is to own, another partner.") : error;
+    });
+    if (!linked) throw notFound("This partner");
+    return ok(linked);
+  },
+);

@@ -11,7 +11,7 @@ import {
 } from "../../sql/queries/reviews.js";
 import { created, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { Id, IdParams, text, Timestamp } from "../schemas.js";
+import { changesOf, Id, IdParams, text, Timestamp } from "../schemas.js";
 
 const Rating = z.int().min(1).max(5);
 const ReviewStatus = z.enum(["PUBLISHED", "PENDING", "APPROVED", "REJECTED"]);
@@ -55,10 +55,7 @@ reviews.put(
     description: "Until it is moderated. It waits for moderation then, unseen.",
     auth: "USER",
     params: IdParams,
-    body: z
-      .object({ rating: Rating, text: text(2_000) })
-      .partial()
-      .refine(({ rating, text: words }) => rating !== undefined || words !== undefined, "must change something"),
+    body: changesOf({ rating: Rating, text: text(2_000) }),
     answers: { 200: ReviewState },
     errors: ["409 CONFLICT"],
   },

@@ -2,9 +2,10 @@ import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError } from "../../lib/errors.js";
 import { lookups, sql } from "../../sql/db.js";
-import { findProfile, updateProfile, type Profile } from "../../sql/queries/users.js";
-import { ok, section } from "../endpoint.js";
-import { Id, Locale, Phone, text, Zone } from "../schemas.js";
+import { findPreferences, updatePreferences } from "../../sql/queries/preferences.js";
+import { deleteAccount, findProfile, updateAvatar, updateProfile, type Profile } from "../../sql/queries/users.js";
+import { noContent, ok, section } from "../endpoint.js";
+import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../schemas.js";
 
 export const users = section({ prefix: "/users", tag: "Users" });
 
@@ -23,20 +24,19 @@ const UserProfile = z
   })
   .meta({ id: "UserProfile" });
 
-const ProfileChanges = z
-  .object({
-    firstName: text(100),
-    lastName: text(100),
-    email: z.email().max(254),
-    locale: Locale,
-    timezone: Zone,
-  })
-  .partial()
-  .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+const ProfileChanges = changesOf({
+  firstName: text(100),
+  lastName: text(100),
+  email: z.email().max(254),
+  locale: Locale,
+  timezone: Zone,
+});
 
-/** An account that was deleted after its token was issued is as unknown as any other. */
+const gone = () => new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+
+/** An account that was deleted while it asked is as unknown as any other. */
 const existing = (profile: Profile | null): Profile => {
-  if (profile === null) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+  if (profile === null) throw gone();
   return profile;
 };
 
@@ -46,16 +46,14 @@ const present = (profile: Profile): z.output<typeof UserProfile> => ({
   active: true,
 });
 
-users.get(
-  "/me",
-  { summary: "Shows one's own profile", auth: "USER", answers: { 200: UserProfile } },
-  async ({ user }) => ok(present(existing(await findProfile(lookups, user.id)))),
+users.get("/me", { summary: "Read the own profile", auth: "USER", answers: { 200: UserProfile } }, async ({ user }) =>
+  ok(present(existing(await findProfile(lookups, user.id)))),
 );
 
 users.put(
   "/me",
   {
-    summary: "Changes one's own profile",
+    summary: "Change the own profile",
     description: "Any of the fields, at least one; what is not sent stays as it is.",
     auth: "USER",
     body: ProfileChanges,
@@ -69,6 +67,73 @@ users.put(
 
 users.get(
   "/me/service-id",
-  { summary: "Shows one's own public identifier", auth: "USER", answers: { 200: z.object({ serviceId: z.string() }) } },
+  { summary: "Read the own public identifier", auth: "USER", answers: { 200: z.object({ serviceId: z.string() }) } },
   async ({ user }) => ok({ serviceId: existing(await findProfile(lookups, user.id)).serviceId }),
+);
+
+users.delete(
+  "/me",
+  {
+    summary: "Delete the own account",
+    description:
+      "At once all sessions end, access tokens stop working, devices and favourites are gone, and the phone may register " +
+      "anew. What remains personal is erased after 30 days; orders and reviews stay, without a name. A partner that is " +
+      "left with nobody is suspended.",
+    auth: "USER",
+    answers: { 204: null },
+  },
+  async ({ user }) => {
+    if (!(await deleteAccount(sql, user.id))) throw gone();
+    return noContent();
+  },
+);
+
+users.post(
+  "/me/avatar",
+  {
+    summary: "Set the own picture",
+    auth: "USER",
+    body: z.object({ avatarUrl: HttpsAddress }),
+    answers: { 200: z.object({ id: Id, avatarUrl: z.string() }) },
+  },
+  async ({ user, body: { avatarUrl } }) => {
+    if (!(await updateAvatar(sql, user.id, avatarUrl))) throw gone();
+    return ok({ id: user.id, avatarUrl });
+  },
+);
+
+const TimeOfDay = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/, "must be HH:MM:SS")
+  .meta({ example: "22:00:00" });
+
+const preferenceFields = {
+  push: z.boolean(),
+  sms: z.boolean(),
+  email: z.boolean(),
+  marketing: z.boolean(),
+  quietHoursStart: TimeOfDay,
+  quietHoursEnd: TimeOfDay,
+};
+
+const Preferences = z.object(preferenceFields).meta({ id: "NotificationPreferences" });
+
+users.get(
+  "/me/notification-preferences",
+  { summary: "Read how one wants to be notified", auth: "USER", answers: { 200: Preferences } },
+  async ({ user }) => ok(await findPreferences(lookups, user.id)),
+);
+
+users.put(
+  "/me/notification-preferences",
+  {
+    summary: "Change how one wants to be notified",
+    description:
+      "Any of the fields, at least one; what is not sent stays as it is. Quiet hours are in the user's time zone; there are " +
+      "none when they end as they start.",
+    auth: "USER",
+    body: changesOf(preferenceFields),
+    answers: { 200: Preferences },
+  },
+  async ({ user, body }) => ok(await updatePreferences(sql, user.id, body)),
 );

@@ -1,5 +1,5 @@
--- Uses a code up and opens a session for its phone's user, who is made at the first login; whoever waits for this phone
--- as the owner of a partner gets it. A new user takes the first of the service ids that is free. No row when the code was used or replaced in the meantime.
+-- Uses a code up and opens a session for its phone's user, who is made at the first login; the partner that waits for this
+-- phone as its owner gets them, else the one that has invited it first to its staff. A new user takes the first of the service ids that is free. No row when the code was used or replaced in the meantime.
 create or replace function log_in(otp_id uuid, new_service_ids text[], token_digest bytea)
 returns table (user_id uuid)
 language plpgsql
@@ -36,6 +36,22 @@ begin
       for update
     )
     and not exists (select from partners where owner_id = member_id);
+  if found then
+    delete from partner_staff where user_id = member_id;
+  end if;
+
+  with joined as (
+    insert into partner_staff (user_id, partner_id)
+    select member_id, partner_id
+    from staff_invitations
+    where phone = login_phone and not exists (select from partners where owner_id = member_id)
+    order by id
+    limit 1
+    on conflict (user_id) do nothing
+    returning partner_id
+  )
+  delete from staff_invitations
+  where phone = login_phone and partner_id in (select partner_id from joined);
 
   insert into sessions (user_id) values (member_id) returning id into login_session;
   insert into refresh_tokens (digest, session_id, expires_at) values (token_digest, login_session, now() + interval '30 days');

@@ -1,4 +1,5 @@
 import { partnerMoves, type PartnerMove, type PartnerStatus } from "../../lib/partner-moves.js";
+import type { OpeningHours } from "../../lib/opening-hours.js";
 import type { Db } from "../db.js";
 
 export interface NewPartner {
@@ -68,13 +69,16 @@ export interface PartnerRow {
   latitude: number;
   longitude: number;
   description: string | null;
+  /** As it was saved; see lib/opening-hours.ts. */
+  openingHours: unknown;
 }
 
 /** Finds the public profile: only of partners that are or were active. */
 export const findPublicPartner = async (db: Db, id: string) =>
   (
     await db<PartnerRow[]>`
-      select id, name, slug, status, city_id as "cityId", address, latitude, longitude, description
+      select id, name, slug, status, city_id as "cityId", address, latitude, longitude, description,
+             opening_hours as "openingHours"
       from partners
       where id = ${id}::uuid and activated_at is not null`
   )[0];
@@ -83,8 +87,8 @@ export const findPublicPartner = async (db: Db, id: string) =>
 export interface OwnPartnerRow extends PartnerRow {
   phone: string | null;
   email: string | null;
-  /** Null: the deployment's default zone. */
-  timezone: string | null;
+  /** Its own, or else its city's. */
+  timezone: string;
   preparationMinutes: number;
 }
 
@@ -92,10 +96,12 @@ export interface OwnPartnerRow extends PartnerRow {
 export const findOwnPartner = async (db: Db, id: string) =>
   (
     await db<OwnPartnerRow[]>`
-      select id, name, slug, status, city_id as "cityId", address, latitude, longitude, description, phone, email, timezone,
-             preparation_minutes as "preparationMinutes"
-      from partners
-      where id = ${id}::uuid`
+      select p.id, p.name, p.slug, p.status, p.city_id as "cityId", p.address, p.latitude, p.longitude, p.description,
+             p.opening_hours as "openingHours", p.phone, p.email, coalesce(p.timezone, c.timezone) as timezone,
+             p.preparation_minutes as "preparationMinutes"
+      from partners p
+      join cities c on c.id = p.city_id
+      where p.id = ${id}::uuid`
   )[0];
 
 /** What may be changed of a profile; a field that is left out stays as it is. */
@@ -110,12 +116,13 @@ export interface PartnerChanges {
   description?: string | undefined;
   timezone?: string | undefined;
   preparationMinutes?: number | undefined;
+  openingHours?: OpeningHours[] | undefined;
 }
 
 /** Changes a partner's profile, and registers its new city when nobody has named it before. */
-export const updatePartner = async (db: Db, id: string, changes: PartnerChanges, cityTimezone: string) =>
-  (
-    await db<OwnPartnerRow[]>`
+export async function updatePartner(db: Db, id: string, changes: PartnerChanges, cityTimezone: string) {
+  const hours = changes.openingHours && db.json(changes.openingHours);
+  await db`
       with new_city as (
         insert into cities (id, name, timezone)
         select ${changes.cityId ?? null}::text, ${changes.cityId ?? null}::text, ${cityTimezone}
@@ -136,11 +143,11 @@ export const updatePartner = async (db: Db, id: string, changes: PartnerChanges,
           description = coalesce(${changes.description ?? null}, description),
           timezone = coalesce(${changes.timezone ?? null}, timezone),
           preparation_minutes = coalesce(${changes.preparationMinutes ?? null}::integer, preparation_minutes),
+          opening_hours = coalesce(${hours ?? null}::jsonb, opening_hours),
           updated_at = now()
-      where id = ${id}::uuid
-      returning id, name, slug, status, city_id as "cityId", address, latitude, longitude, description, phone, email, timezone,
-                preparation_minutes as "preparationMinutes"`
-  )[0];
+      where id = ${id}::uuid`;
+  return findOwnPartner(db, id);
+}
 
 export interface ListedPartner {
   id: string;
@@ -200,3 +207,27 @@ export const movePartner = async (db: Db, id: string, move: PartnerMove, actorId
 /** Finds a partner's name and status, whatever its status. */
 export const findPartner = async (db: Db, id: string) =>
   (await db<MovedPartner[]>`select id, name, status from partners where id = ${id}::uuid`)[0];
+
+/**
+ * Makes whoever has this phone the owner of a partner, now or when they first log in, with its audit record; whoever owned it
+ * does no more. Undefined when there is no such partner; a unique violation when they own another.
+ */
+export const updateOwner = async (db: Db, id: string, phone: string, actorId: string) =>
+  (
+    await db<(MovedPartner & { ownerId: string | null })[]>`
+      with account as (
+        select id from users where phone = ${phone} and deleted_at is null
+      ), linked as (
+        update partners
+        set owner_id = (select id from account), owner_phone = ${phone}, updated_at = now()
+        where id = ${id}::uuid
+        returning id, name, status, owner_id
+      ), left_staff as (
+        delete from partner_staff
+        where user_id in (select id from account) and exists (select from linked)
+      ), audited as (
+        insert into audit_events (actor_id, action, subject_id, details)
+        select ${actorId}::uuid, 'PARTNER_OWNER', id, jsonb_build_object('ownerId', owner_id) from linked
+      )
+      select id, name, status, owner_id as "ownerId" from linked`
+  )[0];

@@ -1,7 +1,6 @@
 import { config } from "../../lib/config.js";
+import { partnerMoves, type PartnerStatus } from "../../lib/partner-moves.js";
 import type { Db } from "../db.js";
-
-export type PartnerStatus = "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
 
 /** Whom a token speaks for, with the roles they have now. */
 export interface Principal {
@@ -24,6 +23,11 @@ export async function findPrincipal(db: Db, userId: string): Promise<Principal |
     )
     where users.id = ${userId}::uuid and users.deleted_at is null`;
   return principal ?? null;
+}
+
+/** Whether there is such an account still. */
+export async function hasAccount(db: Db, userId: string): Promise<boolean> {
+  return (await db`select from users where id = ${userId}::uuid and deleted_at is null`).count === 1;
 }
 
 export interface Profile {
@@ -63,6 +67,20 @@ export const updateProfile = (db: Db, userId: string, changes: ProfileChanges) =
       timezone = coalesce(${changes.timezone ?? null}::text, timezone),
       updated_at = now()
     where id = ${userId}::uuid and deleted_at is null`;
+
+/** Sets the address of a user's picture; false when there is no such account any more. */
+export async function updateAvatar(db: Db, userId: string, avatarUrl: string): Promise<boolean> {
+  const { count } = await db`
+    update users set avatar_url = ${avatarUrl}, updated_at = now() where id = ${userId}::uuid and deleted_at is null`;
+  return count === 1;
+}
+
+/** Closes an account and what hangs on it; false when there is no such account any more. */
+export async function deleteAccount(db: Db, userId: string): Promise<boolean> {
+  const [row] = await db<{ deleted: boolean | null }[]>`
+    select deleted from delete_account(${userId}::uuid, ${[...partnerMoves.SUSPEND.from]}::partner_status[]) as deleted`;
+  return row?.deleted === true;
+}
 
 /** Makes the account with this phone an admin, or an admin no more; false when nobody has logged in with it. */
 export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean> {

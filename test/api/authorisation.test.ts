@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { endpoints } from "../../api/app.js";
-import type { Auth } from "../../api/auth.js";
+import { keyScopes, type Auth } from "../../api/auth.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { startApi, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
@@ -11,6 +11,7 @@ import {
   everyPartner,
   setScene,
   everyUser,
+  serviceKeys,
   type CallerName,
   type Expectation,
   type Scene,
@@ -36,11 +37,17 @@ const admitted: Record<Auth, readonly CallerName[]> = {
   PARTNER: everyPartner,
   ACTIVE_PARTNER: ["bakery", "other partner"],
   ADMIN: ["admin"],
+  BANNER_READER: ["nobody", "banner key", ...everyUser],
+  LOCATION_WRITER: ["admin", "location key"],
 };
+
+const unknown = ["nobody", "forger", "former customer"];
 
 function expected(auth: Auth, { answer, except = {} }: Expectation, caller: CallerName): string {
   if (admitted[auth].includes(caller)) return except[caller] ?? answer;
-  return caller === "nobody" || caller === "forger" ? "401 UNAUTHORIZED" : "403 FORBIDDEN";
+  // no other endpoint knows service keys
+  if (serviceKeys.includes(caller)) return auth in keyScopes ? "403 FORBIDDEN" : "401 UNAUTHORIZED";
+  return unknown.includes(caller) ? "401 UNAUTHORIZED" : "403 FORBIDDEN";
 }
 
 const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);

@@ -19,6 +19,7 @@ const patience = 20_000 + numRuns * 100;
 
 let service: Service;
 let callers: Record<Auth, Client>;
+let restore: () => Promise<void>;
 const database = new pg.Client({ connectionString: process.env["DATABASE_URL"] });
 /** Things that exist, and one that does not. Filled before the first request is sent. */
 const ids = ["01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f"];
@@ -37,6 +38,19 @@ beforeAll(async () => {
     PARTNER: owner,
     ACTIVE_PARTNER: owner,
     ADMIN: admin.client,
+    BANNER_READER: client,
+    LOCATION_WRITER: admin.client,
+  };
+  restore = async () => {
+    await database.query("update users set deleted_at = null, is_admin = id = $1", [admin.id]);
+    await database.query("update partners set owner_id = null where id <> $1 and owner_id = $2", [
+      bakery.id,
+      bakery.owner.id,
+    ]);
+    await database.query(
+      "update partners set status = 'ACTIVE', owner_id = case when id = $1 then $2 else owner_id end",
+      [bakery.id, bakery.owner.id],
+    );
   };
   const itemId = await cast.addMenuItem(bakery, { price: 120 });
   const order = { items: [{ menuItemId: itemId, qty: 1 }], totalAmount: 120, partnerId: bakery.id };
@@ -49,8 +63,8 @@ beforeAll(async () => {
   );
 });
 
-// an admin's moves reach everyone
-beforeEach(() => database.query("update partners set status = 'ACTIVE'"));
+// an admin's moves reach everyone, and accounts are deleted
+beforeEach(() => restore());
 
 afterAll(async () => {
   await service.stop();

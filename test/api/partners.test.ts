@@ -234,6 +234,7 @@ describe("GET /partners/{id}", () => {
     expect(read.body).toEqual({
       id,
       ...profile,
+      openingHours: [],
       status: "ACTIVE",
       slug: expect.any(String),
       description: null,
@@ -281,10 +282,19 @@ describe("PUT /partners/me", () => {
       description: "Пироги",
       timezone: "Asia/Omsk",
       preparationMinutes: 45,
+      openingHours: [
+        { day: 1, opens: "08:00", closes: "13:00" },
+        { day: 1, opens: "14:00", closes: "24:00" },
+      ],
     };
     expect((await owner.client.put("/api/v1/partners/me", rest)).body).toEqual({ ...changed.body, ...rest });
     expect((await owner.client.get("/api/v1/partners/me")).body).toEqual({ ...changed.body, ...rest });
-    expect((await client.get(`/api/v1/partners/${id}`)).body).toMatchObject({ name: "Новое имя", address: "Мира, 2" });
+    expect((await client.get(`/api/v1/partners/${id}`)).body).toMatchObject({
+      name: "Новое имя",
+      address: "Мира, 2",
+      openingHours: rest.openingHours,
+    });
+    expect((await owner.client.put("/api/v1/partners/me", { openingHours: [] })).body["openingHours"]).toEqual([]);
   });
 
   test("a new phone is a contact; it makes nobody an owner", async () => {
@@ -302,6 +312,9 @@ describe("PUT /partners/me", () => {
     ["a null name", { name: null }],
     ["half a minute of preparation", { preparationMinutes: 0.5 }],
     ["two days of preparation", { preparationMinutes: 2_880 }],
+    ["hours of day 0", { openingHours: [{ day: 0, opens: "08:00", closes: "20:00" }] }],
+    ["hours that open at 24:00", { openingHours: [{ day: 1, opens: "24:00", closes: "24:00" }] }],
+    ["hours that close before they open", { openingHours: [{ day: 1, opens: "20:00", closes: "08:00" }] }],
   ])("%s: 400 VALIDATION_ERROR", async (_case, changes) => {
     const { owner } = await cast.bakery(client);
     expect(outcome(await owner.client.put("/api/v1/partners/me", changes))).toBe("400 VALIDATION_ERROR");

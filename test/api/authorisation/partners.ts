@@ -1,5 +1,5 @@
 import * as cast from "../../support/cast.js";
-import { among, everyPartner, type Expectations } from "./scene.js";
+import { among, everyPartner, foreign, type Expectations } from "./scene.js";
 
 export const partners: Expectations = {
   "POST /api/v1/partners/register": {
@@ -25,6 +25,27 @@ export const partners: Expectations = {
   },
   "PUT /api/v1/admin/partners/:id/suspend": {
     ask: (as, { newcomerId }) => as.put(`/api/v1/admin/partners/${newcomerId}/suspend`),
+    answer: "200",
+  },
+  "PUT /api/v1/admin/partners/:id/owner": {
+    ask: (as, { newcomerId }) => as.put(`/api/v1/admin/partners/${newcomerId}/owner`, { phone: cast.newPhone() }),
+    answer: "200",
+  },
+  "GET /api/v1/partners/me/staff": { ask: (as) => as.get("/api/v1/partners/me/staff"), answer: "200" },
+  "POST /api/v1/partners/me/staff": {
+    ask: (as) => as.post("/api/v1/partners/me/staff", { phone: cast.newPhone() }),
+    answer: "201",
+  },
+  "DELETE /api/v1/partners/me/staff/:id": {
+    prepare: async ({ callers: { bakery } }) =>
+      (await bakery.post("/api/v1/partners/me/staff", { phone: cast.newPhone() })).string("id"),
+    ask: (as, _scene, id) => as.delete(`/api/v1/partners/me/staff/${id}`),
+    answer: "204",
+    except: foreign("bakery"),
+  },
+  "GET /api/v1/cities": { ask: (as) => as.get("/api/v1/cities"), answer: "200" },
+  "PUT /api/v1/admin/cities/:id": {
+    ask: (as) => as.put("/api/v1/admin/cities/kazan", { name: "Казань", timezone: "Europe/Moscow" }),
     answer: "200",
   },
 };

@@ -2,7 +2,9 @@ import { foreign, type Expectations, type Scene } from "./scene.js";
 
 /** A review of an order of its own: an order has one. */
 async function publish({ callers: { customer, bakery }, bakeryId }: Scene) {
-  const itemId = (await bakery.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 120 })).string("id");
+  const itemId = (await bakery.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 120 })).string(
+    "id",
+  );
   const order = await customer.post("/api/v1/orders", {
     items: [{ menuItemId: itemId, qty: 1 }],
     totalAmount: 120,

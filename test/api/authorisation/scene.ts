@@ -1,3 +1,4 @@
+import type { ApiKeyScope } from "../../../lib/api-key.js";
 import { signAccessToken } from "../../../lib/tokens.js";
 import type { Client, Reply } from "../../support/api.js";
 import * as cast from "../../support/cast.js";
@@ -7,6 +8,9 @@ export const callers = [
   "nobody",
   "forger",
   "boaster",
+  "former customer",
+  "banner key",
+  "location key",
   "customer",
   "stranger",
   "bakery",
@@ -25,6 +29,7 @@ export const everyPartner: CallerName[] = [
   "rejected partner",
   "suspended partner",
 ];
+export const serviceKeys: CallerName[] = ["banner key", "location key"];
 export const everyUser: CallerName[] = ["boaster", "customer", "stranger", ...everyPartner, "admin"];
 
 export interface Scene {
@@ -53,6 +58,12 @@ export async function setScene(client: Client): Promise<Scene> {
     totalAmount: 120,
     partnerId: bakery.id,
   });
+  const former = await cast.user(client);
+  await former.client.delete("/api/v1/users/me");
+  const key = async (scope: ApiKeyScope) => {
+    const made = await admin.client.post("/api/v1/admin/api-keys", { name: "Робот", scopes: [scope] });
+    return client.as(made.string("key"));
+  };
   const boast = { userId: boaster.id, scope: "USER PARTNER ADMIN", partnerId: bakery.id };
   const partner = async (status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") =>
     (await cast.bakery(client, status)).owner.client;
@@ -61,6 +72,9 @@ export async function setScene(client: Client): Promise<Scene> {
       nobody: client,
       forger: client.as("eyJhbGciOiJub25lIn0.e30."),
       boaster: client.as(await signAccessToken(boast)),
+      "former customer": former.client,
+      "banner key": await key("ads:read"),
+      "location key": await key("geo:write"),
       customer: customer.client,
       stranger: stranger.client,
       bakery: bakery.owner.client,

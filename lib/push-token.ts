@@ -1,0 +1,67 @@
+import { ECDH } from "node:crypto";
+import { z } from "zod";
+
+export const platforms = ["ios", "android", "web"] as const;
+export type Platform = (typeof platforms)[number];
+
+/** Where a device gets its messages: through FCM with a registration token, or as a Web Push subscription. */
+export interface PushAddress {
+  /** The registration token, or the subscription's endpoint. */
+  address: string;
+  /** The subscription's keys in base64url without padding; null with FCM. */
+  keys: { p256dh: string; auth: string } | null;
+}
+
+const registrationToken = /^[\w:.-]{10,4096}$/;
+
+const bytes = z
+  .string()
+  .max(200)
+  .regex(/^[\w+/-]+={0,2}$/)
+  .transform((encoded) => Buffer.from(encoded, "base64"));
+
+/** An uncompressed point of P-256 (RFC 8291, section 3.1). */
+const publicKey = bytes.refine((point) => {
+  try {
+    return point.length === 65 && point[0] === 4 && ECDH.convertKey(point, "prime256v1").length === 65;
+  } catch {
+    return false;
+  }
+});
+
+const Endpoint = z
+  .string()
+  .max(2_048)
+  .regex(/^https:\/\/[\x21-\x7e]+$/)
+  .refine((address) => {
+    const url = URL.canParse(address) ? new URL(address) : null;
+    return url !== null && url.username === "" && url.password === "";
+  });
+
+/** What a browser's `PushSubscription.toJSON()` has. */
+const Subscription = z.object({
+  endpoint: Endpoint,
+  keys: z.object({
+    p256dh: publicKey,
+    // RFC 8291, section 3.2
+    auth: bytes.refine((secret) => secret.length === 16),
+  }),
+});
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the push token of a device as its app sends it; null for what cannot be one. */
+export function parsePushToken(platform: Platform, sent: string): PushAddress | null {
+  if (registrationToken.test(sent)) return { address: sent, keys: null };
+  if (platform !== "web") return null;
+  const { success, data } = Subscription.safeParse(parseJson(sent));
+  if (!success) return null;
+  const { p256dh, auth } = data.keys;
+  return { address: data.endpoint, keys: { p256dh: p256dh.toString("base64url"), auth: auth.toString("base64url") } };
+}

@@ -1,0 +1,58 @@
+import type { ApiKeyScope } from "../../lib/api-key.js";
+import type { Db } from "../db.js";
+
+export interface ApiKey {
+  id: string;
+  name: string;
+  scopes: string[];
+  createdAt: Date;
+}
+
+/** Saves a service key by its digest, with its audit record. */
+export async function insertApiKey(
+  db: Db,
+  name: string,
+  scopes: ApiKeyScope[],
+  digest: Uint8Array,
+  actorId: string,
+): Promise<string> {
+  const [row] = await db<{ id: string }[]>`
+    with added as (
+      insert into api_keys (name, digest, scopes)
+      values (${name}, ${digest}::bytea, ${scopes}::text[])
+      returning id, name, scopes
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select ${actorId}::uuid, 'API_KEY_MADE', id, jsonb_build_object('name', name, 'scopes', scopes) from added
+    )
+    select id from added`;
+  if (!row) throw new Error("no service key was inserted");
+  return row.id;
+}
+
+/** What the key with this digest may do; null when there is none. */
+export async function findApiKeyScopes(db: Db, digest: Uint8Array): Promise<string[] | null> {
+  const [row] = await db<{ scopes: string[] }[]>`
+    select scopes from api_keys where digest = ${digest}::bytea`;
+  return row?.scopes ?? null;
+}
+
+/** Lists service keys, newest first, after the one with id `after`. */
+export const listApiKeys = (db: Db, after: string | null, limit: number) =>
+  db<ApiKey[]>`
+    select id, name, scopes, created_at as "createdAt"
+    from api_keys
+    where ${after}::uuid is null or id < ${after}::uuid
+    order by id desc
+    limit ${limit}`;
+
+/** Revokes a service key, with its audit record; false when there is none. */
+export async function deleteApiKey(db: Db, id: string, actorId: string): Promise<boolean> {
+  const { count } = await db`
+    with revoked as (
+      delete from api_keys where id = ${id}::uuid returning id, name, scopes
+    )
+    insert into audit_events (actor_id, action, subject_id, details)
+    select ${actorId}::uuid, 'API_KEY_REVOKED', id, jsonb_build_object('name', name, 'scopes', scopes) from revoked`;
+  return count === 1;
+}

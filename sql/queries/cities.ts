@@ -1,0 +1,33 @@
+import type { Db } from "../db.js";
+
+export interface City {
+  id: string;
+  name: string;
+  timezone: string;
+}
+
+/** Lists the cities that an admin has named or where a partner is active, by id, after the one with id `after`. */
+export const listCities = (db: Db, after: string | null, limit: number) =>
+  db<City[]>`
+    select id, name, timezone
+    from cities c
+    where (${after}::text is null or id > ${after}::text)
+      and (
+        named_at is not null
+        or exists (select from partners p where p.city_id = c.id and p.status = 'ACTIVE')
+      )
+    order by id
+    limit ${limit}`;
+
+/** Names a city, which is new if nobody has registered there, with its audit record. */
+export const upsertCity = (db: Db, { id, name, timezone }: City, actorId: string) =>
+  db`
+    with named as (
+      insert into cities (id, name, timezone, named_at)
+      values (${id}, ${name}, ${timezone}, now())
+      on conflict (id) do update set name = excluded.name, timezone = excluded.timezone, named_at = excluded.named_at
+      returning id, name, timezone
+    )
+    insert into audit_events (actor_id, action, details)
+    select ${actorId}::uuid, 'CITY_NAMED', jsonb_build_object('id', id, 'name', name, 'timezone', timezone)
+    from named`;

@@ -1,0 +1,63 @@
+import type { Platform } from "../../lib/push-token.js";
+import type { Db } from "../db.js";
+
+export interface NewDevice {
+  userId: string;
+  platform: Platform;
+  address: string;
+  addressDigest: Uint8Array;
+  p256dh: string | null;
+  auth: string | null;
+  /** Null: the user's. */
+  locale: string | null;
+}
+
+export interface Device {
+  id: string;
+  platform: Platform;
+  locale: string;
+  createdAt: Date;
+}
+
+/**
+ * Registers a device, or moves the one with this address to its present user, and forgets those of the user beyond `most`
+ * that have not been registered for longest; `added` is false for a device that was known.
+ */
+export async function insertDevice(db: Db, device: NewDevice, most: number) {
+  const { userId, platform, address, addressDigest, p256dh, auth, locale } = device;
+  const [row] = await db<{ id: string; platform: Platform; locale: string; added: boolean }[]>`
+    with registered as (
+      insert into devices (user_id, platform, address, address_digest, p256dh, auth, locale)
+      select u.id, ${platform}::device_platform, ${address}, ${addressDigest}::bytea, ${p256dh}, ${auth}, coalesce(${locale}, u.locale)
+      from users u
+      where u.id = ${userId}::uuid and u.deleted_at is null
+      on conflict (address_digest) do update set
+        user_id = excluded.user_id, platform = excluded.platform, p256dh = excluded.p256dh, auth = excluded.auth,
+        locale = excluded.locale, updated_at = now()
+      -- a row that was there before has been locked by this transaction
+      returning id, platform, locale, xmax::text = '0' as added
+    ), forgotten as (
+      delete from devices
+      where id in (
+        select id from devices
+        where user_id = ${userId}::uuid and address_digest <> ${addressDigest}::bytea
+        order by updated_at desc, id desc
+        offset ${most - 1}
+      )
+    )
+    select id, platform, locale, coalesce(added, false) as added from registered`;
+  return row;
+}
+
+/** Lists a user's devices, newest first; there are never many. */
+export const listDevices = (db: Db, userId: string) =>
+  db<Device[]>`
+    select id, platform, locale, created_at as "createdAt"
+    from devices
+    where user_id = ${userId}::uuid
+    order by id desc`;
+
+/** Forgets one of a user's devices; false when it is not theirs. */
+export async function deleteDevice(db: Db, userId: string, id: string): Promise<boolean> {
+  return (await db`delete from devices where id = ${id}::uuid and user_id = ${userId}::uuid`).count === 1;
+}

@@ -1,0 +1,48 @@
+import type { Db } from "../db.js";
+
+export type FavoriteTarget = "BOX" | "PARTNER";
+
+export interface Favorite {
+  id: string;
+  targetType: FavoriteTarget;
+  targetId: string;
+}
+
+/** Adds a box or partner that customers can see to a user's favourites, if it is not there; undefined when there is no such target. */
+export async function insertFavorite(db: Db, userId: string, targetType: FavoriteTarget, targetId: string) {
+  const [row] = await db<{ id: string; added: boolean }[]>`
+    with target as (
+      select b.id as box_id, null::uuid as partner_id
+      from boxes b
+      where ${targetType} = 'BOX' and b.id = ${targetId}::uuid and b.hidden_at is null and b.deleted_at is null
+      union all
+      select null, p.id
+      from partners p
+      where ${targetType} = 'PARTNER' and p.id = ${targetId}::uuid and p.activated_at is not null
+    ), added as (
+      insert into favorites (user_id, box_id, partner_id)
+      select ${userId}::uuid, box_id, partner_id from target
+      on conflict (user_id, coalesce(box_id, partner_id)) do update set user_id = excluded.user_id
+      -- a row that was there before has been locked by this transaction
+      returning id, xmax::text = '0' as added
+    )
+    select id, coalesce(added, false) as added from added`;
+  return row;
+}
+
+/** Lists a user's favourites, newest first, after the one with id `after`. */
+export const listFavorites = (db: Db, userId: string, after: string | null, limit: number) =>
+  db<Favorite[]>`
+    select f.id, place.type as "targetType", place.id as "targetId"
+    from favorites f
+    cross join lateral (
+      select case when f.box_id is null then 'PARTNER' else 'BOX' end as type, coalesce(f.box_id, f.partner_id, f.id) as id
+    ) as place
+    where f.user_id = ${userId}::uuid and (${after}::uuid is null or f.id < ${after}::uuid)
+    order by f.id desc
+    limit ${limit}`;
+
+/** Removes one of a user's favourites; false when it is not theirs. */
+export async function deleteFavorite(db: Db, userId: string, id: string): Promise<boolean> {
+  return (await db`delete from favorites where id = ${id}::uuid and user_id = ${userId}::uuid`).count === 1;
+}

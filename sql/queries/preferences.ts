@@ -1,0 +1,57 @@
+import type { Db } from "../db.js";
+
+/** How a user wants to be told of things; the times are of their own zone, HH:MM:SS. */
+export interface Preferences {
+  push: boolean;
+  sms: boolean;
+  email: boolean;
+  marketing: boolean;
+  quietHoursStart: string;
+  quietHoursEnd: string;
+}
+
+/** What holds for who has never said anything. */
+export const defaultPreferences: Preferences = {
+  push: true,
+  sms: true,
+  email: true,
+  marketing: false,
+  quietHoursStart: "22:00:00",
+  quietHoursEnd: "08:00:00",
+};
+
+/** Finds a user's preferences, or the defaults. */
+export async function findPreferences(db: Db, userId: string): Promise<Preferences> {
+  const [row] = await db<Preferences[]>`
+    select push, sms, email, marketing, quiet_hours_start::text as "quietHoursStart", quiet_hours_end::text as "quietHoursEnd"
+    from notification_preferences
+    where user_id = ${userId}::uuid`;
+  return row ?? defaultPreferences;
+}
+
+/** Changes what is given of a user's preferences, and answers them all. */
+export async function updatePreferences(
+  db: Db,
+  userId: string,
+  changes: { [K in keyof Preferences]?: Preferences[K] | undefined },
+): Promise<Preferences> {
+  const initial = defaultPreferences;
+  await db`
+    insert into notification_preferences as known (
+      user_id, push, sms, email, marketing, quiet_hours_start, quiet_hours_end
+    )
+    values (
+      ${userId}::uuid, ${changes.push ?? initial.push}::boolean, ${changes.sms ?? initial.sms}::boolean,
+      ${changes.email ?? initial.email}::boolean, ${changes.marketing ?? initial.marketing}::boolean,
+      ${changes.quietHoursStart ?? initial.quietHoursStart}::time, ${changes.quietHoursEnd ?? initial.quietHoursEnd}::time
+    )
+    on conflict (user_id) do update set
+      push = coalesce(${changes.push ?? null}::boolean, known.push),
+      sms = coalesce(${changes.sms ?? null}::boolean, known.sms),
+      email = coalesce(${changes.email ?? null}::boolean, known.email),
+      marketing = coalesce(${changes.marketing ?? null}::boolean, known.marketing),
+      quiet_hours_start = coalesce(${changes.quietHoursStart ?? null}::time, known.quiet_hours_start),
+      quiet_hours_end = coalesce(${changes.quietHoursEnd ?? null}::time, known.quiet_hours_end),
+      updated_at = now()`;
+  return findPreferences(db, userId);
+}
