@@ -147,6 +147,24 @@ select o.id, p.id, o.user_id
 from (select id, user_id, row_number() over () as n from seed_orders) o, promo_codes p
 where p.code = 'SEED-1' and o.n <= (select count(*) from seed_orders) / 100;
 
+insert into reviews (id, order_id, user_id, partner_id, rating, text, status, created_at, updated_at)
+select id, id, user_id, partner_id, 3 + n % 3, 'Вкусно и свежо', (array['PUBLISHED', 'APPROVED', 'PENDING'])[1 + n % 3]::review_status,
+       window_end, window_end
+from (select *, row_number() over (order by id) as n from seed_orders where status = 'COMPLETED') o
+where n % 5 = 0;
+insert into partner_ratings (partner_id, rating_sum, review_count)
+select partner_id, sum(rating), count(*) from reviews where is_shown(status) group by partner_id;
+
+-- The first partner is everyone's favourite.
+insert into favorites (user_id, partner_id)
+select u.id, p.id from seed_users u join seed_partners p on p.n = case u.n % 5 when 0 then 1 else 1 + u.n % :partners end;
+insert into devices (user_id, platform, address, address_digest, locale)
+select id, 'android', 'seed:device:' || n, sha256(convert_to('seed:device:' || n, 'UTF8')), 'ru-RU' from seed_users where n % 2 = 0;
+insert into notification_preferences (user_id, push, sms, email, marketing, quiet_hours_start, quiet_hours_end)
+select id, true, true, false, true, '23:00', '07:00' from seed_users where n % 10 = 0;
+insert into partner_staff (user_id, partner_id)
+select u.id, p.id from seed_partners p join seed_users u on u.n = p.n * (:users / :partners) - 1;
+
 -- Who logged in of late, what they were told of, and the jobs of the last days.
 insert into otp (phone, code_hash, expires_at, sends, sent_at, used_at)
 select '+7' || (8000000000 + n), '\x00', at, array[at], at, at

@@ -72,3 +72,5 @@ alter table partners add column opening_hours jsonb not null default '[]';
 
 -- null: nobody but a registering partner has named this city
 alter table cities add column named_at timestamptz;
+
+create index partners_active_by_city on partners (city_id, id) where status = 'ACTIVE';

@@ -12,7 +12,7 @@ const web = (subscription: unknown) => parsePushToken("web", JSON.stringify(subs
 
 describe("a push token", () => {
   test("of FCM is 10 to 4,096 of its characters, on every platform", () => {
-    const allowed = [..."abcXYZ0189:_-."];
+    const allowed = "abcXYZ0189:_-.".split("");
     const token = (minLength: number, maxLength: number) =>
       fc.string({ unit: fc.constantFrom(...allowed), minLength, maxLength });
     fc.assert(
@@ -21,7 +21,7 @@ describe("a push token", () => {
       }),
     );
     fc.assert(fc.property(token(0, 9), (sent) => expect(parsePushToken("ios", sent)).toBeNull()));
-    const foreign = fc.tuple(token(5, 20), fc.constantFrom(..." /\n\u0000ё{}+="), token(5, 20));
+    const foreign = fc.tuple(token(5, 20), fc.constantFrom(" ", "/", "\n", "\u0000", "ё", "{", "+", "="), token(5, 20));
     fc.assert(fc.property(foreign, (parts) => expect(parsePushToken("ios", parts.join(""))).toBeNull()));
   });
 

@@ -122,9 +122,11 @@ async function ask(name: string, stage: Scene): Promise<Executed[]> {
 }
 
 const isReport = (name: string) => name.includes("/analytics");
+/** Nobody could ask for anything after it. */
+const farewell = "DELETE /api/v1/users/me";
 
 describe("on a big database no request reads a big table whole, or more of one than it answers with", () => {
-  test.each(Object.keys(expectations).filter((name) => !isReport(name)))("%s", async (name) => {
+  test.each(Object.keys(expectations).filter((name) => !isReport(name) && name !== farewell))("%s", async (name) => {
     examine(name, [...(await ask(name, scene)), ...(name.startsWith("GET") ? await ask(name, busyScene) : [])]);
   });
 });
@@ -160,4 +162,8 @@ describe("nor does the housekeeping read more than it should", () => {
     await runUpkeep(task({ task: name }));
     examine(name, await plans.take());
   });
+});
+
+test("nor does the account of the busiest customer or partner, when it is deleted", async () => {
+  examine(farewell, await ask(farewell, busyScene));
 });
