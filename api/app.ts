@@ -1,7 +1,7 @@
 import cors from "cors";
 import express from "express";
 import { config } from "../lib/config.js";
-import { notFound } from "../lib/errors.js";
+import { ApiError, notFound } from "../lib/errors.js";
 import { publicKeys } from "../lib/tokens.js";
 import { dashboard } from "./dashboard.js";
 import { docs } from "./docs.js";
@@ -102,5 +102,15 @@ app.get("/.well-known/jwks.json", (_request, response) => {
 app.use("/docs", docs);
 app.use(dashboard);
 
-app.use((_request, _response, next) => next(notFound("This address")));
+const known = endpoints.map(({ method, path }) => ({
+  method: method.toUpperCase(),
+  pattern: new RegExp(`^${path.replace(/:\w+/g, "[^/]+")}/?$`, "i"),
+}));
+
+app.use(({ path }, response, next) => {
+  const allowed = known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+  if (allowed.length === 0) throw notFound("This address");
+  response.set("Allow", allowed.join(", "));
+  next(new ApiError(405, "METHOD_NOT_ALLOWED", `This address knows only ${allowed.join(", ")}.`));
+});
 app.use(handleError);

@@ -28,6 +28,7 @@ const titles: Record<number, string> = {
   401: "Not authenticated",
   403: "Not allowed",
   404: "Not found",
+  405: "Method not allowed",
   409: "Conflict",
   408: "Request timeout",
   413: "Too large",

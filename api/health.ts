@@ -1,5 +1,7 @@
 import { Router } from "express";
+import { describeError } from "../lib/describe-error.js";
 import { ApiError } from "../lib/errors.js";
+import { log } from "../lib/log.js";
 import { mayReadMetrics } from "../lib/metrics-token.js";
 import { inTime } from "../lib/in-time.js";
 import { pingBroker } from "../queues/broker.js";
@@ -24,6 +26,17 @@ const check = (answer: Promise<Check>): Promise<Check> =>
 
 const ok = () => "ok" as const;
 const migrated = (pending: string[]) => (pending.length === 0 ? "ok" : "behind");
+
+/** Logs what keeps this process from serving: a wrong database is no reason to end, as it may be right in a moment. */
+export async function complainOfDatabase(): Promise<void> {
+  try {
+    const pending = await pendingMigrations(sql);
+    if (pending.length > 0)
+      log.error({ pending }, "migrations are missing: this process is not ready until they are applied");
+  } catch (error) {
+    log.error({ error: describeError(error) }, "DATABASE_URL cannot be used: this process is not ready until it can");
+  }
+}
 
 export const health = Router();
 

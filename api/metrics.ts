@@ -76,9 +76,9 @@ measure({
 
 measure({
   name: "worker_canary_age_seconds",
-  help: "Time since a worker last ran the canary that is scheduled every minute.",
+  help: "Time since a worker last ran the canary that is scheduled every minute; since this process started, where none ever did.",
   aggregator: "max",
-  collect: async (gauge) => gauge.set((await findHeartbeatAge(sql, "canary")) ?? Number.NaN),
+  collect: async (gauge) => gauge.set((await findHeartbeatAge(sql, "canary")) ?? process.uptime()),
 });
 
 measure({

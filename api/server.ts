@@ -10,7 +10,7 @@ import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { app } from "./app.js";
 import { refuseUnreadable } from "./errors.js";
-import { stopBeingReady } from "./health.js";
+import { complainOfDatabase, stopBeingReady } from "./health.js";
 import { messagesOf } from "./messages.js";
 import { joinMetrics, serveMetrics } from "./metrics.js";
 
@@ -32,7 +32,8 @@ async function serve(): Promise<void> {
   server.listen(config.PORT, config.HOST);
   await once(server, "listening");
   const address = server.address();
-  log.info({ port: typeof address === "object" ? address?.port : address }, "the API listens");
+  log.info({ port: typeof address === "object" ? address?.port : address, pid: process.pid }, "the API listens");
+  void complainOfDatabase();
   announceUp();
 
   onStop(async () => {

@@ -13,9 +13,22 @@ const list = z
       .map((entry) => entry.trim())
       .filter(Boolean),
   );
-const count = (fallback: number, min = 1, max = 1_000_000) =>
-  z.coerce.number().int().min(min).max(max).default(fallback);
-const url = (protocol: RegExp, example: string) => z.url({ protocol, error: `must be an address such as ${example}` });
+const count = (fallback: number, min = 1, max = 1_000_000) => {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, error)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, error)
+    .default(fallback);
+};
+const oneOf = <const T extends readonly [string, ...string[]]>(...names: T) =>
+  z.enum(names, { error: `must be one of ${names.join(", ")}` });
+const url = (protocol: RegExp, example: string) =>
+  z.url({
+    protocol,
+    error: ({ input }) => `${input === undefined ? "is missing; it" : ""} must be an address such as ${example}`.trim(),
+  });
 const perQueue = z
   .string()
   .default("")
@@ -50,8 +63,7 @@ const zone = z.string().refine(isTimeZone, "must be an IANA time zone such as Eu
 /** Every variable the service reads, with its default and what it is for (`description` feeds the README's table). */
 export const environment = z
   .object({
-    NODE_ENV: z
-      .enum(["development", "test", "production"])
+    NODE_ENV: oneOf("development", "test", "production")
       .default("development")
       .describe("`production` refuses development shortcuts"),
     HOST: z.string().default("0.0.0.0").describe("address the API listens on"),
@@ -70,8 +82,7 @@ export const environment = z
       .optional()
       .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
     DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
-    LOG_LEVEL: z
-      .enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])
+    LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")
       .default("info")
       .describe("least severe level that is logged"),
     LOG_PRETTY: flag.describe("`1` for lines made for people instead of JSON"),
@@ -111,12 +122,11 @@ export const environment = z
       .describe("development only: every code is this one"),
     OTP_SENDS_PER_ADDRESS: count(100).describe("codes sent per client address in 5 minutes"),
     OTP_SENDS_TOTAL: count(10_000).describe("codes sent by the whole deployment in 5 minutes (SMS pumping)"),
-    SMS_SENDER: z
-      .enum(["log", "http"])
+    SMS_SENDER: oneOf("log", "http")
       .optional()
       .describe("`log` writes codes to the log (default outside production); `http` calls a gateway"),
     SMS_HTTP_URL: z.url().optional().describe("the gateway's address; `{phone}` and `{text}` are filled in"),
-    SMS_HTTP_METHOD: z.enum(["POST", "PUT", "GET"]).default("POST").describe("the gateway's method"),
+    SMS_HTTP_METHOD: oneOf("POST", "PUT", "GET").default("POST").describe("the gateway's method"),
     SMS_HTTP_HEADERS: z
       .string()
       .default("{}")
@@ -169,7 +179,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
   const result = environment.safeParse(given);
   if (!result.success) {
-    throw new Error(result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`).join("; "));
+    const faults = result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+    throw new Error(`Wrong configuration: ${faults.join("; ")}`);
   }
   const { data } = result;
   return Object.freeze({

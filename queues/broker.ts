@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createPostgresBackend, Queue, runMigrations, setDefaultBackendFactory, Worker } from "bullmq";
 import type { ConnectionOptions, Job, JobsOptions, Processor, WorkerOptions } from "bullmq";
 import { Redis } from "ioredis";
@@ -16,6 +17,7 @@ const POSTGRES_SCHEMA = "bullmq";
 /** A call to the broker that takes longer has failed for its caller; job ids are stable, so calling again is safe. */
 const CALL_TIMEOUT_MS = 5_000;
 const LONGEST_RECONNECT_DELAY_MS = 500;
+const FIRST_CONNECT_MS = 1_000;
 
 /** Finished jobs are kept for the dashboard only: what counts is in their rows. Ages in seconds. */
 const RETENTION: JobsOptions = {
@@ -75,6 +77,9 @@ function connectToRedis(url: string): Connections {
     },
     prepare: () => Promise.resolve(),
     ping: async () => {
+      // the first of all commands may come before the connection
+      if (producer.status === "connecting" || producer.status === "connect")
+        await once(producer, "ready", { signal: AbortSignal.timeout(FIRST_CONNECT_MS) });
       await producer.ping();
     },
     close: () => {

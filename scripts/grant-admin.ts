@@ -30,5 +30,5 @@ const { phone, revoke } = readArguments();
 const known = await updateAdmin(sql, phone, !revoke);
 await closeDatabase();
 if (revoke && config.ADMIN_PHONES.includes(phone)) fail(`${phone} stays an admin as long as ADMIN_PHONES names it.`);
-if (!known) fail(`Nobody has logged in with ${phone} yet.`);
+if (!known) fail(`Nobody has logged in with ${phone} yet; who is to be an admin logs in first.`);
 process.stdout.write(`${phone} is ${revoke ? "no longer an admin" : "an admin now"}.\n`);

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { extname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { readConfig, type Config } from "../lib/environment.js";
+import { inTime } from "../lib/in-time.js";
 import { newCredentialsKey, newSigningKey } from "../lib/keys.js";
 import { migrate } from "../sql/migrate.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
@@ -16,6 +17,8 @@ import { NotStarted, supervise, type Supervised } from "./supervise.js";
  */
 
 const READY_LIMIT_MS = 60_000;
+/** Postgres gets this long to start, as it cannot be stopped before, and to stop. */
+const STOP_LIMIT_MS = 30_000;
 /** Ctrl-C reaches this process from the terminal and once more through npm: within this time that is one signal. */
 const SAME_SIGNAL_MS = 500;
 
@@ -28,7 +31,6 @@ const newKeys = () => ({ SIGNING_KEYS: newSigningKey(), CREDENTIALS_KEYS: newCre
 async function keep(folder: string, name: string, variables: Record<string, string>): Promise<void> {
   const file = join(folder, name);
   const lines = Object.entries(variables).map(([variable, value]) => `${variable}='${value}'\n`);
-  await mkdir(folder, { recursive: true });
   await writeFile(`${file}.new`, lines, { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
@@ -75,10 +77,14 @@ function givenEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
 
-async function prepareDatabase(url: string): Promise<void> {
-  await migrate(url).catch((error: unknown) => {
-    throw new Error(`The database cannot be used: ${messageOf(error)}`, { cause: error });
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw new Error(`DATA_DIR cannot be used: ${messageOf(error)}`, { cause: error });
   });
+}
+
+async function prepareDatabase(url: string): Promise<void> {
+  await migrate(url);
   // reads the configuration when it is imported, so not before the environment is complete
   const broker = await import("../queues/broker.js");
   await broker.prepareBroker();
@@ -123,23 +129,28 @@ async function start(signal: AbortSignal): Promise<void> {
   // every wrong variable is named before anything is started, so with stand-ins for what is made later
   const config = readConfig({ DATABASE_URL: "postgres://embedded", ...newKeys(), ...given });
   const port = await checkPort(config);
+  await makeFolder(config.DATA_DIR);
   signal.throwIfAborted();
 
   let databaseUrl = given["DATABASE_URL"];
   if (!databaseUrl) {
     const starting = startEmbeddedPostgres({ folder: join(config.DATA_DIR, "postgres") });
     stops.push(() =>
-      starting.then(
-        (postgres) => postgres.stop(),
-        () => undefined,
+      inTime(
+        STOP_LIMIT_MS,
+        starting.then(
+          (postgres) => postgres.stop(),
+          () => undefined,
+        ),
       ),
     );
     databaseUrl = (await starting).url;
     signal.throwIfAborted();
   }
-  await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl });
   Object.assign(process.env, await keptKeys(config.DATA_DIR), given, { DATABASE_URL: databaseUrl, PORT: String(port) });
   await prepareDatabase(databaseUrl);
+  // scripts that are run by hand look here; until now it names the database of a service that may still run
+  await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl });
   signal.throwIfAborted();
 
   const program = (path: string) => new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);

@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import Postgrator from "postgrator";
+import { describeError } from "../lib/describe-error.js";
 import type { Db } from "./db.js";
 
 const MIGRATIONS = fileURLToPath(new URL("./migrations", import.meta.url));
@@ -109,7 +110,9 @@ export async function migrate(
 ): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "migrate" });
   client.on("error", () => undefined);
-  await client.connect();
+  await client.connect().catch((error: unknown) => {
+    throw new Error(`DATABASE_URL cannot be used: ${describeError(error)}`, { cause: error });
+  });
   try {
     await checkServer(client);
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);

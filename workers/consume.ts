@@ -1,8 +1,9 @@
 import { UnrecoverableError } from "bullmq";
 import { describeError, describeErrorWithPlaces } from "../lib/describe-error.js";
 import { PermanentError, Postponed } from "../lib/errors.js";
+import { inTime } from "../lib/in-time.js";
 import { log, type Logger } from "../lib/log.js";
-import { openWorker, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
+import { openWorker, pingBroker, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/queries/staged-jobs.js";
@@ -29,6 +30,8 @@ export interface Task<P extends Payload> {
 /** Does one job. Throws `PermanentError` to give it up, `Postponed` to have it back later; any other error is retried. */
 export type Handler<P extends Payload> = (task: Task<P>) => Promise<void>;
 
+const BROKER_ANSWER_MS = 1_000;
+
 interface Ending {
   readonly outcome: Outcome;
   readonly error?: unknown;
@@ -39,12 +42,19 @@ class AlreadyDone extends Error {
   override name = "AlreadyDone";
 }
 
-/** Runs a contract's jobs through its handler until the worker that is returned is closed. */
+/** What runs a contract's jobs. */
+export interface Consumer {
+  readonly worker: BrokerWorker;
+  /** Takes no more jobs, and resolves when those that run have ended. */
+  close(): Promise<void>;
+}
+
+/** Runs a contract's jobs through its handler until it is closed. */
 export function consume<P extends Payload>(
   contract: Contract<P>,
   handler: Handler<P>,
   { concurrency, signal }: { concurrency: number; signal: AbortSignal },
-): BrokerWorker {
+): Consumer {
   const parse = (payload: unknown): P => {
     const parsed = contract.payload.safeParse(payload);
     if (parsed.success) return parsed.data;
@@ -121,17 +131,36 @@ export function consume<P extends Payload>(
     }
   };
 
-  return openWorker(
+  const running = new Set<Promise<Ending>>();
+  const worker = openWorker(
     contract,
     async (job) => {
       const stop = jobDurations.startTimer({ queue: contract.queue });
-      const { outcome, error } = await run(job);
+      const ending = run(job);
+      running.add(ending);
+      const { outcome, error } = await ending;
+      running.delete(ending);
       stop({ outcome });
       if (outcome === "failed") throw forBroker(error, Error);
       if (outcome === "dead") throw forBroker(error, UnrecoverableError);
     },
     { concurrency },
   );
+  return {
+    worker,
+    async close() {
+      const closed = worker.close();
+      const ended = Promise.all(running).then(() => inTime(BROKER_ANSWER_MS, pingBroker()));
+      // a broker that is away hears nothing of our leaving
+      await Promise.race([
+        closed,
+        ended.then(
+          () => closed,
+          () => undefined,
+        ),
+      ]);
+    },
+  };
 }
 
 /** The error as BullMQ keeps and shows it: without the values that messages may quote. */

@@ -1,9 +1,8 @@
 import { config } from "../lib/config.js";
 import { log } from "../lib/log.js";
-import type { BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { contracts, fanOut, push, sms, upkeep } from "../queues/index.js";
-import { consume, type Handler } from "./consume.js";
+import { consume, type Consumer, type Handler } from "./consume.js";
 import { announce } from "./fan-out.js";
 import { deliverPush } from "./push.js";
 import { startRelay } from "./relay.js";
@@ -14,7 +13,7 @@ import { runUpkeep } from "./upkeep.js";
 /** A queue and whoever serves it. */
 interface Service {
   readonly contract: Contract;
-  readonly serve: (signal: AbortSignal) => BrokerWorker;
+  readonly serve: (signal: AbortSignal) => Consumer;
 }
 
 function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>): Service {

@@ -72,7 +72,7 @@ test("every declared endpoint has its expectations here, and every expectation i
   expect(declared.map(({ name }) => name).sort()).toEqual(Object.keys(expectations).sort());
 });
 
-describe.each(declared)("$name is for $auth", ({ name, auth }) => {
+describe.each(declared.filter(({ name }) => name in expectations))("$name is for $auth", ({ name, auth }) => {
   let scene: Scene;
   let preparedId: string;
   beforeAll(async () => {

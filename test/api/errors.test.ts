@@ -45,6 +45,17 @@ test("a refused value is not repeated to the caller", async () => {
   expect(refused.text).not.toMatch(/4242424242|s3cret/);
 });
 
+test.each([
+  ["delete", "/api/v1/ads/banners", "GET"],
+  ["patch", "/api/v1/boxes/01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f", "GET, PUT, DELETE"],
+  ["get", "/api/v1/auth/otp/send/", "POST"],
+  ["delete", "/api/v1/orders", "GET, POST"],
+])("%s %s: 405 METHOD_NOT_ALLOWED, with the methods that are", async (method, path, allow) => {
+  const refused = await client.send(method, path);
+  expect(outcome(refused)).toBe("405 METHOD_NOT_ALLOWED");
+  expect((refused.headers.get("allow") ?? "").split(", ").sort()).toEqual(allow.split(", ").sort());
+});
+
 describe("request ids", () => {
   test.each(["a", "0b7c-1.x_Y", "x".repeat(128)])("%s is taken over", async (id) => {
     const read = await client.get("/api/v1/nowhere", { headers: { "x-request-id": id } });
@@ -66,10 +77,8 @@ test.each([
   ["GET", "/api/v2/boxes"],
   ["GET", "/api/v1/boxes/by-partner"],
   ["POST", "/api/v1/partners"],
-  ["DELETE", "/api/v1/orders"],
-  ["PATCH", "/api/v1/menu/items"],
-  ["TRACE", "/api/v1/menu/items"],
-])("%s %s: 404 NOT_FOUND", async (method, path) => {
+  ["TRACE", "/api/v1/menu/items", 405, "METHOD_NOT_ALLOWED"],
+])("%s %s is no endpoint", async (method, path, status = 404, code = "NOT_FOUND") => {
   const { port } = new URL(client.url);
   const response = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
     httpRequest({ port, method, path }, (answer) => {
@@ -78,8 +87,8 @@ test.each([
       .once("error", reject)
       .end();
   });
-  expect(response.status).toBe(404);
-  expect(JSON.parse(response.body)).toMatchObject({ status: 404, code: "NOT_FOUND" });
+  expect(response.status).toBe(status);
+  expect(JSON.parse(response.body)).toMatchObject({ status, code });
 });
 
 test("a credential that is refused says which scheme is asked for", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { PermanentError } from "../../lib/errors.js";
-import { closeBroker, type BrokerWorker } from "../../queues/broker.js";
+import { closeBroker } from "../../queues/broker.js";
 import { contracts, push } from "../../queues/index.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
@@ -68,7 +68,7 @@ export function describeDashboard(broker: string, code: string): void {
       "an admin signs in, finds a failed job, retries it once its cause is gone, and signs out",
       async () => {
         let providerIsDown = true;
-        const worker: BrokerWorker = consume(
+        const consumer = consume(
           push,
           () => (providerIsDown ? Promise.reject(new PermanentError("the provider refuses us")) : Promise.resolve()),
           { concurrency: 1, signal: new AbortController().signal },
@@ -103,7 +103,7 @@ export function describeDashboard(broker: string, code: string): void {
           expect(new URL(page.url()).pathname).toBe("/admin/queues/sign-in");
           expect(complaints).toEqual([]);
         } finally {
-          await Promise.all([relay.stop(), worker.close()]);
+          await Promise.all([relay.stop(), consumer.close()]);
         }
       },
       slow,

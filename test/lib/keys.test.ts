@@ -63,6 +63,6 @@ describe("credentials keys", () => {
 test("a wrong key is a configuration error of one line that names the variable and shows no value", () => {
   const read = () =>
     readConfig({ DATABASE_URL: "postgres://localhost/test", SIGNING_KEYS: "[1]", CREDENTIALS_KEYS: "k:hunter2" });
-  expect(read).toThrow(/^SIGNING_KEYS must be [^\n]*; CREDENTIALS_KEYS must be [^\n]*$/);
+  expect(read).toThrow(/^Wrong configuration: SIGNING_KEYS must be [^\n]*; CREDENTIALS_KEYS must be [^\n]*$/);
   expect(read).not.toThrow("hunter2");
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -157,6 +157,10 @@ test("refuses a second start on the same data, and the first goes on", async () 
   const second = startIt({ PORT: String(await freePort()) });
   expect(await second.ended).toBe(1);
   expect(second.stderr).toMatch(/^[^\n]*DATA_DIR[^\n]*\n$/);
+  const connection = await readFile(join(folder, "database.env"), "utf8");
+  const third = startIt({ PORT: String(await freePort()), DATABASE_URL: "postgres://localhost:1/name" });
+  expect(await third.ended).toBe(1);
+  expect(await readFile(join(folder, "database.env"), "utf8")).toBe(connection);
   expect((await fetch(`${address}/readyz`)).status).toBe(200);
 });
 
@@ -179,7 +183,8 @@ test.each([
     "OTP_FIXED_CODE",
   ],
   [{ WORKER_CONCURRENCY: "nonsense=3" }, "nonsense"],
-  [{ DATABASE_URL: "postgres://localhost:1/name" }, "database"],
+  [{ DATABASE_URL: "postgres://localhost:1/name" }, "DATABASE_URL"],
+  [{ DATA_DIR: "/etc/passwd" }, "DATA_DIR"],
 ])("names what is wrong in one line: %j", async (env, named) => {
   const started = startIt(env);
   expect(await started.ended).toBe(1);

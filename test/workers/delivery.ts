@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { PermanentError, Postponed } from "../../lib/errors.js";
-import { closeBroker, openQueue, openQueues, type BrokerWorker } from "../../queues/broker.js";
+import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { replayJob, returnAllJobs, stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";
 import { closeSignals, poke } from "../../sql/signals.js";
-import { consume, type Handler } from "../../workers/consume.js";
+import { consume, type Consumer, type Handler } from "../../workers/consume.js";
 import { startRelay } from "../../workers/relay.js";
 import { checkSchedules } from "../../workers/schedules.js";
 import { ended, startProcess } from "../support/processes.js";
@@ -17,7 +17,7 @@ type Run = (...args: Parameters<Handler<{ n: number }>>) => void | Promise<void>
 export function describeDelivery(broker: string, wipe: () => Promise<void>): void {
   describe(`delivery through BullMQ on ${broker}`, () => {
     let handle: Run;
-    let worker: BrokerWorker;
+    let consumer: Consumer;
     let relay: { stop(): Promise<void> };
 
     const stage = async (n: number, options = {}): Promise<string> => {
@@ -39,12 +39,12 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await openQueue(trial).obliterate({ force: true });
       await openQueue(trial).resume();
       handle = () => undefined;
-      worker = consume(trial, async (task) => handle(task), { concurrency: 5, signal: new AbortController().signal });
+      consumer = consume(trial, async (task) => handle(task), { concurrency: 5, signal: new AbortController().signal });
       relay = startRelay([trial]);
     });
 
     afterEach(async () => {
-      await Promise.all([relay.stop(), worker.close()]);
+      await Promise.all([relay.stop(), consumer.close()]);
       await sql`truncate staged_jobs, trial_starts, trial_effects`;
     });
 
@@ -184,7 +184,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await until(() => atWork.length === 2);
       for (const goOn of atWork) goOn();
       expect(await settled(id)).toMatchObject({ tries: 2, done: true });
-      await worker.close();
+      await consumer.close();
       expect(await sql`select n from trial_effects`).toHaveLength(1);
     });
 
@@ -231,7 +231,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       };
       const failed = await stage(1);
       await until(() => stagedRow(failed, ({ lastError }) => lastError !== null));
-      await worker.pause();
+      await consumer.worker.pause();
       const waiting = await stage(2);
       await until(() => stagedRow(waiting, ({ sends }) => sends === 1));
       const delayed = await stage(3, { runAt: new Date(Date.now() + 1_000) });
@@ -240,7 +240,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       working = true;
       await checkSchedules();
       expect(await scheduled()).toBe(schedules);
-      await worker.resume();
+      await consumer.worker.resume();
       expect(await done(failed)).toMatchObject({ generation: 0 });
       expect(await done(waiting)).toMatchObject({ tries: 1 });
       expect(await done(delayed)).toMatchObject({ tries: 1 });
@@ -261,7 +261,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
     });
 
     test("a worker that is killed in the middle of a job leaves it to the next one, and the effect happens once", async () => {
-      await worker.close();
+      await consumer.close();
       await relay.stop();
       const first = startProcess("trial-worker.ts", ["--hang"]);
       const id = await stage(1);

@@ -27,7 +27,7 @@ const handler = () => {
   return Promise.resolve();
 };
 const workers = [
-  consume(staged, handler, { concurrency: 10, signal: new AbortController().signal }),
+  consume(staged, handler, { concurrency: 10, signal: new AbortController().signal }).worker,
   openWorker(bare, () => Promise.resolve(), { concurrency: 10 }),
 ];
 workers[1]?.on("completed", () => arrived(performance.now()));
