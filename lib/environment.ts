@@ -18,9 +18,9 @@ const count = (fallback: number, min = 1, max = 1_000_000) => {
   return z
     .string()
     .regex(/^\d{1,9}$/, error)
+    .default(String(fallback))
     .transform(Number)
-    .refine((value) => value >= min && value <= max, error)
-    .default(fallback);
+    .refine((value) => value >= min && value <= max, error);
 };
 const oneOf = <const T extends readonly [string, ...string[]]>(...names: T) =>
   z.enum(names, { error: `must be one of ${names.join(", ")}` });
