@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import express, { Router } from "express";
 import helmet from "helmet";
 // not the package itself, which would load the pages' own scripts into this process
@@ -29,5 +31,15 @@ docs.use(
 );
 docs.get("/swagger-initializer.js", (_request, response) => {
   response.type("application/javascript").send(initializer);
+});
+const title = "Surplus-food marketplace: the API";
+const page = readFileSync(join(assetsFolder(), "index.html"), "utf8").replace(
+  /<title>.*<\/title>/,
+  `<title>${title}</title>`,
+);
+docs.get(["/", "/index.html"], (request, response, next) => {
+  // the page's own addresses are relative to the folder
+  if (!/\/docs(\?|$)/.test(request.originalUrl)) response.type("html").send(page);
+  else next();
 });
 docs.use(express.static(assetsFolder(), { maxAge: "1h" }));

@@ -7,6 +7,7 @@ import { authorize, identify, type Auth, type Caller, type Credential } from "./
 import { columnsOf, sendCsv } from "./csv.js";
 import { invalidInput } from "./errors.js";
 import { limitRequests, type OwnLimit } from "./limits.js";
+import type { Tag } from "./tags.js";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 type Schema = z.ZodType;
@@ -66,7 +67,7 @@ export interface Endpoint extends Declaration<Auth, Schema, Schema, Schema, Sche
   method: Method;
   /** The full path in Express form, such as `/api/v1/boxes/:id`. */
   path: string;
-  tag: string;
+  tag: Tag;
   /** The code of a refused body or query in this section. */
   invalid: ErrorCode;
 }
@@ -134,7 +135,7 @@ export function section({
   invalid = "VALIDATION_ERROR",
 }: {
   prefix: string;
-  tag: string;
+  tag: Tag;
   invalid?: ErrorCode;
 }): Section {
   const router = Router();

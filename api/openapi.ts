@@ -10,6 +10,8 @@ import { config } from "../lib/config.js";
 import { keyScopes, type Auth } from "./auth.js";
 import type { Endpoint } from "./endpoint.js";
 import { Problem } from "./errors.js";
+import { addExamples } from "./examples.js";
+import { tags } from "./tags.js";
 
 const callers: Record<Auth, string | null> = {
   ANYONE: null,
@@ -95,14 +97,16 @@ function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
   };
 }
 
+const inBraces = (path: string) => path.replace(/:(\w+)/g, "{$1}");
+
 /** The OpenAPI 3.1 document of all declared endpoints. */
 export function openApiDocument(endpoints: readonly Endpoint[]) {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
-    const path = endpoint.path.replace(/:(\w+)/g, "{$1}");
+    const path = inBraces(endpoint.path);
     paths[path] = { ...paths[path], [endpoint.method]: operation(endpoint) };
   }
-  return createDocument({
+  const document = createDocument({
     openapi: "3.1.0",
     info: {
       title: "Surplus-food marketplace",
@@ -114,8 +118,11 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: config.PUBLIC_URL }],
-    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: tags.map((tag) => ({ ...tag })),
     components: { securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } } },
     paths,
   });
+  for (const { path, method, tag } of endpoints) addExamples(document.paths?.[inBraces(path)]?.[method], tag);
+  for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) addExamples(schema, name);
+  return document;
 }

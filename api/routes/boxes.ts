@@ -196,7 +196,8 @@ boxes.patch(
         if (available !== undefined) return { available };
         context.addIssue({ code: "custom", path: ["quantityAvailable"], message: "is missing" });
         return z.NEVER;
-      }),
+      })
+      .meta({ example: { quantityAvailable: 5 } }),
     answers: { 200: z.object({ id: Id, quantityAvailable: z.int() }) },
     errors: ["409 CONFLICT"],
   },

@@ -14,7 +14,7 @@ const Platform = z.enum(platforms);
 
 const RegisteredDevice = z.object({ id: Id, platform: Platform, locale: Locale }).meta({ id: "RegisteredDevice" });
 
-export const devices = section({ prefix: "/notifications/devices", tag: "Devices" });
+export const devices = section({ prefix: "/notifications/devices", tag: "Notifications" });
 
 devices.post(
   "/",

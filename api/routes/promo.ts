@@ -26,7 +26,8 @@ const Application = z
       if (value === undefined) context.addIssue({ code: "custom", path: [path], message: "is missing" });
     }
     return { code: named.code ?? "", amountMinor: named.orderAmount ?? 0 };
-  });
+  })
+  .meta({ example: { code: "AUTUMN-10", orderAmount: 499.8 } });
 
 promo.post(
   "/apply",
@@ -71,7 +72,8 @@ const NewPromo = z
     else if (discountPercent === 0) refuse("discountPercent", "must be above 0");
     if (startsAt !== undefined && endsAt !== undefined && endsAt <= startsAt)
       refuse("endsAt", "must be after startsAt");
-  });
+  })
+  .meta({ example: { code: "AUTUMN-10", discountPercent: 10, minOrderAmount: 300, maxUses: 500, maxUsesPerUser: 1 } });
 
 const PromoState = z.object({ id: Id, code: z.string(), active: z.boolean() });
 

@@ -145,7 +145,8 @@ reviews.put(
         if (status !== undefined) return decisionFor[status];
         context.addIssue({ code: "custom", path: ["decision"], message: "is missing" });
         return z.NEVER;
-      }),
+      })
+      .meta({ example: { decision: "APPROVE" } }),
     answers: { 200: ReviewState },
   },
   async ({ user, params: { id }, body: decision }) => {

@@ -50,6 +50,48 @@ test("operation ids are distinct words", () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
+/** What a schema's own examples come to, as pages for people put them together. */
+function exampleOf(schema: unknown): unknown {
+  const { type, example, enum: names, default: fallback, anyOf, properties, items, $ref } = Schema.parse(schema);
+  if ($ref !== undefined) return exampleOf(document.components?.schemas?.[$ref.split("/").at(-1) ?? ""]);
+  const given = [example, fallback, names?.[0]].find((value) => value !== undefined);
+  if (given !== undefined) return given;
+  if (anyOf) return exampleOf(anyOf[0]);
+  if (properties)
+    return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, exampleOf(property)]));
+  return type === "boolean" ? true : items === undefined ? undefined : [exampleOf(items)];
+}
+
+const Schema = z.looseObject({
+  type: z.unknown().optional(),
+  example: z.unknown().optional(),
+  enum: z.array(z.unknown()).optional(),
+  default: z.unknown().optional(),
+  anyOf: z.array(z.unknown()).optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+  items: z.unknown().optional(),
+  $ref: z.string().optional(),
+});
+
+test.each(endpoints.flatMap((endpoint) => (endpoint.body ? [endpoint] : [])))(
+  "the example of $method $path is one that it takes",
+  ({ method, path, body }) => {
+    const operation = document.paths?.[path.replace(/:(\w+)/g, "{$1}")]?.[method];
+    const described = z
+      .looseObject({ content: z.object({ "application/json": z.object({ schema: z.unknown() }) }) })
+      .parse(operation?.requestBody);
+    const parsed = body?.safeParse(exampleOf(described.content["application/json"].schema));
+    expect(parsed?.error?.issues ?? []).toEqual([]);
+  },
+);
+
+test("the sections come in an order, each with what it is about, and none is empty", () => {
+  const shown = (document.tags ?? []).map(({ name }) => name);
+  expect(shown.slice(0, 3)).toEqual(["Authentication", "Users", "Partners"]);
+  expect(shown.filter((name) => !endpoints.some(({ tag }) => tag === name))).toEqual([]);
+  expect((document.tags ?? []).filter(({ description = "" }) => !description.endsWith("."))).toEqual([]);
+});
+
 describe.each(operations)("$name", ({ path, operation }) => {
   const statuses = Object.keys(operation.responses ?? {});
 

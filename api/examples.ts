@@ -1,0 +1,117 @@
+/**
+ * What fields look like, by name: the document shows it in place of the example of the field's type. `Tag.name` or
+ * `Schema.name` is more particular than `name`.
+ */
+const examples: Readonly<Record<string, unknown>> = {
+  accessToken: "eyJhbGciOiJFZERTQSIsImtpZCI6IjEifQ.eyJzdWIiOiIwMTk3OGQyZSJ9.c2lnbmF0dXJl",
+  activePartners: 128,
+  address: "Tverskaya Street, 1, Moscow",
+  avatarUrl: "https://cdn.example.com/anna.webp",
+  avgRating: 4.67,
+  category: "Bread",
+  cityId: "moscow",
+  code: "314159",
+  "Loyalty and promo.code": "AUTUMN-10",
+  "Promo.code": "AUTUMN-10",
+  "Problem.code": "VALIDATION_ERROR",
+  count: 42,
+  day: 1,
+  description: "Bread and pastry of today",
+  detail: "price: must have at most two decimals",
+  discountCents: 2_499,
+  discountPercent: 10,
+  distanceMeters: 412.5,
+  email: "anna@example.com",
+  endsAt: "2100-06-30T23:59:00+03:00",
+  error: null,
+  expiresIn: 900,
+  externalId: "sku-4711",
+  firstName: "Anna",
+  foodSavedGrams: 1_200,
+  hour: 18,
+  imageUrl: "https://cdn.example.com/banner.webp",
+  key: "sfk_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+  lastName: "Ivanova",
+  latitude: 55.7558,
+  lat: 55.7558,
+  link: "https://example.com/summer",
+  lng: 37.6173,
+  locale: "ru-RU",
+  longitude: 37.6173,
+  maxDiscountCents: 10_000,
+  maxUses: 500,
+  maxUsesPerUser: 1,
+  message: "The code is on its way.",
+  "Problem.message": "must have at most two decimals",
+  name: "Corner bakery",
+  "Menu.name": "Baguette",
+  "MenuItem.name": "Baguette",
+  "Box.name": "Baguette",
+  "OrderReceipt.name": "Evening box",
+  "Order.name": "Evening box",
+  "Advertising.name": "Summer without waste",
+  "Campaign.name": "Summer without waste",
+  "Service keys.name": "Mobile app, banners",
+  "City.name": "Moscow",
+  newPercent: 12.5,
+  oldPercent: 15,
+  orders: 314,
+  ordersCompleted: 7,
+  partnerName: "Corner bakery",
+  path: "price",
+  period: "30d",
+  pickupCode: "052475",
+  pickupWindowStart: "2100-06-01T18:00:00+03:00",
+  pickupWindowEnd: "2100-06-01T20:00:00+03:00",
+  placement: "home-top",
+  placements: ["home-top"],
+  points: 120,
+  preparationMinutes: 20,
+  qty: 1,
+  quantity: 5,
+  quantityAvailable: 5,
+  ratePercent: 12.5,
+  rating: 5,
+  reason: "The address is not a shop.",
+  referralCode: "7K3M9QX2",
+  refreshToken: "m3Zq0b1Xk5l2TnF8vYw7cR4eHs9uJd6aPg0iLoQx1-A",
+  requestId: "0b7c5b1e-6f4d-4a55-9d0c-2f3f5a1f7a10",
+  "Problem.status": 400,
+  "Problem.title": "Bad request",
+  "Problem.type": "about:blank",
+  retryAfterSeconds: 60,
+  reviewCount: 42,
+  serviceId: "SF-7K3M9QX2",
+  slug: "corner-bakery",
+  startsAt: "2100-06-01T00:00:00+03:00",
+  text: "Still warm!",
+  timezone: "Europe/Moscow",
+  title: "Evening box",
+  until: "2100-12-31",
+  uses: 17,
+  weight: 1,
+  weightGrams: 450,
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Puts examples into everything that is described below `part` of a document; `context` is the tag or schema it belongs to. */
+export function addExamples(part: unknown, context: string): void {
+  if (Array.isArray(part)) {
+    for (const each of part) addExamples(each, context);
+    return;
+  }
+  if (!isRecord(part)) return;
+  for (const [name, schema] of Object.entries(isRecord(part["properties"]) ? part["properties"] : {})) {
+    const example = examples[`${context}.${name}`] ?? examples[name];
+    // a boolean needs no example, and shares its name with other things
+    if (!isRecord(schema) || "$ref" in schema || schema["type"] === "boolean" || example === undefined) continue;
+    schema["example"] = example;
+  }
+  if (typeof part["in"] === "string" && typeof part["name"] === "string") {
+    const example = examples[`${context}.${part["name"]}`] ?? examples[part["name"]];
+    if (example !== undefined) part["example"] = example;
+  }
+  for (const each of Object.values(part)) addExamples(each, context);
+}

@@ -1,0 +1,35 @@
+/** The sections of the interface, in the order in which the document shows them. */
+export const tags = [
+  {
+    name: "Authentication",
+    description:
+      "A one-time code by SMS opens a session: an access token for 15 minutes, and a refresh token that is exchanged for new ones.",
+  },
+  {
+    name: "Users",
+    description: "The own profile, favourites, how one wants to be notified, and leaving.",
+  },
+  { name: "Partners", description: "Registration, review, profile, staff, and the cities they are in." },
+  { name: "Menu", description: "What a partner sells: items by category. Items are archived, never deleted." },
+  {
+    name: "Boxes",
+    description: "Surplus food at a discount, to be picked up within a window: listing it, and finding it.",
+  },
+  { name: "Orders", description: "Placing an order, and its life until it is picked up, cancelled or missed." },
+  { name: "Reviews", description: "One per order; public at once, moderated by admins." },
+  { name: "Loyalty and promo", description: "Points and levels, referrals, and discounts by code." },
+  { name: "Geo", description: "Partners around a place." },
+  {
+    name: "Notifications",
+    description: "What one was told, and the devices that are told.",
+  },
+  { name: "Advertising", description: "Campaigns, their banners, and the banners that apps show." },
+  { name: "Commissions", description: "What the platform takes of orders, in percent. Rates hold for later orders." },
+  {
+    name: "Analytics",
+    description: "Figures of the last days, today among them, in the zone of the deployment; as JSON or as CSV.",
+  },
+  { name: "Service keys", description: "Credentials for machines." },
+] as const;
+
+export type Tag = (typeof tags)[number]["name"];
