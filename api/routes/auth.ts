@@ -44,7 +44,7 @@ async function tokensOf(userId: string, refreshToken: string) {
 auth.post(
   "/otp/send",
   {
-    summary: "Sends a login code to a phone",
+    summary: "Send a login code to a phone",
     description:
       "A code is valid for 5 minutes and replaces the one before. 3 codes per phone in 5 minutes. The answer does not tell whether the phone is known.",
     auth: "ANYONE",
@@ -66,7 +66,7 @@ auth.post(
 auth.post(
   "/otp/verify",
   {
-    summary: "Exchanges a login code for tokens",
+    summary: "Exchange a login code for tokens",
     description:
       "The first login of a phone creates its user. A code works once; 5 wrong guesses void it, and 50 a day lock the phone.",
     auth: "ANYONE",
@@ -86,7 +86,7 @@ auth.post(
 auth.post(
   "/token/refresh",
   {
-    summary: "Exchanges a refresh token for new tokens",
+    summary: "Exchange a refresh token for new tokens",
     description:
       "A refresh token works once. Used again it ends its session, except once within 10 seconds, when the answer was lost: then the same refresh token is given again.",
     auth: "ANYONE",
@@ -114,7 +114,7 @@ auth.post(
 auth.post(
   "/logout",
   {
-    summary: "Ends the session of a refresh token",
+    summary: "End the session of a refresh token",
     auth: "ANYONE",
     body: RefreshToken,
     answers: { 204: null },

@@ -1,5 +1,15 @@
 import { compare, print, printGoal, printRow, quantile, type Contender, type Effort } from "./compare.js";
-import { assertSameAnswer, boxReads, CLIENTS, placements, profileReads, underLoad } from "./http.js";
+import {
+  assertSameAnswer,
+  boxReads,
+  CLIENTS,
+  nearbySearches,
+  offerLists,
+  placements,
+  profileReads,
+  underLoad,
+  type Requests,
+} from "./http.js";
 import type { Lab } from "./lab.js";
 import { PRICE, type Marketplace } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
@@ -11,13 +21,17 @@ const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", 
 const startBare = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("scripts/bench/programs/bare", env);
 const startLoad = (lab: Lab) => lab.start("scripts/bench/programs/load");
 
-const readBox: Measure = async (lab, marketplace, effort) => {
-  const requests = boxReads(marketplace);
+/** A public read against what one would write by hand. */
+async function againstBare(lab: Lab, effort: Effort, requests: Requests): Promise<void> {
   const [api, bare, load] = await Promise.all([startApi(lab), startBare(lab), startLoad(lab)]);
   await assertSameAnswer(api, bare, requests);
   const against = underLoad("bare Express + postgres.js", bare, load, requests);
   await compare(underLoad("the service", api, load, requests), [{ against, atLeast: 1 }], effort);
-};
+}
+
+const readBox: Measure = (lab, marketplace, effort) => againstBare(lab, effort, boxReads(marketplace));
+const listOffers: Measure = (lab, _marketplace, effort) => againstBare(lab, effort, offerLists);
+const searchNearby: Measure = (lab, _marketplace, effort) => againstBare(lab, effort, nearbySearches);
 
 /** Two of what one would write by hand: one checks every token's signature, the other remembers tokens as the service does. */
 async function againstBareWithTokens(
@@ -167,6 +181,8 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   orders: { title: "Place an order over HTTP", measure: placeOrders },
   "hot-box": { title: "Everyone orders the same box", measure: orderHotBox },
   box: { title: "Read one box", measure: readBox },
+  list: { title: "List 20 boxes of a city", measure: listOffers },
+  nearby: { title: "List 20 partners around a place", measure: searchNearby },
   profile: { title: "Read one's own profile, with a token", measure: readProfile },
   relay: { title: "Hand staged jobs over to BullMQ", measure: relay },
   "pick-up": { title: "From commit to the start of a job, while all is idle", measure: pickUp },

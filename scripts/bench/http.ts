@@ -44,6 +44,16 @@ export const boxReads = ({ boxes }: Marketplace): Requests => ({
   requests: boxes.map(({ id }) => get(`/api/v1/boxes/${id}`)),
 });
 
+/** The first page of what can be ordered in the city. */
+export const offerLists: Requests = { requests: [get("/api/v1/boxes?cityId=bench&limit=20")] };
+
+/** Searches around many places, each with all bakeries in reach. */
+export const nearbySearches: Requests = {
+  requests: Array.from({ length: 500 }, (_, n) =>
+    get(`/api/v1/geo/partners/nearby?lat=${(55.7 + n / 10_000).toFixed(4)}&lng=37.6&radius=10000&limit=20`),
+  ),
+};
+
 async function authorizationOf(userId: string): Promise<Record<string, string>> {
   // reads the configuration when it is imported, so not before the lab has made one
   const { signAccessToken } = await import("../../lib/tokens.js");

@@ -16,7 +16,7 @@ const SEED = `
   select 'SF-' || n, '+7' || (9000000000 + n), 'Иван', 'Петров' from generate_series(1, 1000) n;
 
   insert into partners (slug, name, city_id, address, latitude, longitude, status, activated_at)
-  select 'bakery-' || n, 'Bakery ' || n, 'bench', 'Тверская улица, ' || n, 55.7, 37.6, 'ACTIVE', now()
+  select 'bakery-' || n, 'Bakery ' || n, 'bench', 'Тверская улица, ' || n, 55.7 + n * 0.001, 37.6, 'ACTIVE', now()
   from generate_series(1, 50) n;
 
   insert into menu_categories (partner_id, name) select id, 'Хлеб' from partners;

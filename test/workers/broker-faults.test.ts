@@ -53,6 +53,15 @@ async function withRedis(): Promise<void> {
       for (const id of ids) expect(await stagedRow(id, ({ tries }) => tries === 1)).toBeDefined();
     }, 40_000);
 
+    test("away: workers stop all the same", async () => {
+      const leaving = startWorkers([]);
+      await allDone();
+      await heartbeat();
+      await redis.kill();
+      await leaving.stop();
+      await redis.restart();
+    }, 40_000);
+
     test("frozen and thawed: staging goes on meanwhile, then all jobs run", async () => {
       await heartbeat();
       redis.freeze();

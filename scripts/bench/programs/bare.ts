@@ -2,7 +2,8 @@ import { createHash, createPublicKey, randomInt } from "node:crypto";
 import express, { type NextFunction, type Request, type Response } from "express";
 import { jwtVerify } from "jose";
 import postgres from "postgres";
-import { findBox } from "../../../sql/queries/boxes.js";
+import { findBox, listOffersSoon } from "../../../sql/queries/boxes.js";
+import { listPartnersNear } from "../../../sql/queries/geo.js";
 
 // The hot endpoints as one would write them by hand, straight on Express and postgres.js: the same statements and the
 // same answers, without validation, limits, metrics, log or errors of their own.
@@ -81,6 +82,31 @@ app.get("/api/v1/boxes/:id", async (request, response) => {
   const price = priceMinor / 100;
   const originalPrice = originalPriceMinor === null ? null : originalPriceMinor / 100;
   response.json({ ...rest, price, originalPrice });
+});
+
+const anyOffer = { maxPriceMinor: null, availableFrom: null, availableTo: null };
+
+app.get("/api/v1/boxes", async (request, response) => {
+  const { cityId = "", limit } = request.query;
+  const boxes = await listOffersSoon(pool, { ...anyOffer, cityId: String(cityId) }, null, Number(limit) + 1);
+  response.json(
+    boxes.slice(0, Number(limit)).map(({ priceMinor, originalPriceMinor, startKey: _, ...rest }) => ({
+      ...rest,
+      price: priceMinor / 100,
+      originalPrice: originalPriceMinor === null ? null : originalPriceMinor / 100,
+      distanceMeters: null,
+    })),
+  );
+});
+
+app.get("/api/v1/geo/partners/nearby", async (request, response) => {
+  const { lat, lng, radius, limit } = request.query;
+  const circle = { latitude: Number(lat), longitude: Number(lng), radius: Number(radius) };
+  const found = await listPartnersNear(pool, circle, null, Number(limit) + 1);
+  const partners = found
+    .slice(0, Number(limit))
+    .map(({ distance, ...rest }) => ({ ...rest, distanceMeters: Math.round(distance * 10) / 10 }));
+  response.json({ partners });
 });
 
 app.get("/api/v1/users/me", requireUser, async (_request, response) => {
