@@ -87,8 +87,9 @@ app.get("/api/v1/boxes/:id", async (request, response) => {
 const anyOffer = { maxPriceMinor: null, availableFrom: null, availableTo: null };
 
 app.get("/api/v1/boxes", async (request, response) => {
-  const { cityId = "", limit } = request.query;
-  const boxes = await listOffersSoon(pool, { ...anyOffer, cityId: String(cityId) }, null, Number(limit) + 1);
+  const { cityId, limit } = request.query;
+  const city = typeof cityId === "string" ? cityId : null;
+  const boxes = await listOffersSoon(pool, { ...anyOffer, cityId: city }, null, Number(limit) + 1);
   response.json(
     boxes.slice(0, Number(limit)).map(({ priceMinor, originalPriceMinor, startKey: _, ...rest }) => ({
       ...rest,
