@@ -59,7 +59,9 @@ async function withRedis(): Promise<void> {
       await heartbeat();
       await redis.kill();
       await leaving.stop();
+      await sql`truncate heartbeats`;
       await redis.restart();
+      await heartbeat();
     }, 40_000);
 
     test("frozen and thawed: staging goes on meanwhile, then all jobs run", async () => {
