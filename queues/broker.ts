@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { createPostgresBackend, Queue, runMigrations, setDefaultBackendFactory, Worker } from "bullmq";
 import type { ConnectionOptions, Job, JobsOptions, Processor, WorkerOptions } from "bullmq";
 import { Redis } from "ioredis";
@@ -18,6 +19,7 @@ const POSTGRES_SCHEMA = "bullmq";
 const CALL_TIMEOUT_MS = 5_000;
 const LONGEST_RECONNECT_DELAY_MS = 500;
 const FIRST_CONNECT_MS = 1_000;
+const REOPEN_MS = 1_000;
 
 /** Finished jobs are kept for the dashboard only: what counts is in their rows. Ages in seconds. */
 const RETENTION: JobsOptions = {
@@ -177,19 +179,46 @@ export function openQueues(): BrokerQueue[] {
   return contracts.map(openQueue);
 }
 
-/** A worker that runs up to `concurrency` jobs of a contract's queue at once. The caller closes it. */
-export function openWorker(
+/**
+ * Opens a worker that runs up to `concurrency` jobs of a contract's queue at once, as soon as the broker can be reached; the
+ * caller closes it. Rejects when `signal` is aborted before. A worker whose first words with the broker were cut short stays
+ * unusable, and BullMQ would have it try again without a pause, for ever: so none runs before it is ready.
+ */
+export async function openWorker(
   { queue }: Contract,
   processor: Processor<Payload, void>,
-  { concurrency }: { concurrency: number },
-): BrokerWorker {
-  const worker: BrokerWorker = new Worker(queue, processor, {
-    connection: connect().consumer(),
-    concurrency,
-    ...TAKE_OVER,
-  });
-  worker.on("error", reportTrouble);
-  return worker;
+  { concurrency, signal }: { concurrency: number; signal: AbortSignal },
+): Promise<BrokerWorker> {
+  for (;;) {
+    signal.throwIfAborted();
+    const worker: BrokerWorker = new Worker(queue, processor, {
+      connection: connect().consumer(),
+      concurrency,
+      autorun: false,
+      ...TAKE_OVER,
+    });
+    worker.on("error", reportTrouble);
+    try {
+      await abortable(signal, worker.waitUntilReady());
+      worker.run().catch(reportTrouble);
+      return worker;
+    } catch (error) {
+      // closed while it gets ready, it would keep a connection for ever
+      void Promise.allSettled([worker.waitUntilReady()]).then(() => worker.close(true).catch(reportTrouble));
+      if (!signal.aborted) reportTrouble(error);
+      await delay(REOPEN_MS, undefined, { signal });
+    }
+  }
+}
+
+/** What `work` comes to, or a rejection as soon as `signal` is aborted. */
+function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return Promise.race([
+    work,
+    new Promise<never>((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("it is no longer wanted")), { once: true });
+    }),
+  ]);
 }
 
 /** Lets go of the broker. Workers are to be closed before. */

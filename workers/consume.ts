@@ -30,7 +30,7 @@ export interface Task<P extends Payload> {
 /** Does one job. Throws `PermanentError` to give it up, `Postponed` to have it back later; any other error is retried. */
 export type Handler<P extends Payload> = (task: Task<P>) => Promise<void>;
 
-const BROKER_ANSWER_MS = 1_000;
+const BROKER_ANSWER_MS = 3_000;
 
 interface Ending {
   readonly outcome: Outcome;
@@ -44,7 +44,8 @@ class AlreadyDone extends Error {
 
 /** What runs a contract's jobs. */
 export interface Consumer {
-  readonly worker: BrokerWorker;
+  /** BullMQ's part of it, once the broker can be reached. */
+  readonly worker: Promise<BrokerWorker>;
   /** Takes no more jobs, and resolves when those that run have ended. */
   close(): Promise<void>;
 }
@@ -132,24 +133,26 @@ export function consume<P extends Payload>(
   };
 
   const running = new Set<Promise<Ending>>();
-  const worker = openWorker(
-    contract,
-    async (job) => {
-      const stop = jobDurations.startTimer({ queue: contract.queue });
-      const ending = run(job);
-      running.add(ending);
-      const { outcome, error } = await ending;
-      running.delete(ending);
-      stop({ outcome });
-      if (outcome === "failed") throw forBroker(error, Error);
-      if (outcome === "dead") throw forBroker(error, UnrecoverableError);
-    },
-    { concurrency },
-  );
+  const closing = new AbortController();
+  const process = async (job: BrokerJob): Promise<void> => {
+    const stop = jobDurations.startTimer({ queue: contract.queue });
+    const ending = run(job);
+    running.add(ending);
+    const { outcome, error } = await ending;
+    running.delete(ending);
+    stop({ outcome });
+    if (outcome === "failed") throw forBroker(error, Error);
+    if (outcome === "dead") throw forBroker(error, UnrecoverableError);
+  };
+  const worker = openWorker(contract, process, { concurrency, signal: closing.signal });
+  // it fails only when it is closed before it has begun
+  worker.catch(() => undefined);
+
   return {
     worker,
     async close() {
-      const closed = worker.close();
+      closing.abort();
+      const closed = worker.then((open) => open.close()).catch(() => undefined);
       const ended = Promise.all(running).then(() => inTime(BROKER_ANSWER_MS, pingBroker()));
       // a broker that is away hears nothing of our leaving
       await Promise.race([

@@ -45,7 +45,9 @@ export const boxReads = ({ boxes }: Marketplace): Requests => ({
 });
 
 /** The first page of what can be ordered in the city. */
-export const offerLists: Requests = { requests: [get("/api/v1/boxes?cityId=bench&limit=20")] };
+export const offerLists: Requests = {
+  requests: Array.from({ length: 500 }, () => get("/api/v1/boxes?cityId=bench&limit=20")),
+};
 
 /** Searches around many places, each with all bakeries in reach. */
 export const nearbySearches: Requests = {

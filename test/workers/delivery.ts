@@ -231,7 +231,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       };
       const failed = await stage(1);
       await until(() => stagedRow(failed, ({ lastError }) => lastError !== null));
-      await consumer.worker.pause();
+      await (await consumer.worker).pause();
       const waiting = await stage(2);
       await until(() => stagedRow(waiting, ({ sends }) => sends === 1));
       const delayed = await stage(3, { runAt: new Date(Date.now() + 1_000) });
@@ -240,7 +240,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       working = true;
       await checkSchedules();
       expect(await scheduled()).toBe(schedules);
-      await consumer.worker.resume();
+      void (await consumer.worker).resume();
       expect(await done(failed)).toMatchObject({ generation: 0 });
       expect(await done(waiting)).toMatchObject({ tries: 1 });
       expect(await done(delayed)).toMatchObject({ tries: 1 });

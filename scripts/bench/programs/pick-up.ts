@@ -26,13 +26,12 @@ const handler = () => {
   arrived(performance.now());
   return Promise.resolve();
 };
-const workers = [
-  consume(staged, handler, { concurrency: 10, signal: new AbortController().signal }).worker,
-  openWorker(bare, () => Promise.resolve(), { concurrency: 10 }),
-];
-workers[1]?.on("completed", () => arrived(performance.now()));
+const { signal } = new AbortController();
+const comparison = await openWorker(bare, () => Promise.resolve(), { concurrency: 10, signal });
+comparison.on("completed", () => arrived(performance.now()));
+await consume(staged, handler, { concurrency: 10, signal }).worker;
 startRelay([staged]);
-await Promise.all([...workers, openQueue(staged), openQueue(bare)].map((each) => each.waitUntilReady()));
+await Promise.all([openQueue(staged), openQueue(bare)].map((each) => each.waitUntilReady()));
 
 async function stagedLatency(): Promise<number> {
   const started = arrival();
