@@ -31,7 +31,7 @@ import { adminPartners, partners } from "./routes/partners.js";
 import { partnerOrders } from "./routes/partner-orders.js";
 import { adminPromo, promo } from "./routes/promo.js";
 import { reviews } from "./routes/reviews.js";
-import { staff } from "./routes/staff.js";
+import { invitations, staff } from "./routes/staff.js";
 import { users } from "./routes/users.js";
 
 /** Every section of the interface; the ones that are read most come first. */
@@ -45,6 +45,7 @@ const sections: Section[] = [
   menu,
   partnerOrders,
   staff,
+  invitations,
   partners,
   adminPartners,
   cities,

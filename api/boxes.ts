@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiError } from "../lib/errors.js";
 import { toMajor, type Minor } from "../lib/money.js";
-import type { BoxRow } from "../sql/queries/boxes.js";
+import type { BoxRow, PartnerBoxRow } from "../sql/queries/boxes.js";
 import { Amount, Id, Instant, Money, text, Timestamp } from "./schemas.js";
 
 const maxWindowMs = 48 * 60 * 60 * 1_000;
@@ -82,6 +82,15 @@ export const ListedBox = z
   })
   .meta({ id: "ListedBox" });
 
+/** A box as its partner's own people list it. */
+export const OwnListedBox = ListedBox.extend({
+  repeat: z
+    .object({ days: z.array(z.int()), until: z.string() })
+    .nullable()
+    .optional()
+    .meta({ description: "when it is listed again; only for the partner's own people" }),
+}).meta({ id: "PartnerBox" });
+
 export const Box = z
   .object({ ...ListedBox.shape, items: z.array(z.object({ menuItemId: Id, name: z.string(), qty: z.int() })) })
   .meta({ id: "Box" });
@@ -101,4 +110,9 @@ export const presentBox = (row: BoxRow): z.output<typeof ListedBox> => ({
   pickupWindowEnd: row.pickupWindowEnd.toISOString(),
   status: row.status ?? "EXPIRED",
   hidden: row.hidden,
+});
+
+export const presentOwnBox = (row: PartnerBoxRow): z.output<typeof OwnListedBox> => ({
+  ...presentBox(row),
+  repeat: row.repeatDays && row.repeatUntil !== null ? { days: row.repeatDays, until: row.repeatUntil } : null,
 });

@@ -9,14 +9,14 @@ export function columnsOf(schema: unknown): string[] {
 }
 
 /** What a spreadsheet would take for a formula begins with one of these. */
-const formula = /^[=+\-@\t\r]/;
+const formula = /^[=+\-@\t\r＝＋－＠]/;
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value !== "string") throw new TypeError(`${typeof value} cannot be a cell of CSV`);
   const text = formula.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 const Row = z.record(z.string(), z.unknown());

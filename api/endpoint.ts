@@ -193,15 +193,18 @@ export function section({
               return log.child({ requestId });
             },
           };
+          // nobody else is to keep what was answered to someone
+          if (credential) response.setHeader("Cache-Control", "private, no-store");
+          if (tagged && declaration.auth !== "ANYONE") response.vary("Authorization");
           // What was parsed and what was declared agree by construction; the compiler cannot follow that through six generics.
           const answer = await handler(input as Parameters<typeof handler>[0]);
           response.statusCode = answer.status;
           for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
-          if (file) response.setHeader("Vary", "Accept");
+          if (file) response.vary("Accept");
           if (answer.body === undefined) response.end();
           else if (file && answer.status === 200 && request.accepts(["json", "csv"]) === "csv")
             sendCsv(response, file.columns, answer.body, file.name);
-          else sendJson(request, response, answer.body, tagged);
+          else sendJson(request, response, answer.body, tagged && !credential);
         } catch (error) {
           next(error);
         }

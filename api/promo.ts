@@ -5,6 +5,7 @@ import type { PromoRefusal } from "../lib/promo.js";
 /** A promo code, in any case. */
 export const PromoCode = z
   .string()
+  .trim()
   .regex(/^[A-Za-z0-9_-]{3,32}$/, "must be 3 to 32 letters, digits, - or _")
   .transform((code) => code.toUpperCase())
   .meta({ example: "AUTUMN-10" });

@@ -41,18 +41,24 @@ export const Phone = z
 /** Largest amount in major units: keeps every sum of an order well inside a 64-bit integer and a JSON number. */
 const maxAmount = 10_000_000;
 
+const amountUpTo = (most: number) =>
+  z
+    .number()
+    .min(0)
+    .max(most)
+    .transform((major, context) => {
+      const minor = toMinor(major);
+      if (minor !== null) return minor;
+      context.addIssue({ code: "custom", message: "must have at most two decimals" });
+      return z.NEVER;
+    })
+    .meta({ description: "Major units, at most two decimals", example: 249.9 });
+
 /** Money as callers send it, in major units; parsed to minor units. */
-export const Amount = z
-  .number()
-  .min(0)
-  .max(maxAmount)
-  .transform((major, context) => {
-    const minor = toMinor(major);
-    if (minor !== null) return minor;
-    context.addIssue({ code: "custom", message: "must have at most two decimals" });
-    return z.NEVER;
-  })
-  .meta({ description: "Major units, at most two decimals", example: 249.9 });
+export const Amount = amountUpTo(maxAmount);
+
+/** What an order of many things comes to. */
+export const TotalAmount = amountUpTo(maxAmount * 10_000);
 
 /** Money in a query string, in major units; parsed to minor units. */
 export const QueryAmount = z

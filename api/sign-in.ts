@@ -43,12 +43,17 @@ export async function sendCode(phone: string, { ip, requestId }: { ip: string; r
  * Uses a phone's code up, opens a session that the token with this digest stands for, and answers its user's id. Throws
  * 400 INVALID_CODE, 401 EXPIRED_CODE, and 429 RATE_LIMIT after too many wrong codes.
  */
-export async function openSession(phone: string, code: string, tokenDigest: Uint8Array): Promise<string> {
+export async function openSession(
+  phone: string,
+  code: string,
+  tokenDigest: Uint8Array,
+  { forDashboard }: { forDashboard: boolean },
+): Promise<string> {
   const guess = await takeGuess(sql, phone);
   if (guess.outcome === "TOO_MANY") throw tooMany("Too many wrong codes for this phone.", guess.retryAfterSeconds);
   if (guess.outcome === "EXPIRED") throw new ApiError(401, "EXPIRED_CODE", "The code has expired; ask for a new one.");
   if (guess.outcome === "NO_CODE" || !matchesKeyedHash("otp", otpOf(phone, code), guess.hash)) throw invalidCode();
-  const userId = await insertSession(sql, guess.id, tokenDigest);
+  const userId = await insertSession(sql, guess.id, tokenDigest, forDashboard);
   if (userId === null) throw invalidCode();
   return userId;
 }

@@ -73,7 +73,7 @@ export const environment = z
       "Postgres 15 or later; `npm start` brings its own when this is not set",
     ),
     DATABASE_POOL: count(10, 1, 500).describe(
-      "connections per process for single statements, and as many for transactions",
+      "connections per process for single statements, as many for those that may wait for a row, and as many for transactions",
     ),
     DATABASE_TIMEOUT_MS: count(10_000, 100, 600_000).describe(
       "longest time that a statement may take, and that a transaction may wait between two",

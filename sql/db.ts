@@ -42,6 +42,7 @@ function share(purpose: string, most: number): { db: Db; connections: ReadonlySe
 const statements = share("statements", limit);
 const lookupConnections = 2;
 const quick = share("lookups", lookupConnections);
+const waiters = share("contended", limit);
 
 /** Carries out single statements, each in a transaction of its own, many at once over few connections. */
 export const sql: Db = statements.db;
@@ -51,6 +52,12 @@ export const sql: Db = statements.db;
  * hot endpoint a sixth of its work. Whatever may wait or take longer would hold up the others: it belongs to `sql`.
  */
 export const lookups: Db = quick.db;
+
+/**
+ * Carries out single statements that may wait for a row that everyone wants, such as a box that is almost gone: apart
+ * from the others, so that they hold up nobody but each other.
+ */
+export const contended: Db = waiters.db;
 
 /** A connection that serves one transaction at a time, apart from the shared ones. */
 interface Session {
@@ -161,7 +168,7 @@ export function databaseStats(): {
   statements: { running: number };
   transactions: { running: number; waiting: number };
 } {
-  const running = [...statements.connections, ...quick.connections].reduce(
+  const running = [...statements.connections, ...quick.connections, ...waiters.connections].reduce(
     (sum, connection) => sum + connection.running,
     0,
   );
@@ -179,8 +186,11 @@ export async function closeDatabase(): Promise<void> {
   closed = true;
   await Promise.allSettled(places);
   await Promise.all(
-    [...statements.connections, ...quick.connections, ...[...idle].map(({ connection }) => connection)].map(
-      (connection) => connection.close(),
-    ),
+    [
+      ...statements.connections,
+      ...quick.connections,
+      ...waiters.connections,
+      ...[...idle].map(({ connection }) => connection),
+    ].map((connection) => connection.close()),
   );
 }

@@ -20,9 +20,6 @@ const cookie: CookieOptions = {
   secure: config.PUBLIC_URL.startsWith("https:"),
 };
 
-/** Not what the API stores of a refresh token: neither is ever good for the other. */
-const digestOf = (token: string) => sha256(`${root} ${token}`);
-
 function tokenOf(request: Request): string | null {
   const pairs = (request.headers.cookie ?? "").split(/; */);
   return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1) ?? null;
@@ -35,16 +32,16 @@ async function isAdmin(userId: string): Promise<boolean> {
 /** Who is signed in on the dashboard, and whether they still are an admin; null for nobody. */
 export async function findOperator(request: Request): Promise<{ id: string; isAdmin: boolean } | null> {
   const token = tokenOf(request);
-  const id = token === null ? null : await findSessionUser(sql, digestOf(token), minutes);
+  const id = token === null ? null : await findSessionUser(sql, sha256(token), minutes);
   return id === null ? null : { id, isAdmin: await isAdmin(id) };
 }
 
 /** Signs an admin in for half an hour; whoever else has the right code is told 403 FORBIDDEN. */
 export async function signIn(response: Response, phone: string, code: string): Promise<void> {
   const token = randomToken();
-  const userId = await openSession(phone, code, digestOf(token));
+  const userId = await openSession(phone, code, sha256(token), { forDashboard: true });
   if (!(await isAdmin(userId))) {
-    await revokeSession(sql, digestOf(token));
+    await revokeSession(sql, sha256(token), true);
     throw new ApiError(403, "FORBIDDEN", "This account is not an admin's.");
   }
   response.cookie(cookieName, token, { ...cookie, maxAge: minutes * 60_000 });
@@ -53,6 +50,6 @@ export async function signIn(response: Response, phone: string, code: string): P
 /** Ends the session, here and for whoever else holds its cookie. */
 export async function signOut(request: Request, response: Response): Promise<void> {
   const token = tokenOf(request);
-  if (token !== null) await revokeSession(sql, digestOf(token));
+  if (token !== null) await revokeSession(sql, sha256(token), true);
   response.clearCookie(cookieName, cookie);
 }

@@ -76,7 +76,7 @@ auth.post(
   },
   async ({ body: { phone, code } }) => {
     const refreshToken = newRefreshToken();
-    const userId = await openSession(phone, code, refreshTokenDigest(refreshToken));
+    const userId = await openSession(phone, code, refreshTokenDigest(refreshToken), { forDashboard: false });
     const tokens = await tokensOf(userId, refreshToken);
     if (tokens === null) throw invalidCode();
     return tokens;
@@ -121,7 +121,7 @@ auth.post(
     errors: ["400 INVALID_TOKEN"],
   },
   async ({ body: { refreshToken } }) => {
-    if (!(await revokeSession(sql, refreshTokenDigest(refreshToken)))) {
+    if (!(await revokeSession(sql, refreshTokenDigest(refreshToken), false))) {
       throw new ApiError(400, "INVALID_TOKEN", "The refresh token is unknown, expired or logged out already.");
     }
     return noContent();

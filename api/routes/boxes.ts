@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { conflict, notFound } from "../../lib/errors.js";
-import { lookups, sql, transaction } from "../../sql/db.js";
+import { contended, lookups, sql, transaction } from "../../sql/db.js";
 import {
   deleteBox,
   findBox,
@@ -12,11 +12,22 @@ import {
   updateBox,
   updateBoxHidden,
   updateBoxQuantity,
+  updateBoxRepeat,
   type OwnBoxRow,
 } from "../../sql/queries/boxes.js";
 import { findPartner } from "../../sql/queries/partners.js";
 import { findPrincipal } from "../../sql/queries/users.js";
-import { Box, boxFields, BoxState, flawsOf, foreignItems, invalidBox, ListedBox, presentBox } from "../boxes.js";
+import {
+  Box,
+  boxFields,
+  BoxState,
+  flawsOf,
+  foreignItems,
+  invalidBox,
+  OwnListedBox,
+  presentBox,
+  presentOwnBox,
+} from "../boxes.js";
 import { created, noContent, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
 import { changesOf, Id, IdParams, QueryFlag } from "../schemas.js";
@@ -64,7 +75,7 @@ boxes.get(
     auth: "OPTIONAL_USER",
     params: z.object({ partnerId: Id }),
     query: PageQuery.extend({ all: QueryFlag.default(false) }),
-    answers: { 200: z.array(ListedBox) },
+    answers: { 200: z.array(OwnListedBox) },
   },
   async ({ user, params, query, address }) => {
     const own =
@@ -73,7 +84,7 @@ boxes.get(
       listBoxesByPartner(sql, params.partnerId, own, after, limit),
     );
     if (rows.length === 0 && !(await findPartner(sql, params.partnerId))) throw notFound("This partner");
-    return ok(rows.map(presentBox), headers);
+    return ok(rows.map(own ? presentOwnBox : presentBox), headers);
   },
 );
 
@@ -157,7 +168,8 @@ boxes.put(
   {
     summary: "Change a box",
     description:
-      "Any of the fields, at least one; what is not sent stays as it is. Orders keep what they were placed with.",
+      "Any of the fields, at least one; what is not sent stays as it is. Orders keep what they were placed with. Of a box whose " +
+      "pickup window is over only `repeat` can be changed. A hidden box is not listed again.",
     auth: "ACTIVE_PARTNER",
     params: IdParams,
     body: BoxChanges,
@@ -168,7 +180,11 @@ boxes.put(
     const changed = await transaction(async (tx) => {
       const box = await takeOwnBox(tx, id, partner.id);
       if (!box) throw notFound("This box");
-      if (box.status === null || box.status === "EXPIRED") throw expired();
+      if (box.status === null || box.status === "EXPIRED") {
+        const { repeat, ...others } = body;
+        if (repeat === undefined || Object.values(others).some((value) => value !== undefined)) throw expired();
+        return updateBoxRepeat(tx, box.id, repeat);
+      }
       if (body.items && !(await replaceBoxItems(tx, box.id, partner.id, body.items))) throw foreignItems();
       return updateBox(tx, box.id, merge(box, body));
     });
@@ -202,7 +218,7 @@ boxes.patch(
     errors: ["409 CONFLICT"],
   },
   async ({ partner, params: { id }, body }) => {
-    const changed = await updateBoxQuantity(sql, id, partner.id, body.available);
+    const changed = await updateBoxQuantity(contended, id, partner.id, body.available);
     if (changed) return ok(changed);
     await ownBox(id, partner.id);
     throw expired();

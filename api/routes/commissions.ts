@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { notFound } from "../../lib/errors.js";
-import { sql } from "../../sql/db.js";
+import { sql, transaction } from "../../sql/db.js";
 import {
   deleteRate,
   findGlobalRate,
@@ -9,7 +9,7 @@ import {
   updateRate,
   type Rate,
 } from "../../sql/queries/commissions.js";
-import { ok, section } from "../endpoint.js";
+import { noContent, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
 import { Id, IdParams, Percent, Timestamp } from "../schemas.js";
 
@@ -40,7 +40,7 @@ commissions.put(
     answers: { 200: CommissionRate },
   },
   async ({ user, body }) => {
-    await updateRate(sql, null, body.ratePercent, user.id);
+    await transaction((tx) => updateRate(tx, null, body.ratePercent, user.id));
     return ok(await findGlobalRate(sql));
   },
 );
@@ -68,7 +68,8 @@ commissions.put(
     answers: { 200: CommissionRate },
   },
   async ({ user, params: { id }, body }) => {
-    if (!(await updateRate(sql, id, body.ratePercent, user.id))) throw notFound("This partner");
+    const set = await transaction((tx) => updateRate(tx, id, body.ratePercent, user.id));
+    if (!set) throw notFound("This partner");
     return ok(await partnerRate(id));
   },
 );
@@ -77,14 +78,15 @@ commissions.delete(
   "/partners/:id",
   {
     summary: "Take a partner's own rate away",
-    description: "The global rate holds at once, and is answered.",
+    description: "The global rate holds at once.",
     auth: "ADMIN",
     params: IdParams,
-    answers: { 200: CommissionRate },
+    answers: { 204: null },
   },
   async ({ user, params: { id } }) => {
+    await partnerRate(id);
     await deleteRate(sql, id, user.id);
-    return ok(await partnerRate(id));
+    return noContent();
   },
 );
 

@@ -25,7 +25,7 @@ devices.post(
       `${mostDevices} devices: the ones registered last.`,
     auth: "USER",
     body: z.object({
-      pushToken: z.string().max(8_192).meta({
+      pushToken: z.string().meta({
         description:
           "an FCM registration token (10 to 4096 letters, digits, `:` `_` `-` `.`), or for `web` a PushSubscription as JSON",
         example: "fGx1c2VyOmRldmljZQ:APA91bE-example_token",

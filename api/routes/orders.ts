@@ -2,7 +2,7 @@ import { createHash, randomInt } from "node:crypto";
 import { z } from "zod";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
 import { toMajor } from "../../lib/money.js";
-import { sql } from "../../sql/db.js";
+import { contended, lookups, sql } from "../../sql/db.js";
 import {
   findOrder,
   listOrderEvents,
@@ -19,7 +19,7 @@ import { poke } from "../../sql/signals.js";
 import { created, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
 import { invalidPromo, PromoCode } from "../promo.js";
-import { Amount, Id, IdParams, Money, shownAs, text, Timestamp } from "../schemas.js";
+import { Id, IdParams, Money, shownAs, text, Timestamp, TotalAmount } from "../schemas.js";
 
 const maxQty = 100;
 
@@ -44,7 +44,7 @@ const NewOrder = z.object({
     .meta({
       description: "`menuItemId` names a menu item or a box (`boxId` is a synonym); the same id twice is summed",
     }),
-  totalAmount: Amount,
+  totalAmount: TotalAmount,
   partnerId: Id,
   address: text(500).optional(),
   promoCode: PromoCode.optional().meta({
@@ -213,7 +213,7 @@ orders.post(
     const fingerprint = createHash("sha256")
       .update(JSON.stringify({ items, partnerId, totalMinor, address, promoCode }))
       .digest();
-    const placement = await placeOrder(sql, {
+    const placement = await placeOrder(contended, {
       userId: user.id,
       partnerId,
       items,
@@ -310,16 +310,22 @@ orders.get(
 orders.post(
   "/:id/cancel",
   {
-    summary: "Cancel an own order",
+    summary: "Cancel an order",
     description:
-      "Until two hours before the first pickup window opens; an order without boxes while it is ACCEPTED. Boxes and the promo are given back.",
+      "Its customer until two hours before the first pickup window opens, or, without boxes, while it is ACCEPTED; its partner " +
+      "at any time. Boxes and the promo are given back, and a review is withdrawn.",
     auth: "USER",
     params: IdParams,
     answers: { 200: OrderState },
     errors: ["409 CONFLICT"],
   },
   async ({ user, params: { id } }) => {
-    return ok(presentMove(id, await moveOrder(sql, id, "CANCELLED", { actor: "CUSTOMER", userId: user.id })));
+    const asCustomer = await moveOrder(contended, id, "CANCELLED", { actor: "CUSTOMER", userId: user.id });
+    if (asCustomer) return ok(presentMove(id, asCustomer));
+    const partnerId = (await findPrincipal(lookups, user.id))?.partnerId;
+    if (!partnerId) throw notFound("This order");
+    const asPartner = { actor: "PARTNER", userId: user.id, partnerId } as const;
+    return ok(presentMove(id, await moveOrder(contended, id, "CANCELLED", asPartner)));
   },
 );
 
@@ -337,7 +343,7 @@ orders.put(
   },
   async ({ user, partner, params: { id }, body: { status } }) => {
     const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
-    return ok(presentMove(id, await moveOrder(sql, id, status, mover)));
+    return ok(presentMove(id, await moveOrder(contended, id, status, mover)));
   },
 );
 
@@ -354,6 +360,6 @@ orders.post(
   },
   async ({ user, partner, params: { id }, body: { pickupCode } }) => {
     const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
-    return ok(presentMove(id, await moveOrder(sql, id, "COMPLETED", mover, pickupCode)));
+    return ok(presentMove(id, await moveOrder(contended, id, "COMPLETED", mover, pickupCode)));
   },
 );

@@ -4,7 +4,7 @@ import { config } from "../../lib/config.js";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
 import { flawsOfHours } from "../../lib/opening-hours.js";
 import { partnerMoves, type PartnerMove } from "../../lib/partner-moves.js";
-import { isUniqueViolation, sql } from "../../sql/db.js";
+import { isUniqueViolation, sql, transaction } from "../../sql/db.js";
 import {
   findOwnPartner,
   findPartner,
@@ -12,6 +12,7 @@ import {
   hasPartner,
   insertPartner,
   listPartners,
+  lockAccount,
   movePartner,
   updateOwner,
   updatePartner,
@@ -123,8 +124,7 @@ partners.post(
     const ownerId = user?.id ?? null;
     const ownerPhone = user === null ? (body.phone ?? null) : null;
     const taken = conflict("This account or phone belongs to a partner already.");
-    if (await hasPartner(sql, ownerId, ownerPhone)) throw taken;
-    const partner = await insertPartner(sql, {
+    const registration = {
       ...body,
       slug: slugOf(body.name),
       cityTimezone: config.DEFAULT_TIMEZONE,
@@ -134,6 +134,11 @@ partners.post(
       timezone: body.timezone ?? null,
       ownerId,
       ownerPhone,
+    };
+    const partner = await transaction(async (tx) => {
+      if (ownerId !== null) await lockAccount(tx, ownerId);
+      if (await hasPartner(tx, ownerId, ownerPhone)) throw taken;
+      return insertPartner(tx, registration);
     }).catch((error: unknown) => {
       throw isUniqueViolation(error) ? taken : error;
     });
@@ -272,7 +277,7 @@ adminPartners.put(
     errors: ["409 CONFLICT"],
   },
   async ({ user, params: { id }, body: { phone } }) => {
-    const linked = await updateOwner(sql, id, phone, user.id).catch((error: unknown) => {
+    const linked = await transaction((tx) => updateOwner(tx, id, phone, user.id)).catch((error: unknown) => {
       throw isUniqueViolation(error) ? conflict("This person owns, or is to own, another partner.") : error;
     });
     if (!linked) throw notFound("This partner");

@@ -13,8 +13,8 @@ export const promo = section({ prefix: "/loyalty/promo", tag: "Loyalty and promo
 /** Field names that mean the same; the first that is sent counts. */
 const Application = z
   .object({
-    code: PromoCode,
-    promoCode: PromoCode.meta({ description: "synonym of `code`" }),
+    code: z.string().max(1_000),
+    promoCode: z.string().max(1_000).meta({ description: "synonym of `code`" }),
     orderAmount: Amount,
     amount: Amount.meta({ description: "synonym of `orderAmount`" }),
     totalAmount: Amount.meta({ description: "synonym of `orderAmount`" }),
@@ -43,7 +43,9 @@ promo.post(
     },
     errors: ["400 INVALID_PROMO"],
   },
-  async ({ user, body: { code, amountMinor } }) => {
+  async ({ user, body: { code: sent, amountMinor } }) => {
+    const { data: code } = PromoCode.safeParse(sent);
+    if (code === undefined) throw invalidPromo("UNKNOWN");
     const applied = await applyPromo(sql, user.id, code, amountMinor);
     if (applied.refusal !== null) throw invalidPromo(applied.refusal);
     return ok({ valid: true, discountCents: applied.discountMinor, error: null });

@@ -112,7 +112,13 @@ reviews.get(
     answers: {
       200: z.array(
         z
-          .object({ ...ShownReview.shape, orderId: Id, partnerId: Id, status: ReviewStatus })
+          .object({
+            ...ShownReview.shape,
+            orderId: Id,
+            partnerId: Id,
+            status: ReviewStatus,
+            revision: z.int().meta({ description: "changes with every edit", example: 1 }),
+          })
           .meta({ id: "ReviewToModerate" }),
       ),
     },
@@ -134,24 +140,32 @@ reviews.put(
   "/admin/:id/moderate",
   {
     summary: "Approve or reject a review",
-    description: "By `decision`, or by the `status` that it shall have. An admin may decide otherwise later.",
+    description:
+      "By `decision`, or by the `status` that it shall have. An admin may decide otherwise later. With the `revision` that " +
+      "was read, a review that was edited since is left alone: 409.",
     auth: "ADMIN",
     params: IdParams,
     body: z
-      .object({ decision: z.enum(["APPROVE", "REJECT"]), status: z.enum(["APPROVED", "REJECTED"]) })
+      .object({
+        decision: z.enum(["APPROVE", "REJECT"]),
+        status: z.enum(["APPROVED", "REJECTED"]),
+        revision: z.int().min(1).max(1_000_000_000),
+      })
       .partial()
-      .transform(({ decision, status }, context) => {
-        if (decision !== undefined) return decision;
-        if (status !== undefined) return decisionFor[status];
+      .transform(({ decision, status, revision = null }, context) => {
+        const decided = decision ?? (status && decisionFor[status]);
+        if (decided !== undefined) return { decision: decided, revision };
         context.addIssue({ code: "custom", path: ["decision"], message: "is missing" });
         return z.NEVER;
       })
-      .meta({ example: { decision: "APPROVE" } }),
+      .meta({ example: { decision: "APPROVE", revision: 1 } }),
     answers: { 200: ReviewState },
+    errors: ["409 CONFLICT"],
   },
-  async ({ user, params: { id }, body: decision }) => {
-    const moderated = await moderateReview(sql, id, decision, user.id);
+  async ({ user, params: { id }, body: { decision, revision } }) => {
+    const moderated = await moderateReview(sql, id, decision, revision, user.id);
     if (!moderated) throw notFound("This review");
+    if (!moderated.moved) throw conflict("This review was edited since it was read.");
     return ok({ id: id.toLowerCase(), status: moderated.status });
   },
 );

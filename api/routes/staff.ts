@@ -1,25 +1,40 @@
 import { z } from "zod";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
 import { sql } from "../../sql/db.js";
-import { deleteStaff, insertStaff, isOwner, listInvitations, listStaff } from "../../sql/queries/staff.js";
+import {
+  acceptInvitation,
+  declineInvitation,
+  deleteStaff,
+  insertInvitation,
+  isOwner,
+  listInvitations,
+  listOwnInvitations,
+  listStaff,
+} from "../../sql/queries/staff.js";
 import { created, noContent, ok, section } from "../endpoint.js";
+import { page, PageQuery } from "../pagination.js";
 import { Id, IdParams, Phone, Timestamp } from "../schemas.js";
 
 const mostStaff = 100;
 
-const Added = z
+const Invited = z
   .object({
     id: Id,
-    userId: Id.nullable().meta({ description: "null until somebody logs in with this phone" }),
+    userId: z.null().meta({ description: "nobody until the invitation is accepted" }),
     phone: Phone,
   })
-  .meta({ id: "AddedStaff" });
+  .meta({ id: "StaffInvitation" });
 
-const StaffMember = Added.extend({
-  firstName: z.string().nullable(),
-  lastName: z.string().nullable(),
-  since: Timestamp,
-}).meta({ id: "StaffMember" });
+const StaffMember = z
+  .object({
+    id: Id,
+    userId: Id.nullable().meta({ description: "null for who is invited" }),
+    phone: Phone,
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    since: Timestamp,
+  })
+  .meta({ id: "StaffMember" });
 
 const notTheOwner = () => new ApiError(403, "FORBIDDEN", "This is for the partner's owner.");
 
@@ -50,28 +65,26 @@ staff.get(
 staff.post(
   "/",
   {
-    summary: "Add someone to the own staff",
+    summary: "Invite someone to the own staff",
     description:
-      "For the owner. Whoever has no account yet joins when they first log in with this phone. Nobody works for two partners. " +
-      "Adding someone again changes nothing, and the answer is 200.",
-    auth: "PARTNER",
+      "For the owner. Whoever has this phone joins by accepting (`POST /users/me/invitations/{id}/accept`), now or after their " +
+      "first login. Inviting someone again changes nothing, and the answer is 200.",
+    auth: "ACTIVE_PARTNER",
     body: z.object({ phone: Phone }),
-    answers: { 200: Added, 201: Added },
+    answers: { 200: Invited, 201: Invited },
     errors: ["409 CONFLICT"],
   },
   async ({ user, partner, body: { phone } }) => {
-    const added = await insertStaff(sql, partner.id, user.id, phone, mostStaff);
-    switch (added?.outcome) {
+    const invited = await insertInvitation(sql, partner.id, user.id, phone, mostStaff);
+    switch (invited?.outcome) {
       case undefined:
         throw notTheOwner();
-      case "TAKEN":
-        throw conflict("This person owns or works for a partner already.");
       case "FULL":
         throw conflict(`A partner has at most ${mostStaff} staff.`);
       case "KNOWN":
-        return ok({ id: added.id, userId: added.userId, phone });
-      case "ADDED":
-        return created({ id: added.id, userId: added.userId, phone });
+        return ok({ id: invited.id, userId: null, phone });
+      case "INVITED":
+        return created({ id: invited.id, userId: null, phone });
     }
   },
 );
@@ -88,5 +101,57 @@ staff.delete(
   async ({ user, partner, params: { id } }) => {
     if (await deleteStaff(sql, partner.id, user.id, id)) return noContent();
     throw (await isOwner(sql, partner.id, user.id)) ? notFound("This member of the staff") : notTheOwner();
+  },
+);
+
+export const invitations = section({ prefix: "/users/me/invitations", tag: "Partners" });
+
+invitations.get(
+  "/",
+  {
+    summary: "List the partners that invite one to their staff, oldest first",
+    auth: "USER",
+    query: PageQuery,
+    answers: {
+      200: z.array(
+        z.object({ id: Id, partnerId: Id, partnerName: z.string(), since: Timestamp }).meta({ id: "OwnInvitation" }),
+      ),
+    },
+  },
+  async ({ user, query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listOwnInvitations(sql, user.id, after, limit),
+    );
+    return ok(
+      rows.map((row) => ({ ...row, since: row.since.toISOString() })),
+      headers,
+    );
+  },
+);
+
+invitations.post(
+  "/:id/accept",
+  {
+    summary: "Join the staff of a partner",
+    description: "Nobody works for two partners, or for one while owning another.",
+    auth: "USER",
+    params: IdParams,
+    answers: { 200: z.object({ partnerId: Id }) },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, params: { id } }) => {
+    const accepted = await acceptInvitation(sql, id, user.id);
+    if (!accepted) throw notFound("This invitation");
+    if (accepted.outcome === "TAKEN") throw conflict("You own or work for a partner already.");
+    return ok({ partnerId: accepted.partnerId });
+  },
+);
+
+invitations.delete(
+  "/:id",
+  { summary: "Decline an invitation", auth: "USER", params: IdParams, answers: { 204: null } },
+  async ({ user, params: { id } }) => {
+    if (!(await declineInvitation(sql, id, user.id))) throw notFound("This invitation");
+    return noContent();
   },
 );

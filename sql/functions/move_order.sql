@@ -67,6 +67,7 @@ begin
       from promo_redemptions r
       where r.order_id = moved and p.id = r.promo_id;
     end if;
+    perform withdraw_review(moved);
   elsif target = 'COMPLETED' then
     perform credit_completed_order(moved);
   end if;

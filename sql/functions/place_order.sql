@@ -149,6 +149,14 @@ begin
     from promo_codes p
     where p.code = upper(named_promo) or (named_promo is null and p.id = partner.attached_promo)
     for no key update;
+    -- another order of this buyer may have used the attached one while this one waited
+    if named_promo is null and not exists (
+      select from promo_attachments a where a.user_id = buyer and a.promo_id = promo.id
+    ) then
+      promo := null;
+    end if;
+  end if;
+  if named_promo is not null or promo.id is not null then
     refused := promo_refusal(promo, buyer, seller, total, arrived_at);
     if refused is null then
       discount := promo_discount(promo, total);

@@ -17,7 +17,7 @@ begin
   from boxes b
   join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
   join cities c on c.id = p.city_id
-  cross join lateral (select coalesce(p.timezone, c.timezone) as zone) as local
+  cross join lateral (select local_zone(p.timezone, c.timezone) as zone) as local
   cross join lateral (
     select (on_day + (b.pickup_window_start at time zone local.zone)::time) at time zone local.zone as opens
   ) as moved

@@ -15,6 +15,22 @@ as $$
   set rating_sum = known.rating_sum + stars, review_count = known.review_count + 1
 $$;
 
+-- Takes the review of an order that is cancelled out of what is shown, and out of the rating.
+create or replace function withdraw_review(of_order uuid) returns void
+language sql
+as $$
+  with withdrawn as (
+    update reviews r set status = 'REJECTED', updated_at = now()
+    from (select id, status from reviews where order_id = of_order for no key update) as before
+    where r.id = before.id
+    returning r.partner_id, r.rating, before.status
+  )
+  update partner_ratings p
+  set rating_sum = rating_sum - withdrawn.rating, review_count = review_count - 1
+  from withdrawn
+  where p.partner_id = withdrawn.partner_id and is_shown(withdrawn.status)
+$$;
+
 -- Publishes a customer's review of their order: PUBLISHED, or CANCELLED (the order), TWICE (it has one), or no row (not theirs).
 create or replace function publish_review(of_order uuid, author uuid, stars integer, words text)
 returns table (outcome text, id uuid)
@@ -47,9 +63,10 @@ end
 $$;
 
 -- Changes a review and its status, and the rating with it. Only a review that has one of the statuses `allowed`, and that is
--- the author's where one is given, is changed; its status then and before, or the one it has, is answered. No row: not theirs.
+-- the author's where one is given, is changed; its status then and before, or the one it has, is answered. With `read` only
+-- that revision of it is changed. No row: not theirs.
 create or replace function change_review(
-  changed uuid, author uuid, allowed review_status[], target review_status, stars integer, words text
+  changed uuid, author uuid, allowed review_status[], target review_status, stars integer, words text, read integer
 ) returns table (moved boolean, before review_status, status review_status)
 language plpgsql
 as $$
@@ -61,12 +78,13 @@ begin
   if not found then
     return;
   end if;
-  if known.status <> all (allowed) then
+  if known.status <> all (allowed) or read <> known.revision then
     return query select false, known.status, known.status;
     return;
   end if;
   update reviews r
-  set rating = coalesce(stars, r.rating), text = coalesce(words, r.text), status = target, updated_at = now()
+  set rating = coalesce(stars, r.rating), text = coalesce(words, r.text), status = target, updated_at = now(),
+      revision = r.revision + case when stars is null and words is null then 0 else 1 end
   where r.id = changed;
   if is_shown(known.status) then
     update partner_ratings

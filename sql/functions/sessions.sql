@@ -1,6 +1,6 @@
 -- Uses a code up and opens a session for its phone's user, who is made at the first login; the partner that waits for this
--- phone as its owner gets them, else the one that has invited it first to its staff. A new user takes the first of the service ids that is free. No row when the code was used or replaced in the meantime.
-create or replace function log_in(otp_id uuid, new_service_ids text[], token_digest bytea)
+-- phone as its owner gets them, unless they own or work for another. A new user takes the first of the service ids that is free. No row when the code was used or replaced in the meantime.
+create or replace function log_in(otp_id uuid, new_service_ids text[], token_digest bytea, to_dashboard boolean)
 returns table (user_id uuid)
 language plpgsql
 as $$
@@ -27,33 +27,18 @@ begin
   on conflict (phone) where deleted_at is null do nothing;
   select id into member_id from users where phone = login_phone and deleted_at is null;
 
+  -- nobody comes to own a partner and to work for another at the same time
+  perform from users where id = member_id for no key update;
   update partners set owner_id = member_id, updated_at = now()
   where id = (
       select id from partners
-      where owner_phone = login_phone and owner_id is null
-      order by status = 'REJECTED', id
-      limit 1
+      where owner_phone = login_phone and owner_id is null and status <> 'REJECTED'
       for update
     )
-    and not exists (select from partners where owner_id = member_id);
-  if found then
-    delete from partner_staff where user_id = member_id;
-  end if;
+    and not exists (select from partners where owner_id = member_id)
+    and not exists (select from partner_staff where user_id = member_id);
 
-  with joined as (
-    insert into partner_staff (user_id, partner_id)
-    select member_id, partner_id
-    from staff_invitations
-    where phone = login_phone and not exists (select from partners where owner_id = member_id)
-    order by id
-    limit 1
-    on conflict (user_id) do nothing
-    returning partner_id
-  )
-  delete from staff_invitations
-  where phone = login_phone and partner_id in (select partner_id from joined);
-
-  insert into sessions (user_id) values (member_id) returning id into login_session;
+  insert into sessions (user_id, for_dashboard) values (member_id, to_dashboard) returning id into login_session;
   insert into refresh_tokens (digest, session_id, expires_at) values (token_digest, login_session, now() + interval '30 days');
   return query select member_id;
 end
@@ -74,7 +59,7 @@ begin
   select * into token from refresh_tokens where digest = presented and expires_at > now() for update;
   select sessions.user_id into owner_id
   from sessions join users on users.id = sessions.user_id and users.deleted_at is null
-  where sessions.id = token.session_id and revoked_at is null;
+  where sessions.id = token.session_id and revoked_at is null and not for_dashboard;
   if owner_id is null then
     return;
   end if;

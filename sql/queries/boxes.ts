@@ -131,15 +131,21 @@ export const takeOwnBox = async (db: Db, id: string, partnerId: string) =>
       for no key update`
   )[0];
 
+/** A box of a partner's list, with when it is listed again. */
+export interface PartnerBoxRow extends BoxRow {
+  repeatDays: number[] | null;
+  repeatUntil: string | null;
+}
+
 /** Lists a partner's boxes, newest first, after the one with id `after`: those on offer, or with `all` also hidden and expired ones. */
 export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, after: string | null, limit: number) =>
-  db<BoxRow[]>`
+  db<PartnerBoxRow[]>`
     select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
            b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
            b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
            b.pickup_window_end as "pickupWindowEnd",
            case when b.pickup_window_end > now() then b.status end as status,
-           b.hidden_at is not null as hidden
+           b.hidden_at is not null as hidden, b.repeat_days as "repeatDays", b.repeat_until as "repeatUntil"
     from boxes b
     join partners p on p.id = b.partner_id
     where b.partner_id = ${partnerId}::uuid and b.deleted_at is null
@@ -150,6 +156,16 @@ export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, afte
       and (${after}::uuid is null or b.id < ${after}::uuid)
     order by b.id desc
     limit ${limit}`;
+
+/** Changes when a box is listed again, which outlasts its own pickup window; undefined when it is gone. */
+export const updateBoxRepeat = async (db: Db, id: string, repeat: Repeat | null) =>
+  (
+    await db<BoxState[]>`
+      update boxes
+      set repeat_days = ${repeat?.days ?? null}::smallint[], repeat_until = ${repeat?.until ?? null}::date, updated_at = now()
+      where id = ${id}::uuid and deleted_at is null
+      returning id, title, quantity_available as "quantityAvailable", status`
+  )[0];
 
 /** A box as it shall be; `takeOwnBox` holds it. */
 export interface ChangedBox extends Omit<NewBox, "quantity" | "items"> {
@@ -246,8 +262,8 @@ export const repeatBox = async (db: Db, id: string, partnerId: string) =>
     await db<{ id: string | null }[]>`
       with next_day as (
         select b.id, greatest(
-          (now() at time zone coalesce(p.timezone, c.timezone))::date,
-          (b.pickup_window_start at time zone coalesce(p.timezone, c.timezone))::date + 1
+          (now() at time zone local_zone(p.timezone, c.timezone))::date,
+          (b.pickup_window_start at time zone local_zone(p.timezone, c.timezone))::date + 1
         ) as day
         from boxes b
         join partners p on p.id = b.partner_id
@@ -271,13 +287,13 @@ export async function listRepeatedBoxes(db: Db): Promise<number> {
       from boxes b
       join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
       join cities c on c.id = p.city_id
-      cross join lateral (select coalesce(p.timezone, c.timezone) as zone) as local
+      cross join lateral (select local_zone(p.timezone, c.timezone) as zone) as local
       cross join generate_series(
         (now() at time zone local.zone)::date - 1,
         (now() at time zone local.zone)::date + 1,
         interval '1 day'
       ) as day
-      where b.repeat_days is not null and b.deleted_at is null
+      where b.repeat_days is not null and b.deleted_at is null and b.hidden_at is null
         and extract(isodow from day)::smallint = any (b.repeat_days)
         and day::date <= b.repeat_until
         and day::date > (b.pickup_window_start at time zone local.zone)::date

@@ -27,24 +27,26 @@ export async function findPartnerRate(db: Db, partnerId: string): Promise<Rate |
   return row && { ratePercent: row.own ?? row.everyones ?? DEFAULT_PERCENT, override: row.own !== null };
 }
 
-/** Sets a partner's rate, or the global one (null), with its audit record; false when there is no such partner. */
-export async function updateRate(db: Db, partnerId: string | null, percent: number, actorId: string): Promise<boolean> {
-  const { count } = await db`
+/** Held while a rate is set, so that each record has the rate before it; the first of a partner has no row to lock. */
+const RATES_LOCK = 7_306_021;
+
+/** Sets a partner's rate, or the global one (null), with its audit record; `tx` is a transaction. False when there is no such partner. */
+export async function updateRate(tx: Db, partnerId: string | null, percent: number, actorId: string): Promise<boolean> {
+  await tx`select from pg_advisory_xact_lock(${RATES_LOCK})`;
+  const { count } = await tx`
     with before as (
-      select rate_percent from commission_rates where partner_id is not distinct from ${partnerId}::uuid for update
-    ), locked as materialized (
-      select max(rate_percent) as rate_percent from before
+      select max(rate_percent) as rate_percent from commission_rates where partner_id is not distinct from ${partnerId}::uuid
     ), after as (
       insert into commission_rates (partner_id, rate_percent)
-      select ${partnerId}::uuid, ${percent}::numeric from locked
+      select ${partnerId}::uuid, ${percent}::numeric
       where ${partnerId}::uuid is null or exists (select from partners where id = ${partnerId}::uuid)
       on conflict (partner_id) do update set rate_percent = excluded.rate_percent, updated_at = now()
       returning rate_percent
     )
     insert into audit_events (actor_id, action, subject_id, details)
     select ${actorId}::uuid, 'COMMISSION_RATE', ${partnerId}::uuid,
-           jsonb_build_object('old', locked.rate_percent, 'new', after.rate_percent)
-    from after, locked`;
+           jsonb_build_object('old', before.rate_percent, 'new', after.rate_percent)
+    from after, before`;
   return count === 1;
 }
 

@@ -14,6 +14,7 @@ export async function insertFavorite(db: Db, userId: string, targetType: Favorit
     with target as (
       select b.id as box_id, null::uuid as partner_id
       from boxes b
+      join partners seller on seller.id = b.partner_id and seller.status = 'ACTIVE'
       where ${targetType} = 'BOX' and b.id = ${targetId}::uuid and b.hidden_at is null and b.deleted_at is null
       union all
       select null, p.id

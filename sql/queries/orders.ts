@@ -240,6 +240,7 @@ export async function deleteOldIdempotencyKeys(db: Db, limit: number): Promise<n
     delete from idempotency_keys
     where (user_id, key) in (
       select user_id, key from idempotency_keys where created_at < now() - interval '24 hours' limit ${limit}
+      for update skip locked
     )`;
   return count;
 }

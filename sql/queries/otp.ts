@@ -102,6 +102,7 @@ export async function deleteOldOtp(db: Db, limit: number): Promise<number> {
       select phone from otp
       where expires_at < now() - interval '1 day' and guesses_since < now() - interval '1 day'
       limit ${limit}::integer
+      for update skip locked
     )`;
   return count;
 }

@@ -47,6 +47,10 @@ export const insertPartner = async (db: Db, partner: NewPartner) =>
       returning id, status, slug`
   )[0];
 
+/** Keeps this account from coming to own or work for a partner elsewhere until the transaction `tx` ends. */
+export const lockAccount = (tx: Db, userId: string) =>
+  tx`select from users where id = ${userId}::uuid for no key update`;
+
 /** Whether this user, or the user with this phone, owns or works for a partner already. */
 export const hasPartner = async (db: Db, userId: string | null, phone: string | null) => {
   const [row] = await db<{ taken: boolean }[]>`
@@ -210,11 +214,12 @@ export const findPartner = async (db: Db, id: string) =>
 
 /**
  * Makes whoever has this phone the owner of a partner, now or when they first log in, with its audit record; whoever owned it
- * does no more. Undefined when there is no such partner; a unique violation when they own another.
+ * does no more. `tx` is a transaction. Undefined when there is no such partner; a unique violation when they own another.
  */
-export const updateOwner = async (db: Db, id: string, phone: string, actorId: string) =>
-  (
-    await db<(MovedPartner & { ownerId: string | null })[]>`
+export async function updateOwner(tx: Db, id: string, phone: string, actorId: string) {
+  await tx`select from users where phone = ${phone} and deleted_at is null for no key update`;
+  return (
+    await tx<(MovedPartner & { ownerId: string | null })[]>`
       with account as (
         select id from users where phone = ${phone} and deleted_at is null
       ), linked as (
@@ -231,3 +236,4 @@ export const updateOwner = async (db: Db, id: string, phone: string, actorId: st
       )
       select id, name, status, owner_id as "ownerId" from linked`
   )[0];
+}

@@ -16,6 +16,7 @@ export async function deleteOldRateCounters(db: Db, limit: number): Promise<numb
     delete from rate_counters
     where (key, window_start) in (
       select key, window_start from rate_counters where window_start < now() - interval '10 minutes' limit ${limit}
+      for update skip locked
     )`;
   return count;
 }

@@ -39,19 +39,28 @@ export async function editReview(
     select moved, status
     from change_review(
       ${id}::uuid, ${userId}::uuid, ${[...from]}::review_status[], ${to}::review_status,
-      ${rating ?? null}::integer, ${text ?? null}::text
+      ${rating ?? null}::integer, ${text ?? null}::text, null
     )`;
   return row && Changed.parse(row);
 }
 
-/** Takes an admin's decision on a review, with its audit record; undefined when there is no such review. */
-export async function moderateReview(db: Db, id: string, decision: "APPROVE" | "REJECT", actorId: string) {
+/**
+ * Takes an admin's decision on a review, with its audit record; `moved` is false when they have read another revision than
+ * there is now. Undefined when there is no such review.
+ */
+export async function moderateReview(
+  db: Db,
+  id: string,
+  decision: "APPROVE" | "REJECT",
+  revision: number | null,
+  actorId: string,
+) {
   const { from, to } = reviewMoves[decision];
   const [row] = await db<{ moved: boolean | null; status: ReviewStatus | null }[]>`
     with decided as materialized (
       select moved, before, status
       from change_review(
-        ${id}::uuid, null, ${[...from]}::review_status[], ${to}::review_status, null, null
+        ${id}::uuid, null, ${[...from]}::review_status[], ${to}::review_status, null, null, ${revision}::integer
       )
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
@@ -84,12 +93,14 @@ export interface ReviewRow extends ShownReview {
   orderId: string;
   partnerId: string;
   status: ReviewStatus;
+  /** Changes with every edit. */
+  revision: number;
 }
 
 /** Lists reviews of a status for moderation, oldest first, after the one with id `after`. */
 export const listReviewsToModerate = (db: Db, status: ReviewStatus, after: string | null, limit: number) =>
   db<ReviewRow[]>`
-    select id, order_id as "orderId", partner_id as "partnerId", rating, text, status, created_at as "createdAt"
+    select id, order_id as "orderId", partner_id as "partnerId", rating, text, status, revision, created_at as "createdAt"
     from reviews
     where status = ${status}::review_status and (${after}::uuid is null or id > ${after}::uuid)
     order by id

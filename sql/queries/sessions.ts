@@ -8,11 +8,16 @@ const serviceIdCandidates = 5;
  * Uses a code up and opens a session for its phone's user, who is made at the first login; returns the user's id, or
  * null when the code was used or replaced in the meantime.
  */
-export async function insertSession(db: Db, otpId: string, tokenDigest: Uint8Array): Promise<string | null> {
+export async function insertSession(
+  db: Db,
+  otpId: string,
+  tokenDigest: Uint8Array,
+  forDashboard: boolean,
+): Promise<string | null> {
   const serviceIds = Array.from({ length: serviceIdCandidates }, newServiceId);
   const [session] = await db<{ userId: string }[]>`
     select user_id as "userId"
-    from log_in(${otpId}::uuid, ${serviceIds}::text[], ${tokenDigest}::bytea)
+    from log_in(${otpId}::uuid, ${serviceIds}::text[], ${tokenDigest}::bytea, ${forDashboard}::boolean)
     where user_id is not null`;
   return session?.userId ?? null;
 }
@@ -36,24 +41,24 @@ export async function takeRefreshToken(db: Db, digest: Uint8Array, successors: U
 }
 
 /** Ends the session of a refresh token; false when the token is unknown, expired, revoked or was exchanged before. */
-export async function revokeSession(db: Db, digest: Uint8Array): Promise<boolean> {
+export async function revokeSession(db: Db, digest: Uint8Array, forDashboard: boolean): Promise<boolean> {
   const [revoked] = await db<{ current: boolean | null }[]>`
     update sessions set revoked_at = now()
     from refresh_tokens as token
     where token.digest = ${digest}::bytea and token.expires_at > now()
-      and sessions.id = token.session_id and sessions.revoked_at is null
+      and sessions.id = token.session_id and sessions.revoked_at is null and sessions.for_dashboard = ${forDashboard}::boolean
     returning token.rotated_at is null as "current"`;
   return revoked?.current ?? false;
 }
 
-/** The user of a session that was opened with this token in the last `minutes`; null when it is older, ended or its account gone. */
+/** The user of a dashboard's session that was opened with this token in the last `minutes`; null when it is older, ended or its account gone. */
 export async function findSessionUser(db: Db, digest: Uint8Array, minutes: number): Promise<string | null> {
   const [session] = await db<{ userId: string }[]>`
     select users.id as "userId"
     from refresh_tokens as token
     join sessions on sessions.id = token.session_id
     join users on users.id = sessions.user_id
-    where token.digest = ${digest}::bytea and sessions.revoked_at is null
+    where token.digest = ${digest}::bytea and sessions.revoked_at is null and sessions.for_dashboard
       and sessions.created_at > now() - make_interval(mins => ${minutes}::integer) and users.deleted_at is null`;
   return session?.userId ?? null;
 }
@@ -63,7 +68,7 @@ export async function deleteExpiredRefreshTokens(db: Db, limit: number): Promise
   const [forgotten] = await db<{ count: number }[]>`
     with expired as (
       delete from refresh_tokens where digest in (
-        select digest from refresh_tokens where expires_at < now() limit ${limit}::integer
+        select digest from refresh_tokens where expires_at < now() limit ${limit}::integer for update skip locked
       )
       returning digest, session_id
     ), ended as (

@@ -10,7 +10,7 @@ export interface StaffMember {
   since: Date;
 }
 
-/** A phone that nobody has logged in with yet. */
+/** A phone whose holder has not accepted yet. */
 export interface Invitation {
   id: string;
   phone: string;
@@ -31,18 +31,56 @@ export const listInvitations = (db: Db, partnerId: string) =>
   db<Invitation[]>`
     select id, phone, created_at as since from staff_invitations where partner_id = ${partnerId}::uuid order by id`;
 
-/** What `add_staff` (sql/functions/staff.sql) answers. */
-const Added = z.discriminatedUnion("outcome", [
-  z.object({ outcome: z.enum(["ADDED", "KNOWN"]), id: z.string(), userId: z.string().nullable() }),
-  z.object({ outcome: z.enum(["TAKEN", "FULL"]) }),
+/** What `invite_staff` (sql/functions/staff.sql) answers. */
+const Invited = z.discriminatedUnion("outcome", [
+  z.object({ outcome: z.enum(["INVITED", "KNOWN"]), id: z.string() }),
+  z.object({ outcome: z.literal("FULL") }),
 ]);
 
-/** Adds whoever has this phone to a partner's staff, or invites them; undefined when `ownerId` does not own the partner. */
-export async function insertStaff(db: Db, partnerId: string, ownerId: string, phone: string, most: number) {
-  const [row] = await db<{ outcome: string | null; id: string | null; userId: string | null }[]>`
-    select outcome, id, user_id as "userId"
-    from add_staff(${partnerId}::uuid, ${ownerId}::uuid, ${phone}, ${most}::integer)`;
-  return row && Added.parse(row);
+/** Invites whoever has this phone to a partner's staff; undefined when `ownerId` does not own the partner. */
+export async function insertInvitation(db: Db, partnerId: string, ownerId: string, phone: string, most: number) {
+  const [row] = await db<{ outcome: string | null; id: string | null }[]>`
+    select outcome, id from invite_staff(${partnerId}::uuid, ${ownerId}::uuid, ${phone}, ${most}::integer)`;
+  return row && Invited.parse(row);
+}
+
+export interface OwnInvitation {
+  id: string;
+  partnerId: string;
+  partnerName: string;
+  since: Date;
+}
+
+/** Lists the invitations to a user's phone, of active partners, oldest first. */
+export const listOwnInvitations = (db: Db, userId: string, after: string | null, limit: number) =>
+  db<OwnInvitation[]>`
+    select i.id, i.partner_id as "partnerId", p.name as "partnerName", i.created_at as since
+    from users u
+    join staff_invitations i on i.phone = u.phone
+    join partners p on p.id = i.partner_id and p.status = 'ACTIVE'
+    where u.id = ${userId}::uuid and u.deleted_at is null and (${after}::uuid is null or i.id > ${after}::uuid)
+    order by i.id
+    limit ${limit}`;
+
+/** What `accept_invitation` (sql/functions/staff.sql) answers. */
+const Accepted = z.discriminatedUnion("outcome", [
+  z.object({ outcome: z.literal("JOINED"), partnerId: z.string() }),
+  z.object({ outcome: z.literal("TAKEN") }),
+]);
+
+/** Makes an invited user one of the staff; undefined when the invitation is not theirs. */
+export async function acceptInvitation(db: Db, id: string, userId: string) {
+  const [row] = await db<{ outcome: string | null; partnerId: string | null }[]>`
+    select outcome, partner_id as "partnerId" from accept_invitation(${id}::uuid, ${userId}::uuid)`;
+  return row && Accepted.parse(row);
+}
+
+/** Declines an invitation; false when it is not the user's. */
+export async function declineInvitation(db: Db, id: string, userId: string): Promise<boolean> {
+  const { count } = await db`
+    delete from staff_invitations
+    where id = ${id}::uuid and phone = (select phone from users where id = ${userId}::uuid and deleted_at is null)`;
+  return count === 1;
 }
 
 /** Whether this user owns the partner. */

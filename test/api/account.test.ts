@@ -181,7 +181,7 @@ describe("a deleted account", () => {
 
   test("leaves its partner to the staff", async () => {
     const { id, owner } = await cast.bakery(client);
-    await owner.client.post("/api/v1/partners/me/staff", { phone: anna.phone });
+    await cast.join({ id, owner }, anna);
     await deleteMe(owner);
     expect((await anna.client.get("/api/v1/partners/me/status")).body).toEqual({ status: "ACTIVE", active: true });
     await deleteMe(anna);

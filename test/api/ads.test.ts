@@ -229,6 +229,8 @@ describe("Last-Modified", () => {
     await sql`update ad_banners set updated_at = '2020-01-01', starts_at = '2020-01-01'`;
     const shown = await readAnew();
     expect(lastModified(shown)).toBe("Mon, 01 Jun 2026 15:00:00 GMT");
+    for (const date of ["2100", "Fri, 01 Jan 2100 00:00:00 GMT", "yesterday"])
+      expect((await readAnew("", since(date))).status).toBe(200);
     for (const date of [lastModified(shown), new Date().toUTCString()]) {
       const again = await readAnew("", since(date));
       expect([again.status, again.text, lastModified(again)]).toEqual([304, "", lastModified(shown)]);

@@ -116,6 +116,7 @@ describe("changing a box", () => {
     expect(outcome(await setQuantity(id, { quantityAvailable: 5 }))).toBe("409 CONFLICT");
     await runUpkeep(task({ task: "expire-boxes" }));
     expect(outcome(await put(id, window))).toBe("409 CONFLICT");
+    expect(outcome(await put(id, { repeat: null, title: "Другое" }))).toBe("409 CONFLICT");
     expect((await stockOf(id))?.status).toBe("EXPIRED");
   });
 
@@ -310,10 +311,43 @@ describe("time", () => {
     await sql`update boxes set repeat_days = null, repeat_until = null where id = ${stopped}::uuid`;
     const deleted = await repeatDaily("UTC", 2, "2199-01-01");
     await remove(deleted);
+    const hidden = await repeatDaily("UTC", 2, "2199-01-01");
+    await bakery.owner.client.post(`/api/v1/boxes/${hidden}/hide`);
     const suspended = await repeatDaily("UTC", 2, "2199-01-01");
     await sql`update partners set status = 'SUSPENDED' where id = ${bakery.id}::uuid`;
     await runUpkeep(task({ task: "repeat-boxes" }));
-    for (const id of [ended, stopped, deleted, suspended]) expect(await repeated(id)).toEqual([]);
+    for (const id of [ended, stopped, deleted, hidden, suspended]) expect(await repeated(id)).toEqual([]);
+  });
+
+  test("its people see when a box is listed again, and change that also when its window is over", async () => {
+    const id = await repeatDaily("UTC", 2, "2199-01-01");
+    const shown = async (by: Client, query = "") =>
+      (await by.get(`/api/v1/boxes/by-partner/${bakery.id}${query}`)).list.find((box) => box["id"] === id);
+    expect(await shown(bakery.owner.client, "?all=true")).toMatchObject({
+      status: "EXPIRED",
+      repeat: { days: [1, 2, 3, 4, 5, 6, 7], until: "2199-01-01" },
+    });
+    expect(outcome(await put(id, { repeat: null }))).toBe("200");
+    expect(await shown(bakery.owner.client, "?all=true")).toMatchObject({ repeat: null });
+    await runUpkeep(task({ task: "repeat-boxes" }));
+    expect(await repeated(id)).toEqual([]);
+    const visible = await cast.listBox(bakery);
+    const [box] = (await api.client.get(`/api/v1/boxes/by-partner/${bakery.id}`)).list;
+    expect([box?.["id"], box && "repeat" in box]).toEqual([visible, false]);
+  });
+
+  test("a zone that Postgres does not know stops no other partner's boxes", async () => {
+    const other = await cast.bakery(api.client);
+    await sql`update partners set timezone = 'US/Pacific-New' where id = ${other.id}::uuid`;
+    const stuck = await cast.listBox(other, { repeat: { days: [1, 2, 3, 4, 5, 6, 7], until: "2199-01-01" } });
+    await sql`
+      update boxes
+      set pickup_window_start = pickup_window_start - interval '5 days', pickup_window_end = pickup_window_end - interval '5 days'
+      where id = ${stuck}::uuid`;
+    const id = await repeatDaily("UTC", 2, "2199-01-01");
+    await runUpkeep(task({ task: "repeat-boxes" }));
+    expect(await repeated(id)).toHaveLength(1);
+    expect(await repeated(stuck)).toHaveLength(1);
   });
 
   test("only on its days of the week", async () => {

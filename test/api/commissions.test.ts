@@ -50,9 +50,20 @@ test("15 percent until somebody sets a rate; a partner's own goes before the glo
   expect((await own()).body).toEqual({ ratePercent: 12.5, override: false });
   expect((await own(0)).body).toEqual({ ratePercent: 0, override: true });
   expect((await global()).body).toEqual({ ratePercent: 12.5, override: true });
-  for (let times = 0; times < 2; times += 1)
-    expect((await drop()).body).toEqual({ ratePercent: 12.5, override: false });
+  for (let times = 0; times < 2; times += 1) expect((await drop()).status).toBe(204);
   expect((await own()).body).toEqual({ ratePercent: 12.5, override: false });
+});
+
+const changes = async () => (await admin.client.get(`${base}/changes?limit=50`)).list;
+
+test("of rates that are set at once each record has the one before it", async () => {
+  const before = new Set((await changes()).map(({ id }) => id));
+  await Promise.all([1, 2, 3, 4, 5, 6].map((rate) => own(rate)));
+  const made = (await changes()).filter(({ id }) => !before.has(id));
+  const old = made.map(({ oldPercent }) => oldPercent);
+  expect(old.filter((percent) => percent === null)).toHaveLength(1);
+  expect(new Set(old).size).toBe(6);
+  expect((await own()).body["ratePercent"]).toBe(made[0]?.["newPercent"]);
 });
 
 test("a rate holds for the next order and for no earlier one", async () => {

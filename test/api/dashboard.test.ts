@@ -84,7 +84,8 @@ test("no token of the API is a session, and no session a token of the API", asyn
 
   const cookie = await signIn(phone);
   expect((await client.as(cookie).get("/api/v1/users/me")).status).toBe(401);
-  expect((await client.post("/api/v1/auth/token/refresh", { refreshToken: cookie })).status).toBe(401);
+  for (const refreshToken of [cookie, `/admin/queues ${cookie}`, `queues=${cookie}`])
+    expect((await client.post("/api/v1/auth/token/refresh", { refreshToken })).status).toBe(401);
   expect((await client.post("/api/v1/auth/logout", { refreshToken: cookie })).status).toBe(400);
   expect((await send("/api/queues", { cookie })).status).toBe(200);
 });

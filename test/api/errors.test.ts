@@ -40,6 +40,17 @@ test("a refusal is a flat problem document that names every wrong field", async 
   });
 });
 
+test("what is answered to someone is kept by nobody, and what is public may be", async () => {
+  const { id } = await cast.bakery(client);
+  expect((await owner.get(items)).headers.get("cache-control")).toBe("private, no-store");
+  const boxes = `/api/v1/boxes/by-partner/${id}`;
+  const mine = await owner.get(boxes);
+  expect([mine.headers.get("cache-control"), mine.headers.get("etag")]).toEqual(["private, no-store", null]);
+  const anyones = await client.get(boxes);
+  expect([anyones.headers.get("cache-control"), anyones.headers.get("vary")]).toEqual([null, "Authorization"]);
+  expect(anyones.headers.get("etag")).not.toBeNull();
+});
+
 test("a refused value is not repeated to the caller", async () => {
   const refused = await owner.post(items, { ...item, name: 4_242_424_242, category: ["s3cret"] });
   expect(refused.text).not.toMatch(/4242424242|s3cret/);

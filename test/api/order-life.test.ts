@@ -107,6 +107,14 @@ describe("the partner moves an order", () => {
 });
 
 describe("cancelling", () => {
+  test("is the partner's right too, at any time before the end", async () => {
+    const id = await orderBread();
+    await move(id, "READY");
+    expect(outcome(await cancel(id, (await cast.bakery(api.client)).owner.client))).toBe("404 NOT_FOUND");
+    expect(outcome(await cancel(id, bakery.owner.client))).toBe("200");
+    expect(outcome(await cancel(id, bakery.owner.client))).toBe("200");
+  });
+
   test("gives the boxes back once, and opens a box that was sold out", async () => {
     const [one, other] = [await listBox(5), await listBox(6)];
     const items = [

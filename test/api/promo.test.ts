@@ -53,6 +53,22 @@ const usesOf = async (code: string) => {
   return row?.uses;
 };
 
+test.each(["ab", "СКИДКА", "A B", "x".repeat(40), ""])("%j is no promo code: 400 INVALID_PROMO", async (code) => {
+  const refused = await apply(await cast.user(api.client), code);
+  expect(outcome(refused)).toBe("400 INVALID_PROMO");
+  expect(refused.body).toMatchObject({ valid: false, discountCents: 0, error: "UNKNOWN" });
+});
+
+test("one that was applied once is for one order, also of several at once", async () => {
+  const code = await promo({ discountPercent: 10, maxUsesPerUser: 5 });
+  const anna = await cast.user(api.client);
+  await apply(anna, ` ${code.toLowerCase()} `);
+  const replies = await Promise.all(Array.from({ length: 4 }, () => order(anna, PRICE)));
+  expect(replies.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+  expect(replies.filter(({ body }) => Number(body["discountCents"]) > 0)).toHaveLength(1);
+  expect(await usesOf(code)).toBe(1);
+});
+
 describe("creating", () => {
   test("answers the code in upper case, active", async () => {
     const code = newCode();

@@ -166,6 +166,27 @@ describe("reading", () => {
   });
 });
 
+test("the review of an order that is cancelled is withdrawn, and does not count", async () => {
+  const orderId = await order();
+  await review(orderId, 1);
+  await review(await order(), 5);
+  expect(await rating()).toMatchObject({ avgRating: 3, reviewCount: 2 });
+  await customer.client.post(`/api/v1/orders/${orderId}/cancel`);
+  expect(await rating()).toMatchObject({ avgRating: 5, reviewCount: 1 });
+  expect(await shown()).toMatchObject([{ rating: 5 }]);
+});
+
+test("a review that was edited after it was read is not moderated by what was read", async () => {
+  const id = await published(4);
+  await edit(id, { text: "Хлеб" });
+  const waiting = (await admin.client.get("/api/v1/reviews/admin?limit=200")).list.find((each) => each["id"] === id);
+  const { revision } = waiting ?? {};
+  await edit(id, { text: "Реклама" });
+  expect(outcome(await moderate(id, { decision: "APPROVE", revision }))).toBe("409 CONFLICT");
+  expect(await shown()).toEqual([]);
+  expect(outcome(await moderate(id, { decision: "APPROVE", revision: Number(revision) + 1 }))).toBe("200");
+});
+
 test("after any sequence, one by one or all at once, the rating is what counting the reviews again gives", async () => {
   const step = fc.oneof(
     fc.record({ does: fc.constant("publish"), stars: fc.integer({ min: 1, max: 5 }) } as const),
@@ -175,6 +196,7 @@ test("after any sequence, one by one or all at once, the rating is what counting
       which: fc.nat(4),
       decision: fc.constantFrom("APPROVE", "REJECT"),
     } as const),
+    fc.record({ does: fc.constant("cancel"), which: fc.nat(4) } as const),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 4 }), async (rounds) => {
@@ -185,6 +207,12 @@ test("after any sequence, one by one or all at once, the rating is what counting
             if (each.does === "publish") return review(await order(), each.stars);
             const id = ids[each.which];
             if (id === undefined) return null;
+            if (each.does === "cancel") {
+              const [row] = await sql<{ orderId: string }[]>`
+                select order_id as "orderId" from reviews where id = ${id}::uuid`;
+              await customer.client.post(`/api/v1/orders/${row!.orderId}/cancel`);
+              return null;
+            }
             return each.does === "edit" ? edit(id, { rating: each.stars }) : moderate(id, { decision: each.decision });
           }),
         );

@@ -46,12 +46,24 @@ async function logIn(phone: string): Promise<Client> {
   return client.as(tokens.string("accessToken"));
 }
 
+const invitations = async (of: Client) => (await of.get("/api/v1/users/me/invitations")).list;
+const accept = (id: string, who: Client) => who.post(`/api/v1/users/me/invitations/${id}/accept`);
+
 describe("staff", () => {
-  test("that has an account works for the partner at once, until it is taken out", async () => {
+  test("works for the partner once it has accepted, until it is taken out", async () => {
     await anna.client.put("/api/v1/users/me", { firstName: "Анна" });
-    const added = await add(anna.phone);
-    expect([added.status, added.body]).toEqual([201, { id: anna.id, userId: anna.id, phone: anna.phone }]);
+    const invited = await add(anna.phone);
+    const id = invited.string("id");
+    expect([invited.status, invited.body]).toEqual([201, { id, userId: null, phone: anna.phone }]);
+    expect(await works(anna.client)).toBe(false);
+    const { name } = (await bakery.owner.client.get("/api/v1/partners/me")).body;
+    expect(await invitations(anna.client)).toEqual([
+      { id, partnerId: bakery.id, partnerName: name, since: expect.any(String) },
+    ]);
+    const accepted = await accept(id, anna.client);
+    expect([accepted.status, accepted.body]).toEqual([200, { partnerId: bakery.id }]);
     expect(await works(anna.client)).toBe(true);
+    expect(await invitations(anna.client)).toEqual([]);
     const member = { id: anna.id, userId: anna.id, phone: anna.phone, firstName: "Анна", lastName: null };
     expect(await list()).toEqual([{ ...member, since: expect.any(String) }]);
     expect(await list(anna.client)).toEqual(await list());
@@ -60,58 +72,76 @@ describe("staff", () => {
     expect(outcome(await remove(anna.id))).toBe("404 NOT_FOUND");
   });
 
-  test("without an account is invited, and joins with the first login", async () => {
+  test("is invited in the same words, whether or not somebody has the phone, and nothing is told of them", async () => {
+    await anna.client.put("/api/v1/users/me", { firstName: "Анна" });
+    const [known, unknown] = [await add(anna.phone), await add(cast.newPhone())];
+    const shape = ({ status, body }: Reply) => [status, Object.keys(body), body["userId"]];
+    expect(shape(known)).toEqual(shape(unknown));
+    expect(await list()).toMatchObject([
+      { userId: null, firstName: null },
+      { userId: null, firstName: null },
+    ]);
+  });
+
+  test("without an account accepts after the first login", async () => {
     const phone = cast.newPhone();
-    const invited = await add(phone);
-    expect([invited.status, invited.body]).toEqual([201, { id: expect.any(String), userId: null, phone }]);
-    expect(await list()).toMatchObject([{ id: invited.body["id"], userId: null, phone, firstName: null }]);
-    expect([(await add(phone)).status, (await add(phone)).body]).toEqual([200, invited.body]);
+    await add(phone);
     const vera = await logIn(phone);
+    expect(await works(vera)).toBe(false);
+    const [invitation] = await invitations(vera);
+    await accept(String(invitation?.["id"]), vera);
     expect(await works(vera)).toBe(true);
-    const [member] = await list();
-    expect(member).toMatchObject({ phone, userId: expect.any(String) });
+  });
+
+  test("may decline, and is not asked again unless it is invited again", async () => {
+    const id = (await add(anna.phone)).string("id");
+    const declined = await anna.client.delete(`/api/v1/users/me/invitations/${id}`);
+    expect(outcome(declined)).toBe("204");
+    expect([await invitations(anna.client), await list()]).toEqual([[], []]);
+    expect(outcome(await accept(id, anna.client))).toBe("404 NOT_FOUND");
+  });
+
+  test("cannot accept what was taken back, or what is for another", async () => {
+    const id = (await add(anna.phone)).string("id");
+    const boris = await cast.user(client);
+    expect(outcome(await accept(id, boris.client))).toBe("404 NOT_FOUND");
+    expect(outcome(await boris.client.delete(`/api/v1/users/me/invitations/${id}`))).toBe("404 NOT_FOUND");
+    expect(outcome(await remove(id))).toBe("204");
+    expect(outcome(await accept(id, anna.client))).toBe("404 NOT_FOUND");
+  });
+
+  test("invited again is the same invitation; at once too", async () => {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => add(anna.phone)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([...Array<number>(9).fill(200), 201]);
+    expect(new Set(replies.map(({ body }) => body["id"])).size).toBe(1);
     expect(await list()).toHaveLength(1);
   });
 
-  test("whose invitation was taken back does not join", async () => {
-    const phone = cast.newPhone();
-    expect(outcome(await remove((await add(phone)).string("id")))).toBe("204");
-    expect(await works(await logIn(phone))).toBe(false);
-  });
-
-  test("invited by two joins the first; the other's invitation waits", async () => {
+  test("works for one partner, also when it accepts two at once, and for none while it owns one", async () => {
     const other = await cast.bakery(client);
-    const phone = cast.newPhone();
-    await add(phone, other.owner.client);
-    await add(phone);
-    const vera = await logIn(phone);
-    expect(await works(vera, other.id)).toBe(true);
-    expect(await list()).toMatchObject([{ phone, userId: null }]);
-    await remove((await vera.get("/api/v1/users/me")).string("id"), vera);
-    expect(await works(await logIn(phone))).toBe(true);
+    const ids = [(await add(anna.phone)).string("id"), (await add(anna.phone, other.owner.client)).string("id")];
+    const replies = await Promise.all(ids.map((id) => accept(id, anna.client)));
+    expect(replies.map(outcome).sort()).toEqual(["200", "409 CONFLICT"]);
+    const toOwner = (await add(other.owner.phone)).string("id");
+    expect(outcome(await accept(toOwner, other.owner.client))).toBe("409 CONFLICT");
   });
 
-  test("added again is the same; at once too", async () => {
-    const replies = await Promise.all(Array.from({ length: 10 }, () => add(anna.phone)));
-    expect(replies.map(({ status }) => status).sort()).toEqual([...Array<number>(9).fill(200), 201]);
-    const phone = cast.newPhone();
-    const invitations = await Promise.all(Array.from({ length: 10 }, () => add(phone)));
-    expect(new Set(invitations.map(({ body }) => body["id"])).size).toBe(1);
-    expect(await list()).toHaveLength(2);
-  });
-
-  test("works for one partner, also when two add it at once", async () => {
-    const other = await cast.bakery(client);
-    const replies = await Promise.all([add(anna.phone), add(anna.phone, other.owner.client)]);
-    expect(replies.map(outcome).sort()).toEqual(["201", "409 CONFLICT"]);
-    expect(outcome(await add(other.owner.phone))).toBe("409 CONFLICT");
-    expect(outcome(await add(bakery.owner.phone))).toBe("409 CONFLICT");
+  test("never comes to own one partner and work for another, whatever happens at once", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const person = await cast.user(client);
+      const id = (await add(person.phone)).string("id");
+      const replies = await Promise.all([
+        accept(id, person.client),
+        person.client.post("/api/v1/partners/register", cast.bakeryProfile),
+      ]);
+      expect(replies.filter(({ status }) => status < 300)).toHaveLength(1);
+    }
   });
 
   test("is the owner's to manage; the staff may only leave", async () => {
     const boris = await cast.user(client);
-    await add(anna.phone);
-    await add(boris.phone);
+    await cast.join(bakery, anna);
+    await cast.join(bakery, boris);
     expect(outcome(await add(cast.newPhone(), anna.client))).toBe("403 FORBIDDEN");
     expect(outcome(await remove(boris.id, anna.client))).toBe("403 FORBIDDEN");
     expect(outcome(await remove(anna.id, anna.client))).toBe("204");
@@ -120,11 +150,19 @@ describe("staff", () => {
   });
 
   test("of another partner cannot be taken out", async () => {
-    await add(anna.phone);
+    await cast.join(bakery, anna);
     const other = await cast.bakery(client);
     expect(outcome(await remove(anna.id, other.owner.client))).toBe("404 NOT_FOUND");
     expect(await works(anna.client)).toBe(true);
   });
+
+  test.each(["PENDING_REVIEW", "REJECTED", "SUSPENDED"] as const)(
+    "is not invited by a partner that is %s",
+    async (status) => {
+      const { owner } = await cast.bakery(client, status);
+      expect(outcome(await add(anna.phone, owner.client))).toBe("403 FORBIDDEN");
+    },
+  );
 
   test("is a hundred at most, those invited among them", async () => {
     await sql`
@@ -146,7 +184,7 @@ describe("PUT /admin/partners/{id}/owner", () => {
   const give = (phone: unknown, id = bakery.id) => admin.client.put(`/api/v1/admin/partners/${id}/owner`, { phone });
 
   test("gives the partner to an account at once, and takes it from the one before", async () => {
-    await add(anna.phone);
+    await cast.join(bakery, anna);
     const given = await give(anna.phone);
     expect([given.status, given.body]).toEqual([
       200,
@@ -169,7 +207,7 @@ describe("PUT /admin/partners/{id}/owner", () => {
 
   test("makes staff of elsewhere an owner, and staff no more", async () => {
     const other = await cast.bakery(client);
-    await add(anna.phone, other.owner.client);
+    await cast.join(other, anna);
     await give(anna.phone);
     expect(await works(anna.client)).toBe(true);
     expect(await list(other.owner.client)).toEqual([]);

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { newServiceId } from "../../lib/service-id.js";
 import { signAccessToken } from "../../lib/tokens.js";
 import { sql } from "../../sql/db.js";
-import type { Client } from "./api.js";
+import type { Client, Reply } from "./api.js";
 
 /** A phone that no other character of this test file has. */
 export const newPhone = () => `+79${String(randomInt(1_000_000_000)).padStart(9, "0")}`;
@@ -51,6 +51,12 @@ export async function bakery(
     set status = ${status}::partner_status, activated_at = case when ${status} in ('ACTIVE', 'SUSPENDED') then now() end
     where id = ${id}::uuid`;
   return { id, owner };
+}
+
+/** Makes someone one of the bakery's staff: invited by the owner, and willing. */
+export async function join({ owner }: Bakery, { phone, client }: Character): Promise<Reply> {
+  const invited = await owner.client.post("/api/v1/partners/me/staff", { phone });
+  return client.post(`/api/v1/users/me/invitations/${invited.string("id")}/accept`);
 }
 
 const hour = 60 * 60 * 1_000;

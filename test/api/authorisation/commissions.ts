@@ -16,7 +16,7 @@ export const commissions: Expectations = {
   },
   "DELETE /api/v1/admin/commissions/partners/:id": {
     ask: (as, { bakeryId }) => as.delete(ofPartner(bakeryId)),
-    answer: "200",
+    answer: "204",
   },
   "GET /api/v1/admin/commissions/changes": {
     ask: (as) => as.get("/api/v1/admin/commissions/changes"),

@@ -20,7 +20,7 @@ export const orders: Expectations = {
   "POST /api/v1/orders/:id/cancel": {
     ask: (as, { orderId }) => as.post(`/api/v1/orders/${orderId}/cancel`),
     answer: "200",
-    except: foreign("customer"),
+    except: foreign("customer", "bakery"),
   },
   "PUT /api/v1/orders/:id/status": {
     ask: (as, { orderId }) => as.put(`/api/v1/orders/${orderId}/status`, { status: "READY" }),

@@ -1,5 +1,10 @@
 import * as cast from "../../support/cast.js";
-import { among, everyPartner, foreign, type Expectations } from "./scene.js";
+import { among, everyPartner, foreign, type Expectations, type Scene } from "./scene.js";
+
+const inviteCustomer = async ({ callers: { bakery, customer } }: Scene) => {
+  const { body: me } = await customer.get("/api/v1/users/me");
+  return (await bakery.post("/api/v1/partners/me/staff", { phone: me["phone"] })).string("id");
+};
 
 export const partners: Expectations = {
   "POST /api/v1/partners/register": {
@@ -35,6 +40,19 @@ export const partners: Expectations = {
   "POST /api/v1/partners/me/staff": {
     ask: (as) => as.post("/api/v1/partners/me/staff", { phone: cast.newPhone() }),
     answer: "201",
+  },
+  "GET /api/v1/users/me/invitations": { ask: (as) => as.get("/api/v1/users/me/invitations"), answer: "200" },
+  "POST /api/v1/users/me/invitations/:id/accept": {
+    prepare: inviteCustomer,
+    ask: (as, _scene, id) => as.post(`/api/v1/users/me/invitations/${id}/accept`),
+    answer: "200",
+    except: foreign("customer"),
+  },
+  "DELETE /api/v1/users/me/invitations/:id": {
+    prepare: inviteCustomer,
+    ask: (as, _scene, id) => as.delete(`/api/v1/users/me/invitations/${id}`),
+    answer: "204",
+    except: foreign("customer"),
   },
   "DELETE /api/v1/partners/me/staff/:id": {
     prepare: async ({ callers: { bakery } }) =>
