@@ -59,6 +59,8 @@ export interface Input<
   /** Path and query string as sent, for links to the next page. */
   address: string;
   ip: string;
+  /** Aborted when the client has gone away before the answer. */
+  gone: AbortSignal;
   requestId: string;
   log: Logger;
 }
@@ -186,6 +188,11 @@ export function section({
             body: parse(declaration.body, request.body ?? {}, (error) => invalidInput(invalid, "", error)),
             address: request.originalUrl,
             requestId,
+            get gone() {
+              const gone = new AbortController();
+              response.once("close", () => gone.abort());
+              return gone.signal;
+            },
             get ip() {
               return request.ip ?? "";
             },
@@ -206,7 +213,8 @@ export function section({
             sendCsv(response, file.columns, answer.body, file.name);
           else sendJson(request, response, answer.body, tagged && !credential);
         } catch (error) {
-          next(error);
+          // nobody is there to be told
+          if (!response.destroyed) next(error);
         }
       };
       router[method](path, handle);

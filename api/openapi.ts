@@ -52,7 +52,8 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
       schema === null
         ? { description: "Done; the body is empty." }
         : {
-            description: status === "201" ? "Created." : "Done.",
+            description:
+              status === "201" ? "Created." : status === "202" ? "Not done yet: look again at `Location`." : "Done.",
             content: {
               "application/json": { schema },
               ...(endpoint.csv && status === "200" && { "text/csv": { schema: { type: "string" } } }),

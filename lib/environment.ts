@@ -152,6 +152,18 @@ export const environment = z
     RATE_LIMIT_USER: count(600).describe("requests a minute per user"),
     RATE_LIMIT_ADDRESS: count(1_200).describe("requests a minute per address without a token"),
     RATE_LIMIT_BANNERS: count(240).describe("reads of banners a minute per address"),
+    SYNC_WAIT_MS: count(10_000, 0, 60_000).describe(
+      "how long a request waits for what a worker does for it, before it answers 202",
+    ),
+    GEOCODER: oneOf("none", "openstreetmap", "yandex", "google")
+      .default("none")
+      .describe("who is asked where an address is"),
+    GEOCODER_KEY: z.string().optional().describe("the key for the geocoder; openstreetmap needs none"),
+    GEOCODER_URL: z
+      .url({ protocol: /^https?$/, error: "must be an address such as https://nominatim.example.com" })
+      .optional()
+      .describe("a server of your own that speaks the geocoder's protocol"),
+    GEOCODER_PER_SECOND: count(1, 1, 1_000).describe("calls of the geocoder a second, by all processes together"),
     METRICS_TOKEN: z
       .string()
       .min(8, "must be at least 8 characters")
@@ -165,6 +177,8 @@ export const environment = z
       if (env.RATE_LIMIT_DISABLED) refuse("RATE_LIMIT_DISABLED", "must not be set in production");
       if (env.SMS_SENDER !== "http") refuse("SMS_SENDER", "must be `http` in production");
     }
+    if (!["none", "openstreetmap"].includes(env.GEOCODER) && env.GEOCODER_KEY === undefined)
+      refuse("GEOCODER_KEY", `is missing; GEOCODER is \`${env.GEOCODER}\``);
     if (env.SMS_SENDER === "http" && env.SMS_HTTP_URL === undefined)
       refuse("SMS_HTTP_URL", "is missing; SMS_SENDER is `http`");
   });

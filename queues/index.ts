@@ -1,10 +1,11 @@
 import type { Contract } from "./contract.js";
 import { fanOut } from "./fan-out.js";
+import { geocode } from "./geocode.js";
 import { push } from "./push.js";
 import { sms } from "./sms.js";
 import { upkeep } from "./upkeep.js";
 
-export { fanOut, push, sms, upkeep };
+export { fanOut, geocode, push, sms, upkeep };
 
 /** Every queue there is; the relay, the dashboard and the metrics go through this list. */
-export const contracts: readonly Contract[] = [fanOut, push, sms, upkeep];
+export const contracts: readonly Contract[] = [fanOut, geocode, push, sms, upkeep];

@@ -1,9 +1,10 @@
 import { config } from "../lib/config.js";
 import { log } from "../lib/log.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import { contracts, fanOut, push, sms, upkeep } from "../queues/index.js";
+import { contracts, fanOut, geocode, push, sms, upkeep } from "../queues/index.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
 import { announce } from "./fan-out.js";
+import { findAddress } from "./geocode.js";
 import { deliverPush } from "./push.js";
 import { startRelay } from "./relay.js";
 import { startSchedules } from "./schedules.js";
@@ -24,6 +25,7 @@ function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>):
 /** Every queue with its handler. */
 const services: readonly Service[] = [
   service(fanOut, announce),
+  service(geocode, findAddress),
   service(push, deliverPush),
   service(sms, sendCode),
   service(upkeep, runUpkeep),

@@ -2,6 +2,7 @@ import { PermanentError } from "../lib/errors.js";
 import { sql, type Db } from "../sql/db.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { expireBoxes, listRepeatedBoxes } from "../sql/queries/boxes.js";
+import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
@@ -73,6 +74,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     },
   },
   "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
+  "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
 };
 

@@ -1,11 +1,17 @@
 import { z } from "zod";
-import { notFound } from "../../lib/errors.js";
-import { lookups, sql } from "../../sql/db.js";
+import { addressKey } from "../../lib/address-key.js";
+import { config } from "../../lib/config.js";
+import { notFound, unavailable } from "../../lib/errors.js";
+import { geocode } from "../../queues/index.js";
+import { lookups, sql, transaction } from "../../sql/db.js";
 import { listPartnersNear, updatePartnerLocation } from "../../sql/queries/geo.js";
+import { askGeocode, findGeocode, findGeocodeById, type Geocode } from "../../sql/queries/geocodes.js";
+import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { awaitResult, poke } from "../../sql/signals.js";
 import { ok, section } from "../endpoint.js";
 import { LocatedQuery, presentDistance } from "../geo.js";
 import { pageBy, pageQuery } from "../pagination.js";
-import { Id, Latitude, Longitude } from "../schemas.js";
+import { Id, Latitude, Longitude, text } from "../schemas.js";
 
 const NearbyQuery = pageQuery(z.tuple([z.number(), Id])).extend({
   lat: LocatedQuery.lat.unwrap(),
@@ -40,6 +46,69 @@ geo.get(
     return ok({ partners }, headers);
   },
 );
+
+const GeocodeAnswer = z.object({
+  latitude: z.number().nullable(),
+  longitude: z.number().nullable(),
+  found: z.boolean(),
+});
+
+const nowhere = { latitude: null, longitude: null, found: false };
+
+geo.get(
+  "/geocode",
+  {
+    summary: "Find where an address is",
+    description:
+      "What was found is kept for 90 days, what was not for one. When the provider takes longer the answer is 202, and the " +
+      "same request has the result later.",
+    auth: "USER",
+    query: z
+      .object({
+        address: text(300, 3),
+        q: text(300, 3).meta({ description: "synonym of `address`" }),
+      })
+      .partial()
+      .refine(({ address, q }) => address !== undefined || q !== undefined, {
+        path: ["address"],
+        message: "is missing",
+      }),
+    answers: { 200: GeocodeAnswer, 202: z.object({}) },
+    errors: ["503 UNAVAILABLE"],
+  },
+  async ({ query: { q = "", address: asked = q }, address, gone, requestId, log }) => {
+    if (config.GEOCODER === "none") {
+      log.warn("no address can be found: set GEOCODER");
+      return ok(nowhere);
+    }
+    const key = addressKey(asked);
+    const known = await findGeocode(lookups, key);
+    const answer = known?.fresh ? known : await ask(key, asked, { gone, requestId });
+    if (answer === null) return { status: 202 as const, body: {}, headers: { Location: address } };
+    if (answer.status === "FAILED") throw unavailable("The geocoder gives no answer just now.", 30);
+    const { latitude, longitude } = answer;
+    return ok(latitude === null ? nowhere : { latitude, longitude, found: true });
+  },
+);
+
+/** Has a worker ask, unless one does already, and waits for the answer; null when that takes too long. */
+async function ask(
+  key: string,
+  asked: string,
+  { gone, requestId }: { gone: AbortSignal; requestId: string },
+): Promise<Geocode | null> {
+  const id = await transaction(async (tx) => {
+    const fresh = await askGeocode(tx, key, asked);
+    if (fresh !== undefined) await stageJob(tx, geocode, { geocodeId: fresh, partnerId: null }, { requestId });
+    return fresh ?? (await findGeocode(tx, key))?.id;
+  });
+  if (id === undefined) return null;
+  poke("staged_jobs");
+  return awaitResult({ name: "geocode", id, deadlineMs: config.SYNC_WAIT_MS, abort: gone }, async () => {
+    const found = await findGeocodeById(lookups, id);
+    return found && (found.fresh || found.status === "FAILED") ? found : null;
+  });
+}
 
 geo.post(
   "/internal/locations",

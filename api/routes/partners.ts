@@ -4,6 +4,7 @@ import { config } from "../../lib/config.js";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
 import { flawsOfHours } from "../../lib/opening-hours.js";
 import { partnerMoves, type PartnerMove } from "../../lib/partner-moves.js";
+import { geocode } from "../../queues/index.js";
 import { isUniqueViolation, sql, transaction } from "../../sql/db.js";
 import {
   findOwnPartner,
@@ -18,7 +19,10 @@ import {
   updatePartner,
   type OwnPartnerRow,
 } from "../../sql/queries/partners.js";
+import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { poke } from "../../sql/signals.js";
 import { created, ok, section } from "../endpoint.js";
+import { presentDistance } from "../geo.js";
 import { page, PageQuery } from "../pagination.js";
 import { changesOf, CityId, Id, IdParams, Latitude, Longitude, Phone, text, Timestamp, Zone } from "../schemas.js";
 
@@ -120,7 +124,7 @@ partners.post(
     answers: { 201: z.object({ id: Id, status: PartnerStatus, slug: z.string() }) },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, body }) => {
+  async ({ user, body, requestId }) => {
     const ownerId = user?.id ?? null;
     const ownerPhone = user === null ? (body.phone ?? null) : null;
     const taken = conflict("This account or phone belongs to a partner already.");
@@ -138,11 +142,14 @@ partners.post(
     const partner = await transaction(async (tx) => {
       if (ownerId !== null) await lockAccount(tx, ownerId);
       if (await hasPartner(tx, ownerId, ownerPhone)) throw taken;
-      return insertPartner(tx, registration);
+      const registered = await insertPartner(tx, registration);
+      if (registered) await stageJob(tx, geocode, { geocodeId: null, partnerId: registered.id }, { requestId });
+      return registered;
     }).catch((error: unknown) => {
       throw isUniqueViolation(error) ? taken : error;
     });
     if (!partner) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+    poke("staged_jobs");
     return created(partner, `/api/v1/partners/${partner.id}`);
   },
 );
@@ -166,8 +173,13 @@ partners.put(
     body: PartnerChanges,
     answers: { 200: OwnPartner },
   },
-  async ({ partner, body }) => {
-    const changed = await updatePartner(sql, partner.id, body, config.DEFAULT_TIMEZONE);
+  async ({ partner, body, requestId }) => {
+    const moved = body.address !== undefined || body.latitude !== undefined || body.longitude !== undefined;
+    const changed = await transaction(async (tx) => {
+      if (moved) await stageJob(tx, geocode, { geocodeId: null, partnerId: partner.id }, { requestId });
+      return updatePartner(tx, partner.id, body, config.DEFAULT_TIMEZONE);
+    });
+    if (moved) poke("staged_jobs");
     if (!changed) throw notFound("This partner");
     return ok(presentOwn(changed));
   },
@@ -212,8 +224,16 @@ const ListedPartner = z.object({
   slug: z.string(),
   cityId: z.string(),
   address: z.string(),
+  addressDistanceMeters: z.number().nullable().meta({
+    description: "how far the coordinates are from where the address was found; null before, or where it was not",
+    example: 412.5,
+  }),
+  addressDoubtful: z.boolean().meta({ description: "whether that is more than a kilometre" }),
   createdAt: Timestamp,
 });
+
+/** Farther from its address than this a partner's coordinates are doubtful, in metres. */
+const doubtfulDistance = 1_000;
 
 adminPartners.get(
   "/",
@@ -227,7 +247,12 @@ adminPartners.get(
     const filter = { status: query.status ?? null, cityId: query.cityId ?? null, q: query.q ?? null };
     const { rows, headers } = await page(address, query, (after, limit) => listPartners(sql, filter, after, limit));
     return ok(
-      rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })),
+      rows.map(({ addressDistance, ...row }) => ({
+        ...row,
+        addressDistanceMeters: addressDistance === null ? null : presentDistance(addressDistance),
+        addressDoubtful: addressDistance !== null && addressDistance > doubtfulDistance,
+        createdAt: row.createdAt.toISOString(),
+      })),
       headers,
     );
   },

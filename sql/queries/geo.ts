@@ -42,7 +42,8 @@ export async function updatePartnerLocation(
   const { count } = await db`
     with moved as (
       update partners
-      set latitude = ${latitude}::double precision, longitude = ${longitude}::double precision, updated_at = now()
+      set latitude = ${latitude}::double precision, longitude = ${longitude}::double precision,
+          address_distance = null, updated_at = now()
       where id = ${partnerId}::uuid
       returning id
     )

@@ -125,6 +125,7 @@ export interface PartnerChanges {
 
 /** Changes a partner's profile, and registers its new city when nobody has named it before. */
 export async function updatePartner(db: Db, id: string, changes: PartnerChanges, cityTimezone: string) {
+  const moved = [changes.address, changes.latitude, changes.longitude].some((value) => value !== undefined);
   const hours = changes.openingHours && db.json(changes.openingHours);
   await db`
       with new_city as (
@@ -148,6 +149,7 @@ export async function updatePartner(db: Db, id: string, changes: PartnerChanges,
           timezone = coalesce(${changes.timezone ?? null}, timezone),
           preparation_minutes = coalesce(${changes.preparationMinutes ?? null}::integer, preparation_minutes),
           opening_hours = coalesce(${hours ?? null}::jsonb, opening_hours),
+          address_distance = case when ${moved}::boolean then null else address_distance end,
           updated_at = now()
       where id = ${id}::uuid`;
   return findOwnPartner(db, id);
@@ -160,6 +162,8 @@ export interface ListedPartner {
   slug: string;
   cityId: string;
   address: string;
+  /** How far the coordinates are from where the address was found, in metres; null before, or where it was not. */
+  addressDistance: number | null;
   createdAt: Date;
 }
 
@@ -173,7 +177,8 @@ export interface PartnerFilter {
 /** Lists partners for admins, newest first, after the one with id `after`. */
 export const listPartners = (db: Db, { status, cityId, q }: PartnerFilter, after: string | null, limit: number) =>
   db<ListedPartner[]>`
-    select id, name, status, slug, city_id as "cityId", address, created_at as "createdAt"
+    select id, name, status, slug, city_id as "cityId", address, address_distance as "addressDistance",
+           created_at as "createdAt"
     from partners
     where (${status}::partner_status is null or status = ${status}::partner_status)
       and (${cityId}::text is null or city_id = ${cityId})

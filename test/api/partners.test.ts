@@ -369,6 +369,8 @@ describe("GET /admin/partners", () => {
       slug: expect.stringMatching(/^syr-100(-\d)?$/),
       cityId: "tver",
       address: profile.address,
+      addressDistanceMeters: null,
+      addressDoubtful: false,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
   });

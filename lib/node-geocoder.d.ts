@@ -1,0 +1,13 @@
+/** The part of node-geocoder that is used; what DefinitelyTyped has is for another `fetch`. */
+declare module "node-geocoder" {
+  interface Options {
+    provider: "openstreetmap" | "yandex" | "google";
+    apiKey: string;
+    fetch: (url: string) => Promise<Response>;
+  }
+  interface Found {
+    latitude?: number | null;
+    longitude?: number | null;
+  }
+  export default function nodeGeocoder(options: Options): { geocode(address: string): Promise<Found[]> };
+}

@@ -1,0 +1,61 @@
+import { afterAll, beforeEach, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { addressKey } from "../../lib/address-key.js";
+import { startGeocoder } from "../support/geocoder.js";
+
+const geocoder = await startGeocoder();
+process.env["GEOCODER"] = "yandex";
+process.env["GEOCODER_KEY"] = "secret-key";
+process.env["GEOCODER_URL"] = geocoder.url;
+
+const { findPlace } = await import("../../lib/geocoder.js");
+
+beforeEach(() => geocoder.fail(null));
+afterAll(() => geocoder.stop());
+
+test("another provider is asked in its own words", async () => {
+  geocoder.places.set("Kremlin", { latitude: 55.752, longitude: 37.6175 });
+  expect(await findPlace("Kremlin")).toEqual({ latitude: 55.752, longitude: 37.6175 });
+  expect(await findPlace("Atlantis")).toBeNull();
+});
+
+test("a refusal is no answer, and does not give the key away", async () => {
+  geocoder.fail(403);
+  await expect(findPlace("Kremlin")).rejects.toThrow(/403/);
+  await expect(findPlace("Kremlin")).rejects.not.toThrow(/secret-key/);
+});
+
+test("whatever else it answers is no answer, and ends nothing", async () => {
+  const valid = { response: { GeoObjectCollection: { featureMember: [{ GeoObject: { Point: { pos: "1 2" } } }] } } };
+  const odd = fc.oneof(
+    fc.json(),
+    fc.constantFrom(
+      "<html>",
+      "",
+      "null",
+      "{}",
+      "[null]",
+      '{"response":{"GeoObjectCollection":{"featureMember":[{}]}}}',
+    ),
+    fc.jsonValue().map((more) => JSON.stringify({ ...valid, response: more })),
+  );
+  await fc.assert(
+    fc.asyncProperty(odd, async (answer) => {
+      geocoder.fail(answer);
+      await expect(findPlace("Kremlin")).rejects.toThrow();
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("an answer that is no place is none", async () => {
+  geocoder.places.set("Pole", { latitude: 155, longitude: 37 });
+  await expect(findPlace("Pole")).rejects.toThrow();
+});
+
+test("addresses that differ in case, blanks and commas alone are the same", () => {
+  const key = addressKey("Тверская улица, 1");
+  for (const same of [" тверская  УЛИЦА 1", "Тверская улица,1", "Тверская улица ;1\n"])
+    expect(addressKey(same)).toBe(key);
+  expect(addressKey("Тверская улица, 11")).not.toBe(key);
+});

@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+
+interface Place {
+  latitude: number;
+  longitude: number;
+}
+
+/** A server that speaks the protocols of Nominatim and of Yandex, and knows what a test tells it. */
+export async function startGeocoder() {
+  const places = new Map<string, Place>();
+  const asked: string[] = [];
+  let failure: number | string | null = null;
+  let held: Promise<void> | null = null;
+
+  const server = createServer((request, response) => {
+    void (async () => {
+      const url = new URL(request.url ?? "/", "http://geocoder");
+      const address = url.searchParams.get("q") ?? url.searchParams.get("geocode") ?? "";
+      asked.push(address);
+      await held;
+      if (typeof failure === "string") {
+        response.writeHead(200, { "content-type": "application/json" }).end(failure);
+        return;
+      }
+      if (failure !== null) {
+        response.writeHead(failure, { "content-type": "text/plain" }).end("not now");
+        return;
+      }
+      const place = places.get(address);
+      const body =
+        url.pathname === "/search"
+          ? place
+            ? [{ lat: String(place.latitude), lon: String(place.longitude), display_name: address, address: {} }]
+            : []
+          : {
+              response: {
+                GeoObjectCollection: {
+                  featureMember: place
+                    ? [
+                        {
+                          GeoObject: {
+                            Point: { pos: `${place.longitude} ${place.latitude}` },
+                            metaDataProperty: {
+                              GeocoderMetaData: {
+                                kind: "house",
+                                precision: "exact",
+                                text: address,
+                                AddressDetails: { Country: { AddressLine: address, CountryNameCode: "RU" } },
+                              },
+                            },
+                          },
+                        },
+                      ]
+                    : [],
+                },
+              },
+            };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    })();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the geocoder does not listen");
+
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    places,
+    /** Every address that it was asked for, in order. */
+    asked,
+    /** Answers with this status, or these words, from now on; null: as it should. */
+    fail: (status: number | string | null) => void (failure = status),
+    /** Answers nothing until the function that is given back is called. */
+    hold(): () => void {
+      let release = (): void => undefined;
+      held = new Promise<void>((resolve) => (release = resolve));
+      return () => {
+        held = null;
+        release();
+      };
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { addressKey } from "../lib/address-key.js";
+import { config } from "../lib/config.js";
+import { describeError } from "../lib/describe-error.js";
+import { PermanentError, Postponed } from "../lib/errors.js";
+import { findPlace, hasGeocoder } from "../lib/geocoder.js";
+import { sql } from "../sql/db.js";
+import {
+  askGeocode,
+  claimGeocode,
+  findGeocode,
+  findGeocodeById,
+  findPartnerAddress,
+  takeGeocoderTurn,
+  updateAddressDistance,
+  updateGeocodeAnswered,
+  updateGeocodeFailed,
+  type Geocode,
+} from "../sql/queries/geocodes.js";
+import { signal } from "../sql/signals.js";
+import type { Handler, Task } from "./consume.js";
+
+const FOUND_DAYS = 90;
+const NOT_FOUND_DAYS = 1;
+/** Longer than a call and the wait for its turn take. */
+const CLAIM_SECONDS = 60;
+/** Another job is about to have the answer. */
+const LOOK_AGAIN_MS = 1_000;
+
+type GeocodeTask = Task<{ geocodeId: string | null; partnerId: string | null }>;
+
+/** Answers an address out of the cache, or else out of the provider, which is called by one job at a time. Throws when there is no answer. */
+async function resolve({ id, address }: Geocode, { log }: GeocodeTask): Promise<Geocode | undefined> {
+  if (await claimGeocode(sql, id, CLAIM_SECONDS)) {
+    try {
+      await delay(await takeGeocoderTurn(sql, config.GEOCODER_PER_SECOND));
+      const place = await findPlace(address);
+      await updateGeocodeAnswered(sql, id, place, place ? FOUND_DAYS : NOT_FOUND_DAYS);
+    } catch (error) {
+      log.warn({ error: describeError(error) }, "the geocoder gave no answer");
+      await updateGeocodeFailed(sql, id);
+      throw error;
+    } finally {
+      await signal(sql, "geocode", id);
+    }
+  }
+  return findGeocodeById(sql, id);
+}
+
+/** A partner's coordinates are compared with its address; without an answer that is tried again later. */
+async function checkPartner(partnerId: string, task: GeocodeTask): Promise<void> {
+  const address = await findPartnerAddress(sql, partnerId);
+  if (address === undefined) throw new PermanentError("there is no such partner");
+  const key = addressKey(address);
+  await askGeocode(sql, key, address);
+  const known = await findGeocode(sql, key);
+  const answer = known?.fresh ? known : known && (await resolve(known, task));
+  if (!answer?.fresh) throw new Postponed(new Date(Date.now() + LOOK_AGAIN_MS));
+  const { latitude, longitude } = answer;
+  await updateAddressDistance(
+    sql,
+    partnerId,
+    address,
+    latitude === null || longitude === null ? null : { latitude, longitude },
+  );
+}
+
+/** For whoever waits a failure is an answer too: they are told at once, and ask again if they like. */
+async function answerWaiting(geocodeId: string, task: GeocodeTask): Promise<void> {
+  const asked = await findGeocodeById(sql, geocodeId);
+  if (asked && !asked.fresh) await resolve(asked, task).catch(() => undefined);
+}
+
+export const findAddress: Handler<{ geocodeId: string | null; partnerId: string | null }> = async (task) => {
+  if (!hasGeocoder) return;
+  const { geocodeId, partnerId } = task.payload;
+  if (geocodeId !== null) await answerWaiting(geocodeId, task);
+  if (partnerId !== null) await checkPartner(partnerId, task);
+};
