@@ -26,8 +26,11 @@ async function withRedis(): Promise<void> {
     const allDone = () => until(async () => (await stagedRows()).every(({ done }) => done));
     const heartbeat = () => until(async () => (await findHeartbeatAge(sql, "canary")) !== undefined);
 
-    beforeEach(() => {
+    // they are at work before anything happens to the broker
+    beforeEach(async () => {
       workers = startWorkers([]);
+      const id = await stage();
+      await until(() => stagedRow(id, ({ done }) => done));
     });
 
     afterEach(async () => {
@@ -73,6 +76,16 @@ async function withRedis(): Promise<void> {
       await allDone();
       expect(ids).toHaveLength(20);
     }, 40_000);
+
+    test("frozen while workers start, for longer than a call may take: they begin when it is thawed", async () => {
+      await workers.stop();
+      redis.freeze();
+      workers = startWorkers([]);
+      const id = await stage();
+      for (let times = 0; times < 3; times += 1) await expect(pingBroker()).rejects.toThrow();
+      redis.thaw();
+      await until(() => stagedRow(id, ({ done }) => done));
+    }, 60_000);
 
     test("flushed with jobs waiting: all run, and the schedules tick again", async () => {
       await heartbeat();
