@@ -361,7 +361,10 @@ export const listOffersNear = (
     join partners p on p.id = b.partner_id
     order by near.distance, b.id`;
 
-/** Lists boxes that can be ordered, those that can be picked up soonest first, beyond the box `after`. */
+/**
+ * Lists boxes that can be ordered, those that can be picked up soonest first, beyond the box `after`. The windows' ends are
+ * compared in a way that no index serves: by the index of the ends Postgres would read and sort every box on offer.
+ */
 export const listOffersSoon = (
   db: Db,
   { cityId, maxPriceMinor, availableFrom, availableTo }: OfferFilter,
@@ -380,10 +383,10 @@ export const listOffersSoon = (
                b.pickup_window_start::text as "startKey"
         from boxes b
         join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
-        where b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end > now()
+        where b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end - now() > interval '0'
           and (b.pickup_window_start, b.id) > (${start}::text::timestamptz, ${id}::uuid)
           and (${maxPriceMinor}::bigint is null or b.price_minor <= ${maxPriceMinor}::bigint)
-          and (${availableFrom}::timestamptz is null or b.pickup_window_end > ${availableFrom}::timestamptz)
+          and (${availableFrom}::timestamptz is null or b.pickup_window_end - ${availableFrom}::timestamptz > interval '0')
           and (${availableTo}::timestamptz is null or b.pickup_window_start < ${availableTo}::timestamptz)
         order by b.pickup_window_start, b.id
         limit ${limit}`
@@ -397,10 +400,11 @@ export const listOffersSoon = (
                b.pickup_window_start::text as "startKey"
         from boxes b
         join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
-        where b.city_id = ${cityId} and b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end > now()
+        where b.city_id = ${cityId} and b.status = 'ACTIVE' and b.hidden_at is null
+          and b.pickup_window_end - now() > interval '0'
           and (b.pickup_window_start, b.id) > (${start}::text::timestamptz, ${id}::uuid)
           and (${maxPriceMinor}::bigint is null or b.price_minor <= ${maxPriceMinor}::bigint)
-          and (${availableFrom}::timestamptz is null or b.pickup_window_end > ${availableFrom}::timestamptz)
+          and (${availableFrom}::timestamptz is null or b.pickup_window_end - ${availableFrom}::timestamptz > interval '0')
           and (${availableTo}::timestamptz is null or b.pickup_window_start < ${availableTo}::timestamptz)
         order by b.pickup_window_start, b.id
         limit ${limit}`;
