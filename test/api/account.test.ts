@@ -97,6 +97,24 @@ describe("the own picture", () => {
   });
 });
 
+test("a registration that was rejected binds nobody who logs in with its phone", async () => {
+  const phone = cast.newPhone();
+  const id = (await client.post("/api/v1/partners/register", { ...cast.bakeryProfile, phone })).string("id");
+  const admin = await cast.admin(client);
+  await admin.client.put(`/api/v1/admin/partners/${id}/reject`);
+  const person = client.as((await logIn(phone)).string("accessToken"));
+  expect(outcome(await person.get("/api/v1/partners/me"))).toBe("403 FORBIDDEN");
+  expect(outcome(await person.post("/api/v1/partners/register", cast.bakeryProfile))).toBe("201");
+});
+
+test("an order may come to more than the dearest thing in it", async () => {
+  const bakery = await cast.bakery(client);
+  const menuItemId = await cast.addMenuItem(bakery, { price: 9_000_000 });
+  const order = { items: [{ menuItemId, qty: 100 }], totalAmount: 900_000_000, partnerId: bakery.id };
+  const placed = await anna.client.post("/api/v1/orders", order);
+  expect([placed.status, placed.body["amountDue"]]).toEqual([201, 900_000_000]);
+});
+
 describe("a deleted account", () => {
   const deleteMe = (who: Character) => who.client.delete("/api/v1/users/me");
 

@@ -78,9 +78,14 @@ describe("favourites", () => {
     const deleted = await cast.listBox(bakery);
     await bakery.owner.client.delete(`/api/v1/boxes/${deleted}`);
     const newcomer = await cast.bakery(client, "PENDING_REVIEW");
+    const closed = await cast.bakery(client);
+    const offSale = await cast.listBox(closed);
+    const admin = await cast.admin(client);
+    await admin.client.put(`/api/v1/admin/partners/${closed.id}/suspend`);
     for (const reply of [
       await add("BOX", hidden),
       await add("BOX", deleted),
+      await add("BOX", offSale),
       await add("BOX", bakery.id),
       await add("PARTNER", boxId),
       await add("PARTNER", newcomer.id),
