@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { lookups } from "../../sql/db.js";
-import { listOffersNear, listOffersSoon, type NearOfferRow, type OfferRow } from "../../sql/queries/boxes.js";
+import { listOffersNear, listOffersSoon, type NearOfferRow, type OfferRow } from "../../sql/queries/offers.js";
 import { ListedBox, presentBox } from "../boxes.js";
 import { ok, section } from "../endpoint.js";
 import { LocatedQuery, presentDistance, requireBoth } from "../geo.js";

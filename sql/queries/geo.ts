@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Db } from "../db.js";
-import type { Circle } from "./boxes.js";
+import type { Circle } from "./offers.js";
 
 /** A row of `partners_near` (sql/functions/geography.sql); the distance is great-circle, in metres. */
 const NearbyPartner = z.object({

@@ -63,16 +63,8 @@ export const updatePromoActive = async (db: Db, id: string, active: boolean, act
       select id, code, coalesce(${active}::boolean, false) as active from known`
   )[0];
 
-export interface PromoRow extends PromoState {
-  discountPercent: number | null;
-  discountMinor: number | null;
-  minOrderMinor: number;
-  maxDiscountMinor: number | null;
-  startsAt: Date | null;
-  endsAt: Date | null;
-  maxUses: number | null;
-  maxUsesPerUser: number;
-  partnerId: string | null;
+export interface PromoRow extends NewPromo, PromoState {
+  /** By orders that were not cancelled. */
   uses: number;
 }
 

@@ -2,8 +2,9 @@ import { createHash, createPublicKey, randomInt } from "node:crypto";
 import express, { type NextFunction, type Request, type Response } from "express";
 import { jwtVerify } from "jose";
 import postgres from "postgres";
-import { findBox, listOffersSoon } from "../../../sql/queries/boxes.js";
+import { findBox } from "../../../sql/queries/boxes.js";
 import { listPartnersNear } from "../../../sql/queries/geo.js";
+import { listOffersSoon } from "../../../sql/queries/offers.js";
 
 // The hot endpoints as one would write them by hand, straight on Express and postgres.js: the same statements and the
 // same answers, without validation, limits, metrics, log or errors of their own.

@@ -1,0 +1,105 @@
+import type { Db } from "../db.js";
+import type { BoxRow } from "./boxes.js";
+
+/** A box as a list of what can be had shows it. */
+export interface OfferRow extends BoxRow {
+  partnerName: string;
+  latitude: number;
+  longitude: number;
+  /** The window's start to the microsecond, to go on after this box. */
+  startKey: string;
+}
+
+/** With how far it is from where the customer is, in metres. */
+export interface NearOfferRow extends OfferRow {
+  distance: number;
+}
+
+export interface OfferFilter {
+  cityId: string | null;
+  maxPriceMinor: number | null;
+  /** Only boxes that can be picked up after this, and before that. */
+  availableFrom: Date | null;
+  availableTo: Date | null;
+}
+
+export interface Circle {
+  latitude: number;
+  longitude: number;
+  /** In metres. */
+  radius: number;
+}
+
+/** Lists boxes that can be ordered within a circle, nearest first, beyond the box `after`. */
+export const listOffersNear = (
+  db: Db,
+  { latitude, longitude, radius }: Circle,
+  { cityId, maxPriceMinor, availableFrom, availableTo }: OfferFilter,
+  after: { distance: number; id: string } | null,
+  limit: number,
+) =>
+  db<NearOfferRow[]>`
+    select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
+           b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
+           b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
+           b.pickup_window_end as "pickupWindowEnd",
+           case when b.pickup_window_end > now() then b.status end as status,
+           b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+           coalesce(near.distance, 0) as distance, b.pickup_window_start::text as "startKey"
+    from boxes_near(
+      ${latitude}::double precision, ${longitude}::double precision, ${radius}::double precision, ${cityId}::text,
+      ${maxPriceMinor}::bigint, ${availableFrom}::timestamptz, ${availableTo}::timestamptz,
+      ${after?.distance ?? null}::double precision, ${after?.id ?? null}::uuid, ${limit}::integer
+    ) as near
+    join boxes b on b.id = near.box_id
+    join partners p on p.id = b.partner_id
+    order by near.distance, b.id`;
+
+/**
+ * Lists boxes that can be ordered, those that can be picked up soonest first, beyond the box `after`. The windows' ends are
+ * compared in a way that no index serves: by the index of the ends Postgres would read and sort every box on offer.
+ */
+export const listOffersSoon = (
+  db: Db,
+  { cityId, maxPriceMinor, availableFrom, availableTo }: OfferFilter,
+  after: { startKey: string; id: string } | null,
+  limit: number,
+) => {
+  const [start, id] = [after?.startKey ?? "-infinity", after?.id ?? "00000000-0000-0000-0000-000000000000"];
+  return cityId === null
+    ? db<OfferRow[]>`
+        select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
+               b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
+               b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
+               b.pickup_window_end as "pickupWindowEnd",
+               case when b.pickup_window_end > now() then b.status end as status,
+               b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+               b.pickup_window_start::text as "startKey"
+        from boxes b
+        join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
+        where b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end - now() > interval '0'
+          and (b.pickup_window_start, b.id) > (${start}::text::timestamptz, ${id}::uuid)
+          and (${maxPriceMinor}::bigint is null or b.price_minor <= ${maxPriceMinor}::bigint)
+          and (${availableFrom}::timestamptz is null or b.pickup_window_end - ${availableFrom}::timestamptz > interval '0')
+          and (${availableTo}::timestamptz is null or b.pickup_window_start < ${availableTo}::timestamptz)
+        order by b.pickup_window_start, b.id
+        limit ${limit}`
+    : db<OfferRow[]>`
+        select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
+               b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
+               b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
+               b.pickup_window_end as "pickupWindowEnd",
+               case when b.pickup_window_end > now() then b.status end as status,
+               b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+               b.pickup_window_start::text as "startKey"
+        from boxes b
+        join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
+        where b.city_id = ${cityId} and b.status = 'ACTIVE' and b.hidden_at is null
+          and b.pickup_window_end - now() > interval '0'
+          and (b.pickup_window_start, b.id) > (${start}::text::timestamptz, ${id}::uuid)
+          and (${maxPriceMinor}::bigint is null or b.price_minor <= ${maxPriceMinor}::bigint)
+          and (${availableFrom}::timestamptz is null or b.pickup_window_end - ${availableFrom}::timestamptz > interval '0')
+          and (${availableTo}::timestamptz is null or b.pickup_window_start < ${availableTo}::timestamptz)
+        order by b.pickup_window_start, b.id
+        limit ${limit}`;
+};
