@@ -1,0 +1,63 @@
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import sharp from "sharp";
+
+const maxSide = 2_048;
+const maxThumbnailSide = 400;
+/** 50 megapixels: larger than any phone's photograph, and 200 MB once it is decoded. */
+const maxPixels = 50_000_000;
+const secondsToConvert = 30;
+
+// One thread per image, and as many images at once as there are cores: together that is faster than all threads on one.
+sharp.concurrency(1);
+sharp.cache(false);
+// Only the decoders of what may be uploaded; whatever else libvips could open stays shut.
+sharp.block({ operation: ["VipsForeignLoad"] });
+sharp.unblock({
+  operation: [
+    "VipsForeignLoadJpeg",
+    "VipsForeignLoadPng",
+    "VipsForeignLoadWebp",
+    "VipsForeignLoadHeif",
+    "VipsForeignLoadNsgif",
+  ],
+});
+
+export interface Converted {
+  image: Buffer;
+  thumbnail: Buffer;
+  /** In pixels, upright. */
+  width: number;
+  height: number;
+}
+
+/** The picture cannot be read: it is broken, too large, or none at all. */
+export class UnreadableImage extends Error {
+  override name = "UnreadableImage";
+}
+
+const webp = { quality: 80, effort: 2 } as const;
+
+/**
+ * Makes a WebP of at most 2048 pixels and a thumbnail of at most 400 out of an uploaded picture: upright, its first frame,
+ * without any metadata. It is decoded once, for both. Throws UnreadableImage for what cannot be decoded.
+ */
+export async function convertImage(original: Readable): Promise<Converted> {
+  const decoder = sharp({ limitInputPixels: maxPixels, failOn: "error", autoOrient: true })
+    .timeout({ seconds: secondsToConvert })
+    .resize(maxSide, maxSide, { fit: "inside", withoutEnlargement: true })
+    .toColourspace("srgb")
+    .raw();
+  const decoded = decoder.toBuffer({ resolveWithObject: true });
+  const [{ data, info }] = await Promise.all([decoded, pipeline(original, decoder)]).catch((error: unknown) => {
+    throw new UnreadableImage("the image cannot be decoded", { cause: error });
+  });
+  const { width, height, channels } = info;
+  const pixels = () => sharp(data, { raw: { width, height, channels }, limitInputPixels: maxPixels });
+  const image = await pixels().webp(webp).toBuffer();
+  const thumbnail = await pixels()
+    .resize(maxThumbnailSide, maxThumbnailSide, { fit: "inside", withoutEnlargement: true })
+    .webp(webp)
+    .toBuffer();
+  return { image, thumbnail, width, height };
+}
