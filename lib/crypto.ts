@@ -14,7 +14,7 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /** What a key is derived for: a value hashed for one purpose says nothing about its hash for another. */
-type Purpose = "seal" | "otp" | "refresh-token";
+type Purpose = "seal" | "otp" | "refresh-token" | "address";
 
 const derive = (purpose: Purpose) =>
   config.CREDENTIALS_KEYS.map(({ id, key }) => ({ id, key: Buffer.from(hkdfSync("sha256", key, "", purpose, 32)) }));
@@ -23,6 +23,7 @@ const keys: Record<Purpose, { id: string; key: Buffer }[]> = {
   seal: derive("seal"),
   otp: derive("otp"),
   "refresh-token": derive("refresh-token"),
+  address: derive("address"),
 };
 
 const current = (purpose: Purpose) => {

@@ -49,8 +49,18 @@ export async function convertImage(original: Readable): Promise<Converted> {
     .toColourspace("srgb")
     .raw();
   const decoded = decoder.toBuffer({ resolveWithObject: true });
-  const [{ data, info }] = await Promise.all([decoded, pipeline(original, decoder)]).catch((error: unknown) => {
-    throw new UnreadableImage("the image cannot be decoded", { cause: error });
+  // what goes wrong with reading it says nothing of the image
+  let readError: Error | undefined;
+  const bytes = async function* () {
+    try {
+      yield* original as AsyncIterable<Buffer>;
+    } catch (error) {
+      readError = new Error("the image could not be read", { cause: error });
+      throw readError;
+    }
+  };
+  const [{ data, info }] = await Promise.all([decoded, pipeline(bytes, decoder)]).catch((error: unknown) => {
+    throw readError ?? new UnreadableImage("the image cannot be decoded", { cause: error });
   });
   const { width, height, channels } = info;
   const pixels = () => sharp(data, { raw: { width, height, channels }, limitInputPixels: maxPixels });

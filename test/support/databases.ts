@@ -1,5 +1,8 @@
 import { execFile, spawnSync } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -77,13 +80,17 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return { name, url: urlOf(name) };
 }
 
+/** Where the files of a test lie that has this database. */
+const storageOf = (name: string) => join(tmpdir(), "storage", name);
+
 /** Also ends the connections that the test file left open. */
 export async function dropTestDatabase({ name }: TestDatabase): Promise<void> {
+  await rm(storageOf(name), { recursive: true, force: true });
   await asAdmin((client) => client.query(`drop database ${name} with (force)`));
 }
 
 /** The environment of a process that is under test: what is kept of `host`, and its configuration. */
-export function testEnvironment(host: NodeJS.ProcessEnv, { url }: TestDatabase): NodeJS.ProcessEnv {
+export function testEnvironment(host: NodeJS.ProcessEnv, { name, url }: TestDatabase): NodeJS.ProcessEnv {
   const keys = z.record(z.string(), z.string()).parse(JSON.parse(host["TEST_KEYS"] ?? "{}"));
   return {
     ...Object.fromEntries(Object.entries(host).filter(([name]) => KEPT.test(name))),
@@ -92,5 +99,6 @@ export function testEnvironment(host: NodeJS.ProcessEnv, { url }: TestDatabase):
     LOG_LEVEL: host["TEST_LOG_LEVEL"] ?? "silent",
     PORT: "0",
     DATABASE_URL: url,
+    STORAGE_DIR: storageOf(name),
   };
 }

@@ -5,14 +5,15 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { folderStorage, type Storage } from "../../lib/storage.js";
+import { folderStorage } from "../../lib/folder-storage.js";
+import type { Storage } from "../../lib/storage.js";
 
 let folder: string;
 let storage: Storage;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "storage-"));
-  storage = folderStorage(folder);
+  storage = folderStorage(folder, () => "unused");
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
