@@ -1,7 +1,9 @@
 import { PermanentError } from "../lib/errors.js";
-import { sql, type Db } from "../sql/db.js";
+import { deleteFile, dropUpload } from "../lib/file-store.js";
+import { sql, transaction, type Db } from "../sql/db.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { expireBoxes, listRepeatedBoxes } from "../sql/queries/boxes.js";
+import { deleteNeedlessFiles, keepShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
@@ -19,6 +21,8 @@ interface UpkeepTask {
 }
 
 const BATCH = 5_000;
+/** Storage may be far away, and a transaction waits for it. */
+const FILE_BATCH = 20;
 
 /** Does its work on up to `limit` rows that are due; answers how many. */
 type Step = (db: Db, limit: number) => Promise<number>;
@@ -37,6 +41,18 @@ const inBatches = (pattern: string, done: string, ...steps: Step[]): UpkeepTask 
 
 /** A task that deletes what nobody needs any more. */
 const purging = (pattern: string, ...purges: Step[]) => inBatches(pattern, "old rows purged", ...purges);
+
+/** Deletes files that nobody needs: their rows go only if their bytes did. */
+async function clearAwayFiles(tx: Db): Promise<number> {
+  const needless = await deleteNeedlessFiles(tx, FILE_BATCH);
+  await Promise.all(
+    needless.map(async ({ name, uploadId }) => {
+      await deleteFile(name);
+      if (uploadId !== null) await dropUpload(name, uploadId);
+    }),
+  );
+  return needless.length;
+}
 
 /** The housekeeping: a name, its rhythm, and what it does. A new task is one more entry here. */
 export const tasks: Readonly<Record<string, UpkeepTask>> = {
@@ -75,6 +91,16 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   },
   "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
+  "clear-away-files": {
+    rhythm: { pattern: "47 * * * *" },
+    run: async ({ log, signal }) => {
+      await keepShownImages(sql);
+      let total = 0;
+      for (let count = FILE_BATCH; count === FILE_BATCH && !signal.aborted; total += count)
+        count = await transaction(clearAwayFiles);
+      if (total > 0) log.info({ files: total }, "files that nobody needs were deleted");
+    },
+  },
   "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
 };
 

@@ -1,0 +1,176 @@
+import type { Db } from "../db.js";
+
+export type FileStatus = "UPLOADING" | "STORED" | "READY" | "REFUSED";
+
+export interface FileRow {
+  id: string;
+  name: string;
+  status: FileStatus;
+  contentType: string;
+  /** In bytes; null until all of it has come in. */
+  size: number | null;
+  width: number | null;
+  height: number | null;
+  uploadId: string | null;
+  /** Whether an upload that is not finished has run out of time. */
+  expired: boolean;
+}
+
+/** A file that is about to come in. */
+export interface NewFile {
+  name: string;
+  contentType: string;
+  uploadId: string | null;
+  expiresAt: Date;
+}
+
+/** Writes down that a file is about to come in, so that what has come is found when it never becomes whole; answers its id. */
+export async function insertFile(db: Db, userId: string, file: NewFile): Promise<string> {
+  const [row] = await db<{ id: string }[]>`
+    insert into files (user_id, name, content_type, upload_id, expires_at)
+    values (${userId}::uuid, ${file.name}, ${file.contentType}, ${file.uploadId}, ${file.expiresAt}::timestamptz)
+    returning id`;
+  if (!row) throw new Error("no file was inserted");
+  return row.id;
+}
+
+/** Finds a file. */
+export const findFile = async (db: Db, id: string) =>
+  (
+    await db<FileRow[]>`
+      select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
+             coalesce(expires_at <= now(), false) as expired
+      from files
+      where id = ${id}::uuid`
+  )[0];
+
+/** Finds one of a user's own files. */
+export const findOwnFile = async (db: Db, id: string, userId: string) =>
+  (
+    await db<FileRow[]>`
+      select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
+             coalesce(expires_at <= now(), false) as expired
+      from files
+      where id = ${id}::uuid and user_id = ${userId}::uuid`
+  )[0];
+
+/** Writes down that all of an image has come in, and waits for its conversion; false when that has happened before. */
+export async function updateFileStored(db: Db, id: string, size: number): Promise<boolean> {
+  const { count } = await db`
+    update files set status = 'STORED', size = ${size}::bigint, expires_at = null, upload_id = null
+    where id = ${id}::uuid and status = 'UPLOADING'`;
+  return count === 1;
+}
+
+/** Settles a document, all of which has come in; false when that has happened before. */
+export async function updateDocumentReady(db: Db, id: string, size: number): Promise<boolean> {
+  const { count } = await db`
+    update files set status = 'READY', size = ${size}::bigint, expires_at = null, upload_id = null, settled_at = now()
+    where id = ${id}::uuid and status = 'UPLOADING'`;
+  return count === 1;
+}
+
+/** Settles an image with what it was converted to; false when that has happened before. */
+export async function updateImageReady(
+  db: Db,
+  id: string,
+  { size, width, height }: { size: number; width: number; height: number },
+): Promise<boolean> {
+  const { count } = await db`
+    update files
+    set status = 'READY', content_type = 'image/webp', size = ${size}::bigint, width = ${width}::integer,
+        height = ${height}::integer, settled_at = now(), loose_since = now()
+    where id = ${id}::uuid and status = 'STORED'`;
+  return count === 1;
+}
+
+/** Refuses an image that waits for its conversion; false when it has been settled before. */
+export async function updateFileRefused(db: Db, id: string): Promise<boolean> {
+  const { count } = await db`
+    update files set status = 'REFUSED', settled_at = now() where id = ${id}::uuid and status = 'STORED'`;
+  return count === 1;
+}
+
+/** Deletes the row of an upload that came to nothing. */
+export async function deleteUnfinishedFile(db: Db, id: string): Promise<void> {
+  await db`delete from files where id = ${id}::uuid and status = 'UPLOADING'`;
+}
+
+/** Deletes one of a user's own files that nothing shows; answers its name. Its bytes are to be deleted in the same transaction. */
+export async function deleteOwnFile(db: Db, id: string, userId: string): Promise<string | undefined> {
+  const [row] = await db<{ name: string }[]>`
+    delete from files where id = ${id}::uuid and user_id = ${userId}::uuid and status <> 'STORED' returning name`;
+  return row?.name;
+}
+
+/** Takes one of a user's own images to show it somewhere, and keeps it from being cleared away; answers its name. */
+export async function takeImage(db: Db, id: string, userId: string): Promise<string | undefined> {
+  const [row] = await db<{ name: string }[]>`
+    update files set loose_since = null
+    where id = ${id}::uuid and user_id = ${userId}::uuid and status = 'READY' and content_type = 'image/webp'
+    returning name`;
+  return row?.name;
+}
+
+/** Lets go of an image that is no longer shown: it is cleared away unless something else shows it. */
+export async function releaseImage(db: Db, name: string | null): Promise<void> {
+  if (name !== null) await db`update files set loose_since = now() where name = ${name} and loose_since is null`;
+}
+
+export interface DeletedFile {
+  name: string;
+  uploadId: string | null;
+}
+
+/**
+ * Deletes the rows of files that nobody needs: uploads that were not finished in time, refused ones after a day, images
+ * that nothing has shown for a day, and what could not be converted for a week. Their bytes are to be deleted in the same
+ * transaction.
+ */
+export const deleteNeedlessFiles = (db: Db, limit: number) =>
+  db<DeletedFile[]>`
+    with needless as (
+      (select id from files where status = 'UPLOADING' and expires_at < now() limit ${limit})
+      union all
+      (select id from files where status = 'REFUSED' and settled_at < now() - interval '1 day' limit ${limit})
+      union all
+      (select id from files where status = 'STORED' and created_at < now() - interval '7 days' limit ${limit})
+      union all
+      (
+        select f.id
+        from files f
+        where f.loose_since < now() - interval '1 day'
+          and not exists (select from users where avatar = f.name)
+          and not exists (select from boxes where image = f.name)
+          and not exists (select from ad_banners where image = f.name)
+        limit ${limit}
+      )
+    ), locked as (
+      select f.id
+      from files f
+      where f.id in (select id from needless)
+      order by f.id
+      limit ${limit}
+      for update skip locked
+    )
+    delete from files f
+    using locked
+    where f.id = locked.id
+      and (
+        f.loose_since < now() - interval '1 day' or f.status in ('REFUSED', 'STORED')
+        or (f.status = 'UPLOADING' and f.expires_at < now())
+      )
+    returning f.name, f.upload_id as "uploadId"`;
+
+/** Forgets that images are loose which something shows after all. */
+export async function keepShownImages(db: Db): Promise<void> {
+  await db`
+    update files f
+    set loose_since = null
+    where f.loose_since < now() - interval '1 day'
+      and (
+        exists (select from users where avatar = f.name)
+        or exists (select from boxes where image = f.name)
+        or exists (select from ad_banners where image = f.name)
+      )`;
+}

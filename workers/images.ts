@@ -1,0 +1,40 @@
+import { Readable } from "node:stream";
+import { files, keysOf } from "../lib/file-store.js";
+import { convertImage, UnreadableImage, type Converted } from "../lib/images.js";
+import { sql, transaction } from "../sql/db.js";
+import { findFile, updateFileRefused, updateImageReady } from "../sql/queries/files.js";
+import { signal } from "../sql/signals.js";
+import type { Handler } from "./consume.js";
+
+/** The converted image; null when the original cannot be decoded. */
+async function convert(original: string): Promise<Converted | null> {
+  try {
+    return await convertImage(await files.read(original));
+  } catch (error) {
+    if (error instanceof UnreadableImage) return null;
+    throw error;
+  }
+}
+
+/** Puts the converted image in place of the original. What it writes is the same at every run. */
+export const settleImage: Handler<{ fileId: string }> = async ({ payload: { fileId }, log }) => {
+  const file = await findFile(sql, fileId);
+  if (!file) return;
+  const { original, image, thumbnail } = keysOf(file.name);
+
+  if (file.status === "STORED") {
+    const converted = await convert(original);
+    if (converted) {
+      await files.put(image, Readable.from([converted.image]), "image/webp");
+      await files.put(thumbnail, Readable.from([converted.thumbnail]), "image/webp");
+    } else {
+      log.info("an image was refused: it cannot be decoded");
+    }
+    await transaction(async (tx) => {
+      if (converted) await updateImageReady(tx, fileId, { ...converted, size: converted.image.length });
+      else await updateFileRefused(tx, fileId);
+      await signal(tx, "file", fileId);
+    });
+  }
+  await files.delete(original);
+};
