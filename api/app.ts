@@ -7,6 +7,7 @@ import { dashboard } from "./dashboard.js";
 import { docs } from "./docs.js";
 import type { Section } from "./endpoint.js";
 import { handleError } from "./errors.js";
+import { fileContent } from "./file-content.js";
 import { health } from "./health.js";
 import { observe } from "./observe.js";
 import { openApiDocument } from "./openapi.js";
@@ -21,6 +22,7 @@ import { adminCities, cities } from "./routes/cities.js";
 import { commissions } from "./routes/commissions.js";
 import { devices } from "./routes/devices.js";
 import { favorites } from "./routes/favorites.js";
+import { files } from "./routes/files.js";
 import { geo } from "./routes/geo.js";
 import { loyalty } from "./routes/loyalty.js";
 import { menu } from "./routes/menu.js";
@@ -43,6 +45,7 @@ const sections: Section[] = [
   users,
   favorites,
   menu,
+  files,
   partnerOrders,
   staff,
   invitations,
@@ -91,6 +94,7 @@ if (config.CORS_ORIGINS.length > 0) {
 
 for (const section of sections) app.use(`/api/v1${section.prefix}`, section.router);
 
+app.use(fileContent);
 app.use(health);
 
 const openApi = openApiDocument(endpoints);

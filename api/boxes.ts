@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { ApiError } from "../lib/errors.js";
+import { imageAddress, thumbnailAddress } from "../lib/file-store.js";
 import { toMajor, type Minor } from "../lib/money.js";
 import type { BoxRow, PartnerBoxRow } from "../sql/queries/boxes.js";
+import { ImageFileId } from "./own-image.js";
 import { Amount, Id, Instant, Money, text, Timestamp } from "./schemas.js";
 
 const maxWindowMs = 48 * 60 * 60 * 1_000;
@@ -15,6 +17,7 @@ export const boxFields = {
   weightGrams: z.int().min(1).max(1_000_000),
   pickupWindowStart: Instant,
   pickupWindowEnd: Instant.meta({ description: "after the start, in the future, at most 48 hours after the start" }),
+  imageFileId: ImageFileId,
   items: z
     .array(z.object({ menuItemId: Id, qty: z.int().min(1).max(100) }))
     .max(50)
@@ -79,6 +82,8 @@ export const ListedBox = z
     pickupWindowEnd: Timestamp,
     status: BoxStatus,
     hidden: z.boolean(),
+    imageUrl: z.url().nullable(),
+    thumbnailUrl: z.url().nullable(),
   })
   .meta({ id: "ListedBox" });
 
@@ -110,6 +115,8 @@ export const presentBox = (row: BoxRow): z.output<typeof ListedBox> => ({
   pickupWindowEnd: row.pickupWindowEnd.toISOString(),
   status: row.status ?? "EXPIRED",
   hidden: row.hidden,
+  imageUrl: row.image && imageAddress(row.image),
+  thumbnailUrl: row.image && thumbnailAddress(row.image),
 });
 
 export const presentOwnBox = (row: PartnerBoxRow): z.output<typeof OwnListedBox> => ({

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
 import { ApiError, notFound, type ErrorCode } from "../lib/errors.js";
@@ -36,6 +37,8 @@ export interface Declaration<
   query?: Q;
   headers?: H;
   body?: B;
+  /** A file that is read as it comes in, instead of a body: a part of a multipart form, or alone as this media type. */
+  upload?: { part: string; alone?: string };
   answers: R;
   limit?: OwnLimit;
   /** Whether the 200 answer, an object or a list of objects, is given as CSV to whoever prefers that (Accept). */
@@ -59,6 +62,8 @@ export interface Input<
   /** Path and query string as sent, for links to the next page. */
   address: string;
   ip: string;
+  /** The request as it comes in, for uploads. */
+  incoming: IncomingMessage;
   /** Aborted when the client has gone away before the answer. */
   gone: AbortSignal;
   requestId: string;
@@ -188,6 +193,9 @@ export function section({
             body: parse(declaration.body, request.body ?? {}, (error) => invalidInput(invalid, "", error)),
             address: request.originalUrl,
             requestId,
+            get incoming(): IncomingMessage {
+              return request;
+            },
             get gone() {
               const gone = new AbortController();
               response.once("close", () => gone.abort());

@@ -30,7 +30,7 @@ function refusals(endpoint: Endpoint): Map<number, Set<string>> {
   const found = new Map<number, Set<string>>();
   const add = (status: number, code: string) => found.set(status, (found.get(status) ?? new Set()).add(code));
   if (endpoint.body ?? endpoint.params) add(400, "BAD_REQUEST");
-  if (endpoint.body) add(413, "PAYLOAD_TOO_LARGE");
+  if (endpoint.body ?? endpoint.upload) add(413, "PAYLOAD_TOO_LARGE");
   if (endpoint.body ?? endpoint.query ?? endpoint.headers) add(400, endpoint.invalid);
   if (endpoint.auth !== "ANYONE") add(401, "UNAUTHORIZED");
   if (["PARTNER", "ACTIVE_PARTNER", "ADMIN"].includes(endpoint.auth) || endpoint.auth in keyScopes)
@@ -67,6 +67,14 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
   return found;
 }
 
+const file = { type: "string" as const, contentMediaType: "application/octet-stream" };
+
+/** How a file is sent. */
+const fileContent = ({ part, alone }: NonNullable<Endpoint["upload"]>) => ({
+  "multipart/form-data": { schema: { type: "object" as const, required: [part], properties: { [part]: file } } },
+  ...(alone !== undefined && { [alone]: { schema: file } }),
+});
+
 function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
   const { params, query, headers } = endpoint;
   const description = [endpoint.description, callers[endpoint.auth]].filter(Boolean).join(" ");
@@ -94,6 +102,7 @@ function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
         content: { "application/json": { schema: endpoint.body } },
       },
     }),
+    ...(endpoint.upload && { requestBody: { required: true, content: fileContent(endpoint.upload) } }),
     responses: responses(endpoint),
   };
 }

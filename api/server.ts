@@ -21,7 +21,8 @@ const idleCheckMs = 50;
 const replaceAfterMs = 500;
 
 async function serve(): Promise<void> {
-  const timeouts = { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 };
+  // 10 MB over a slow mobile line take minutes
+  const timeouts = { requestTimeout: 300_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 };
   const server = createServer({ ...timeouts, ...messagesOf(app) }, app);
   server.on("clientError", refuseUnreadable);
   server.once("error", (error: NodeJS.ErrnoException) => {

@@ -19,6 +19,7 @@ export const tags = [
   { name: "Reviews", description: "One per order; public at once, moderated by admins." },
   { name: "Loyalty and promo", description: "Points and levels, referrals, and discounts by code." },
   { name: "Geo", description: "Partners around a place." },
+  { name: "Files", description: "Pictures and documents that users upload." },
   {
     name: "Notifications",
     description: "What one was told, and the devices that are told.",

@@ -17,7 +17,7 @@ const count = (fallback: number, min = 1, max = 1_000_000) => {
   const error = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
-    .regex(/^\d{1,9}$/, error)
+    .regex(/^\d{1,10}$/, error)
     .default(String(fallback))
     .transform(Number)
     .refine((value) => value >= min && value <= max, error);
@@ -82,6 +82,7 @@ export const environment = z
       .optional()
       .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
     DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
+    STORAGE_DIR: z.string().optional().describe("where uploaded files lie; default `files` in `DATA_DIR`"),
     LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")
       .default("info")
       .describe("least severe level that is logged"),
@@ -155,6 +156,7 @@ export const environment = z
     SYNC_WAIT_MS: count(10_000, 0, 60_000).describe(
       "how long a request waits for what a worker does for it, before it answers 202",
     ),
+    MAX_UPLOAD_BYTES: count(104_857_600, 1, 1_073_741_824).describe("largest file that may be uploaded, in parts"),
     GEOCODER: oneOf("none", "openstreetmap", "yandex", "google")
       .default("none")
       .describe("who is asked where an address is"),
@@ -164,6 +166,9 @@ export const environment = z
       .optional()
       .describe("a server of your own that speaks the geocoder's protocol"),
     GEOCODER_PER_SECOND: count(1, 1, 1_000).describe("calls of the geocoder a second, by all processes together"),
+    ALLOW_PRIVATE_ADDRESSES: flag.describe(
+      "development only: `1` lets the addresses of POS systems and push services be private ones",
+    ),
     METRICS_TOKEN: z
       .string()
       .min(8, "must be at least 8 characters")
@@ -174,6 +179,7 @@ export const environment = z
     const refuse = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
     if (env.NODE_ENV === "production") {
       if (env.OTP_FIXED_CODE !== undefined) refuse("OTP_FIXED_CODE", "must not be set in production");
+      if (env.ALLOW_PRIVATE_ADDRESSES) refuse("ALLOW_PRIVATE_ADDRESSES", "must not be set in production");
       if (env.RATE_LIMIT_DISABLED) refuse("RATE_LIMIT_DISABLED", "must not be set in production");
       if (env.SMS_SENDER !== "http") refuse("SMS_SENDER", "must be `http` in production");
     }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { config } from "../../lib/config.js";
+import { imageAddress } from "../../lib/file-store.js";
 import { weightedOrder } from "../../lib/weighted-order.js";
 import { lookups, sql } from "../../sql/db.js";
 import { findAdsChange, listBannersOnShow } from "../../sql/queries/banners.js";
@@ -46,8 +47,9 @@ async function load(placement: string, locale: string | null, cityId: string | n
   const rows = await listBannersOnShow(sql, { placement, locale, cityId }, maxBanners);
   const turn = Math.floor(now.getTime() / cacheMs);
   return {
-    banners: weightedOrder(rows, String(turn)).map(({ weight: _, ...row }) => ({
+    banners: weightedOrder(rows, String(turn)).map(({ weight: _, image, imageUrl, ...row }) => ({
       ...row,
+      imageUrl: image === null ? (imageUrl ?? "") : imageAddress(image),
       startsAt: row.startsAt.toISOString(),
       endsAt: row.endsAt.toISOString(),
     })),

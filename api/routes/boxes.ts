@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { conflict, notFound } from "../../lib/errors.js";
-import { contended, lookups, sql, transaction } from "../../sql/db.js";
+import { contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
 import {
   deleteBox,
   findBox,
@@ -15,6 +15,7 @@ import {
   updateBoxRepeat,
   type OwnBoxRow,
 } from "../../sql/queries/boxes.js";
+import { releaseImage } from "../../sql/queries/files.js";
 import { findPartner } from "../../sql/queries/partners.js";
 import { findPrincipal } from "../../sql/queries/users.js";
 import {
@@ -29,11 +30,15 @@ import {
   presentOwnBox,
 } from "../boxes.js";
 import { created, noContent, ok, section } from "../endpoint.js";
+import { takeOwnImage } from "../own-image.js";
 import { page, PageQuery } from "../pagination.js";
 import { changesOf, Id, IdParams, QueryFlag } from "../schemas.js";
 
 const { title, description, price, originalPrice, quantity, weightGrams, items, repeat } = boxFields;
-const { pickupWindowStart, pickupWindowEnd } = boxFields;
+const { pickupWindowStart, pickupWindowEnd, imageFileId } = boxFields;
+
+const ownImage = (tx: Db, fileId: string, userId: string) =>
+  takeOwnImage(tx, fileId, userId, { path: "imageFileId", code: "VALIDATION_ERROR" });
 
 const NewBox = z
   .object({
@@ -47,6 +52,7 @@ const NewBox = z
     pickupWindowEnd,
     items: items.optional(),
     repeat: repeat.optional(),
+    imageFileId: imageFileId.optional(),
   })
   .superRefine((box, context) => {
     for (const { path, message } of flawsOf(box)) context.addIssue({ code: "custom", path: [path], message });
@@ -63,6 +69,7 @@ const BoxChanges = changesOf({
   pickupWindowEnd,
   items: items.meta({ description: "in place of what is in the box" }),
   repeat: repeat.nullable(),
+  imageFileId: imageFileId.nullable(),
 });
 
 export const boxes = section({ prefix: "/boxes", tag: "Boxes" });
@@ -117,8 +124,8 @@ boxes.get(
 boxes.post(
   "/",
   { summary: "List a box", auth: "ACTIVE_PARTNER", body: NewBox, answers: { 201: BoxState } },
-  async ({ partner, body }) => {
-    const box = await insertBox(sql, partner.id, {
+  async ({ user, partner, body: { imageFileId, ...body } }) => {
+    const fields = {
       title: body.title,
       description: body.description ?? null,
       priceMinor: body.price,
@@ -129,7 +136,13 @@ boxes.post(
       pickupWindowEnd: body.pickupWindowEnd,
       repeat: body.repeat ?? null,
       items: body.items ?? [],
-    });
+    };
+    const box =
+      imageFileId === undefined
+        ? await insertBox(sql, partner.id, { ...fields, image: null })
+        : await transaction(async (tx) =>
+            insertBox(tx, partner.id, { ...fields, image: await ownImage(tx, imageFileId, user.id) }),
+          );
     if (!box) throw foreignItems();
     return created(box, `/api/v1/boxes/${box.id}`);
   },
@@ -138,7 +151,7 @@ boxes.post(
 const expired = () => conflict("This box's pickup window is over: list it again instead.");
 
 /** Puts what was sent over what there is; throws 400 where the result would not make sense. */
-function merge(box: OwnBoxRow, changes: z.output<typeof BoxChanges>) {
+function merge(box: OwnBoxRow, changes: Omit<z.output<typeof BoxChanges>, "imageFileId">) {
   const offered = changes.quantity ?? box.quantityAvailable + box.quantityReserved;
   const kept = box.repeatDays && box.repeatUntil ? { days: box.repeatDays, until: box.repeatUntil } : null;
   const merged = {
@@ -176,17 +189,26 @@ boxes.put(
     answers: { 200: BoxState },
     errors: ["409 CONFLICT"],
   },
-  async ({ partner, params: { id }, body }) => {
+  async ({ user, partner, params: { id }, body: { imageFileId, ...body } }) => {
     const changed = await transaction(async (tx) => {
       const box = await takeOwnBox(tx, id, partner.id);
       if (!box) throw notFound("This box");
       if (box.status === null || box.status === "EXPIRED") {
         const { repeat, ...others } = body;
-        if (repeat === undefined || Object.values(others).some((value) => value !== undefined)) throw expired();
+        if (
+          repeat === undefined ||
+          imageFileId !== undefined ||
+          Object.values(others).some((value) => value !== undefined)
+        )
+          throw expired();
         return updateBoxRepeat(tx, box.id, repeat);
       }
       if (body.items && !(await replaceBoxItems(tx, box.id, partner.id, body.items))) throw foreignItems();
-      return updateBox(tx, box.id, merge(box, body));
+      if (imageFileId === undefined) return updateBox(tx, box.id, { ...merge(box, body), image: box.image });
+      const image = imageFileId && (await ownImage(tx, imageFileId, user.id));
+      const updated = await updateBox(tx, box.id, { ...merge(box, body), image });
+      if (image !== box.image) await releaseImage(tx, box.image);
+      return updated;
     });
     if (!changed) throw notFound("This box");
     return ok(changed);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
+import { imageAddress } from "../../lib/file-store.js";
 import { sql, transaction, type Db } from "../../sql/db.js";
 import {
   deleteBanner,
@@ -10,12 +11,18 @@ import {
   type BannerRow,
 } from "../../sql/queries/banners.js";
 import { findCampaign, takeCampaign } from "../../sql/queries/campaigns.js";
+import { releaseImage } from "../../sql/queries/files.js";
 import { created, noContent, ok, section } from "../endpoint.js";
+import { ImageFileId, takeOwnImage } from "../own-image.js";
 import { page, PageQuery } from "../pagination.js";
 import { changesOf, CityId, HttpsAddress, Id, IdParams, Instant, Locale, Placement, Timestamp } from "../schemas.js";
 
+const image = {
+  imageUrl: HttpsAddress.optional(),
+  imageFileId: ImageFileId.optional(),
+};
+
 const fields = {
-  imageUrl: HttpsAddress,
   link: HttpsAddress.meta({ description: "where a tap on it leads", example: "https://example.com/offer" }),
   placement: Placement.meta({ description: "one of the campaign's" }),
   startsAt: Instant,
@@ -29,15 +36,40 @@ const BannerCity = CityId.meta({ description: "shown only where this city is ask
 const Weight = z.int().min(1).max(100).meta({ description: "how often it comes first, compared with the others" });
 
 const NewBanner = z
-  .object({ ...fields, locale: BannerLocale.optional(), cityId: BannerCity.optional(), weight: Weight.default(1) })
-  .refine(({ startsAt, endsAt }) => endsAt > startsAt, { message: "must be after startsAt", path: ["endsAt"] });
+  .object({
+    ...image,
+    ...fields,
+    locale: BannerLocale.optional(),
+    cityId: BannerCity.optional(),
+    weight: Weight.default(1),
+  })
+  .refine(({ imageUrl, imageFileId }) => (imageUrl === undefined) !== (imageFileId === undefined), {
+    path: ["imageUrl"],
+    message: "give one of imageUrl and imageFileId",
+  })
+  .refine(({ startsAt, endsAt }) => endsAt > startsAt, { message: "must be after startsAt", path: ["endsAt"] })
+  .meta({
+    example: {
+      imageUrl: "https://cdn.example.com/spring.webp",
+      link: "https://example.com/offer",
+      placement: "home-top",
+      startsAt: "2026-06-01T00:00:00+03:00",
+      endsAt: "2100-06-30T23:59:00+03:00",
+    },
+  });
 
 const BannerChanges = changesOf({
+  ...image,
   ...fields,
   locale: BannerLocale.nullable(),
   cityId: BannerCity.nullable(),
   weight: Weight,
-});
+})
+  .refine(({ imageUrl, imageFileId }) => imageUrl === undefined || imageFileId === undefined, {
+    path: ["imageUrl"],
+    message: "give one of imageUrl and imageFileId",
+  })
+  .meta({ example: { weight: 10, cityId: null } });
 
 const CampaignBanner = z
   .object({
@@ -54,8 +86,9 @@ const CampaignBanner = z
   })
   .meta({ id: "CampaignBanner" });
 
-const present = (row: BannerRow): z.output<typeof CampaignBanner> => ({
+const present = ({ image, ...row }: BannerRow): z.output<typeof CampaignBanner> => ({
   ...row,
+  imageUrl: image === null ? (row.imageUrl ?? "") : imageAddress(image),
   startsAt: row.startsAt.toISOString(),
   endsAt: row.endsAt.toISOString(),
 });
@@ -64,6 +97,9 @@ const BannerParams = z.object({ id: Id, bannerId: Id });
 
 const refuse = (path: string, message: string) =>
   new ApiError(400, "BAD_REQUEST", `${path}: ${message}`, { errors: [{ path, message }] });
+
+const ownImage = (tx: Db, fileId: string, userId: string) =>
+  takeOwnImage(tx, fileId, userId, { path: "imageFileId", code: "BAD_REQUEST" });
 
 /** Keeps a campaign as it is while one of its banners is written; refuses one that is over, and placements that are not its own. */
 async function takeOpenCampaign(tx: Db, id: string, placement: string | undefined): Promise<void> {
@@ -89,7 +125,13 @@ campaignBanners.post(
   async ({ user, params, body }) => {
     const banner = await transaction(async (tx) => {
       await takeOpenCampaign(tx, params.id, body.placement);
-      const fields = { ...body, locale: body.locale ?? null, cityId: body.cityId ?? null };
+      const fields = {
+        ...body,
+        imageUrl: body.imageUrl ?? null,
+        image: body.imageFileId === undefined ? null : await ownImage(tx, body.imageFileId, user.id),
+        locale: body.locale ?? null,
+        cityId: body.cityId ?? null,
+      };
       return insertBanner(tx, params.id, fields, user.id);
     });
     if (!banner) throw new Error("the inserted banner was not returned");
@@ -139,9 +181,15 @@ campaignBanners.put(
       await takeOpenCampaign(tx, params.id, body.placement);
       const before = await findBanner(tx, params.id, params.bannerId);
       if (!before) throw notFound("This banner");
+      const shown =
+        body.imageFileId !== undefined
+          ? { imageUrl: null, image: await ownImage(tx, body.imageFileId, user.id) }
+          : body.imageUrl !== undefined
+            ? { imageUrl: body.imageUrl, image: null }
+            : { imageUrl: before.imageUrl, image: before.image };
       const after: BannerRow = {
         ...before,
-        imageUrl: body.imageUrl ?? before.imageUrl,
+        ...shown,
         link: body.link ?? before.link,
         placement: body.placement ?? before.placement,
         locale: body.locale === undefined ? before.locale : body.locale,
@@ -153,6 +201,7 @@ campaignBanners.put(
       if (after.endsAt <= after.startsAt) throw refuse("endsAt", "must be after startsAt");
       const sent = Object.entries(body).flatMap(([name, value]) => (value === undefined ? [] : [name]));
       await updateBanner(tx, params.bannerId, after, user.id, sent);
+      if (after.image !== before.image) await releaseImage(tx, before.image);
       return after;
     });
     return ok(present(changed));

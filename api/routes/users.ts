@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError } from "../../lib/errors.js";
-import { lookups, sql } from "../../sql/db.js";
+import { imageAddress } from "../../lib/file-store.js";
+import { lookups, sql, transaction } from "../../sql/db.js";
+import { releaseImage } from "../../sql/queries/files.js";
 import { findPreferences, updatePreferences } from "../../sql/queries/preferences.js";
 import { deleteAccount, findProfile, updateAvatar, updateProfile, type Profile } from "../../sql/queries/users.js";
 import { noContent, ok, section } from "../endpoint.js";
+import { ImageFileId, takeOwnImage } from "../own-image.js";
 import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../schemas.js";
 
 export const users = section({ prefix: "/users", tag: "Users" });
@@ -40,8 +43,9 @@ const existing = (profile: Profile | null): Profile => {
   return profile;
 };
 
-const present = (profile: Profile): z.output<typeof UserProfile> => ({
+const present = ({ avatar, ...profile }: Profile): z.output<typeof UserProfile> => ({
   ...profile,
+  avatarUrl: avatar === null ? profile.avatarUrl : imageAddress(avatar),
   timezone: profile.timezone ?? config.DEFAULT_TIMEZONE,
   active: true,
 });
@@ -93,12 +97,32 @@ users.post(
   {
     summary: "Set the own picture",
     auth: "USER",
-    body: z.object({ avatarUrl: HttpsAddress }),
+    body: z
+      .object({ avatarUrl: HttpsAddress, fileId: ImageFileId })
+      .partial()
+      .refine(({ avatarUrl, fileId }) => (avatarUrl === undefined) !== (fileId === undefined), {
+        path: ["avatarUrl"],
+        message: "give one of avatarUrl and fileId",
+      })
+      .meta({ example: { avatarUrl: "https://cdn.example.com/anna.webp" } }),
     answers: { 200: z.object({ id: Id, avatarUrl: z.string() }) },
   },
-  async ({ user, body: { avatarUrl } }) => {
-    if (!(await updateAvatar(sql, user.id, avatarUrl))) throw gone();
-    return ok({ id: user.id, avatarUrl });
+  async ({ user, body: { avatarUrl = "", fileId } }) => {
+    const avatar = await transaction(async (tx) => {
+      const name =
+        fileId === undefined
+          ? null
+          : await takeOwnImage(tx, fileId, user.id, { path: "fileId", code: "VALIDATION_ERROR" });
+      const before = await updateAvatar(
+        tx,
+        user.id,
+        name ? { avatarUrl: null, avatar: name } : { avatarUrl, avatar: null },
+      );
+      if (before === undefined) throw gone();
+      if (before !== name) await releaseImage(tx, before);
+      return name;
+    });
+    return ok({ id: user.id, avatarUrl: avatar ? imageAddress(avatar) : avatarUrl });
   },
 );
 

@@ -2,7 +2,10 @@ import type { Db } from "../db.js";
 
 /** What an admin decides about a banner. */
 export interface BannerFields {
-  imageUrl: string;
+  /** An address elsewhere; null where it is an image of ours. */
+  imageUrl: string | null;
+  /** The name of an image of ours, which the caller has taken. */
+  image: string | null;
   link: string;
   placement: string;
   /** Null: for every locale. */
@@ -24,17 +27,17 @@ export const insertBanner = async (tx: Db, campaignId: string, banner: BannerFie
   (
     await tx<BannerRow[]>`
       with made as (
-        insert into ad_banners (campaign_id, image_url, link, placement, locale, city_id, starts_at, ends_at, weight)
+        insert into ad_banners (campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight)
         values (
-          ${campaignId}::uuid, ${banner.imageUrl}, ${banner.link}, ${banner.placement}, ${banner.locale}, ${banner.cityId},
+          ${campaignId}::uuid, ${banner.imageUrl}, ${banner.image}, ${banner.link}, ${banner.placement}, ${banner.locale}, ${banner.cityId},
           ${banner.startsAt}::timestamptz, ${banner.endsAt}::timestamptz, ${banner.weight}::integer
         )
-        returning id, campaign_id, image_url, link, placement, locale, city_id, starts_at, ends_at, weight
+        returning id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight
       ), audited as (
         insert into audit_events (actor_id, action, subject_id)
         select ${actorId}::uuid, 'BANNER_CREATE', made.id from made
       )
-      select id, campaign_id as "campaignId", image_url as "imageUrl", link, placement, locale, city_id as "cityId",
+      select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
              starts_at as "startsAt", ends_at as "endsAt", weight
       from made`
   )[0];
@@ -42,7 +45,7 @@ export const insertBanner = async (tx: Db, campaignId: string, banner: BannerFie
 /** Lists a campaign's banners by age, after the one with id `after`. */
 export const listBanners = (db: Db, campaignId: string, after: string | null, limit: number) =>
   db<BannerRow[]>`
-    select id, campaign_id as "campaignId", image_url as "imageUrl", link, placement, locale, city_id as "cityId",
+    select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
            starts_at as "startsAt", ends_at as "endsAt", weight
     from ad_banners
     where campaign_id = ${campaignId}::uuid and deleted_at is null and (${after}::uuid is null or id > ${after}::uuid)
@@ -52,7 +55,7 @@ export const listBanners = (db: Db, campaignId: string, after: string | null, li
 export const findBanner = async (db: Db, campaignId: string, id: string) =>
   (
     await db<BannerRow[]>`
-      select id, campaign_id as "campaignId", image_url as "imageUrl", link, placement, locale, city_id as "cityId",
+      select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
              starts_at as "startsAt", ends_at as "endsAt", weight
       from ad_banners
       where id = ${id}::uuid and campaign_id = ${campaignId}::uuid and deleted_at is null`
@@ -76,7 +79,7 @@ export const updateBanner = async (
   await tx`
     with changed as (
       update ad_banners
-      set image_url = ${banner.imageUrl}, link = ${banner.link}, placement = ${banner.placement}, locale = ${banner.locale},
+      set image_url = ${banner.imageUrl}, image = ${banner.image}, link = ${banner.link}, placement = ${banner.placement}, locale = ${banner.locale},
           city_id = ${banner.cityId}, starts_at = ${banner.startsAt}::timestamptz, ends_at = ${banner.endsAt}::timestamptz,
           weight = ${banner.weight}::integer, updated_at = clock_timestamp()
       where id = ${id}::uuid
@@ -111,7 +114,8 @@ export interface BannerFilter {
 
 export interface BannerOnShow {
   id: string;
-  imageUrl: string;
+  imageUrl: string | null;
+  image: string | null;
   link: string;
   placement: string;
   startsAt: Date;
@@ -122,7 +126,7 @@ export interface BannerOnShow {
 /** Lists what is shown at a placement now, of active campaigns; of more than `limit`, the heaviest. */
 export const listBannersOnShow = (db: Db, { placement, locale, cityId }: BannerFilter, limit: number) =>
   db<BannerOnShow[]>`
-    select b.id, b.image_url as "imageUrl", b.link, b.placement, b.starts_at as "startsAt", b.ends_at as "endsAt", b.weight
+    select b.id, b.image_url as "imageUrl", b.image, b.link, b.placement, b.starts_at as "startsAt", b.ends_at as "endsAt", b.weight
     from ad_banners b
     join ad_campaigns c on c.id = b.campaign_id
     where b.placement = ${placement} and b.deleted_at is null and b.starts_at <= now() and b.ends_at > now()

@@ -12,6 +12,8 @@ export interface NewBox {
   pickupWindowStart: Date;
   pickupWindowEnd: Date;
   repeat: Repeat | null;
+  /** The name of its picture, which the caller has taken. */
+  image: string | null;
   /** Menu items of the same partner, each once. */
   items: { menuItemId: string; qty: number }[];
 }
@@ -44,12 +46,12 @@ export const insertBox = async (db: Db, partnerId: string, box: NewBox) =>
       ), new_box as (
         insert into boxes (
           partner_id, city_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
-          pickup_window_start, pickup_window_end, repeat_days, repeat_until
+          pickup_window_start, pickup_window_end, repeat_days, repeat_until, image
         )
         select p.id, p.city_id, ${box.title}, ${box.description}, ${box.priceMinor}::bigint, ${box.originalPriceMinor}::bigint,
                ${box.weightGrams}::integer, ${box.quantity}::integer, ${box.pickupWindowStart}::timestamptz,
                ${box.pickupWindowEnd}::timestamptz, ${box.repeat?.days ?? null}::smallint[],
-               ${box.repeat?.until ?? null}::date
+               ${box.repeat?.until ?? null}::date, ${box.image}
         from partners p
         where p.id = ${partnerId}::uuid and (select count(*) from contents) = ${box.items.length}::integer
         returning id, title, quantity_available, status
@@ -74,6 +76,8 @@ export interface BoxRow {
   /** Null when the window is over, which counts as EXPIRED at once and not only when the sweep comes by. */
   status: BoxStatus | null;
   hidden: boolean;
+  /** The name of its picture. */
+  image: string | null;
 }
 
 export interface BoxItemRow {
@@ -91,7 +95,7 @@ export const findBox = async (db: Db, id: string) =>
              b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
              b.pickup_window_end as "pickupWindowEnd",
              case when b.pickup_window_end > now() then b.status end as status,
-             b.hidden_at is not null as hidden,
+             b.hidden_at is not null as hidden, b.image,
              (
                select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
                from box_items i
@@ -120,7 +124,7 @@ export const takeOwnBox = async (db: Db, id: string, partnerId: string) =>
              b.quantity_available as "quantityAvailable", b.quantity_reserved as "quantityReserved",
              b.pickup_window_start as "pickupWindowStart", b.pickup_window_end as "pickupWindowEnd",
              case when b.pickup_window_end > now() then b.status end as status,
-             b.hidden_at is not null as hidden, b.repeat_days as "repeatDays", b.repeat_until as "repeatUntil",
+             b.hidden_at is not null as hidden, b.image, b.repeat_days as "repeatDays", b.repeat_until as "repeatUntil",
              (
                select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
                from box_items i
@@ -146,7 +150,7 @@ export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, afte
            b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
            b.pickup_window_end as "pickupWindowEnd",
            case when b.pickup_window_end > now() then b.status end as status,
-           b.hidden_at is not null as hidden, b.repeat_days as "repeatDays", b.repeat_until as "repeatUntil"
+           b.hidden_at is not null as hidden, b.image, b.repeat_days as "repeatDays", b.repeat_until as "repeatUntil"
     from boxes b
     join partners p on p.id = b.partner_id
     where b.partner_id = ${partnerId}::uuid and b.deleted_at is null
@@ -184,7 +188,7 @@ export const updateBox = async (db: Db, id: string, box: ChangedBox) =>
           status = case when ${box.quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
           pickup_window_start = ${box.pickupWindowStart}::timestamptz, pickup_window_end = ${box.pickupWindowEnd}::timestamptz,
           repeat_days = ${box.repeat?.days ?? null}::smallint[], repeat_until = ${box.repeat?.until ?? null}::date,
-          updated_at = now()
+          image = ${box.image}, updated_at = now()
       where id = ${id}::uuid
       returning id, title, quantity_available as "quantityAvailable", status`
   )[0];

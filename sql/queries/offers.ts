@@ -44,7 +44,7 @@ export const listOffersNear = (
            b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
            b.pickup_window_end as "pickupWindowEnd",
            case when b.pickup_window_end > now() then b.status end as status,
-           b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+           b.hidden_at is not null as hidden, b.image, p.name as "partnerName", p.latitude, p.longitude,
            coalesce(near.distance, 0) as distance, b.pickup_window_start::text as "startKey"
     from boxes_near(
       ${latitude}::double precision, ${longitude}::double precision, ${radius}::double precision, ${cityId}::text,
@@ -73,7 +73,7 @@ export const listOffersSoon = (
                b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
                b.pickup_window_end as "pickupWindowEnd",
                case when b.pickup_window_end > now() then b.status end as status,
-               b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+               b.hidden_at is not null as hidden, b.image, p.name as "partnerName", p.latitude, p.longitude,
                b.pickup_window_start::text as "startKey"
         from boxes b
         join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
@@ -90,7 +90,7 @@ export const listOffersSoon = (
                b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
                b.pickup_window_end as "pickupWindowEnd",
                case when b.pickup_window_end > now() then b.status end as status,
-               b.hidden_at is not null as hidden, p.name as "partnerName", p.latitude, p.longitude,
+               b.hidden_at is not null as hidden, b.image, p.name as "partnerName", p.latitude, p.longitude,
                b.pickup_window_start::text as "startKey"
         from boxes b
         join partners p on p.id = b.partner_id and p.status = 'ACTIVE'

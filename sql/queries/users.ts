@@ -38,6 +38,8 @@ export interface Profile {
   lastName: string | null;
   email: string | null;
   avatarUrl: string | null;
+  /** The name of their own uploaded picture, in place of an address. */
+  avatar: string | null;
   locale: string;
   timezone: string | null;
 }
@@ -46,7 +48,7 @@ export interface Profile {
 export async function findProfile(db: Db, userId: string): Promise<Profile | null> {
   const [profile] = await db<Profile[]>`
     select id, service_id as "serviceId", phone, first_name as "firstName", last_name as "lastName", email,
-      avatar_url as "avatarUrl", locale, timezone
+      avatar_url as "avatarUrl", avatar, locale, timezone
     from users
     where id = ${userId}::uuid and deleted_at is null and phone is not null`;
   return profile ?? null;
@@ -68,11 +70,17 @@ export const updateProfile = (db: Db, userId: string, changes: ProfileChanges) =
       updated_at = now()
     where id = ${userId}::uuid and deleted_at is null`;
 
-/** Sets the address of a user's picture; false when there is no such account any more. */
-export async function updateAvatar(db: Db, userId: string, avatarUrl: string): Promise<boolean> {
-  const { count } = await db`
-    update users set avatar_url = ${avatarUrl}, updated_at = now() where id = ${userId}::uuid and deleted_at is null`;
-  return count === 1;
+/** A user's picture: an address elsewhere, or the name of an image of their own that the caller has taken. */
+export type Avatar = { avatarUrl: string; avatar: null } | { avatarUrl: null; avatar: string };
+
+/** Sets a user's picture; answers the name of the one that it replaces, or undefined when there is no such account any more. */
+export async function updateAvatar(tx: Db, userId: string, { avatarUrl, avatar }: Avatar) {
+  const [before] = await tx<{ avatar: string | null }[]>`
+    select avatar from users where id = ${userId}::uuid and deleted_at is null for no key update`;
+  if (!before) return undefined;
+  await tx`
+    update users set avatar_url = ${avatarUrl}, avatar = ${avatar}, updated_at = now() where id = ${userId}::uuid`;
+  return before.avatar;
 }
 
 /** Closes an account and what hangs on it; false when there is no such account any more. */

@@ -56,6 +56,8 @@ describe("POST /boxes", () => {
       pickupWindowEnd: end,
       status: "ACTIVE",
       hidden: false,
+      imageUrl: null,
+      thumbnailUrl: null,
       items: [],
       ...optional,
     });
@@ -103,6 +105,8 @@ describe("POST /boxes", () => {
       partnerId: bakery.id,
       status: "ACTIVE",
       hidden: false,
+      imageUrl: null,
+      thumbnailUrl: null,
     });
   });
 
@@ -248,6 +252,8 @@ describe("GET /boxes/by-partner/{partnerId}", () => {
       pickupWindowEnd: expect.any(String),
       status: "ACTIVE",
       hidden: false,
+      imageUrl: null,
+      thumbnailUrl: null,
     });
   });
 

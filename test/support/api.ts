@@ -86,10 +86,10 @@ export class Client {
   put = (path: string, body?: unknown, options?: Options) => this.send("put", path, body, options);
   patch = (path: string, body?: unknown, options?: Options) => this.send("patch", path, body, options);
 
-  /** `body` is sent as JSON, or as it is when it is a string or bytes. */
+  /** `body` is sent as JSON, or as it is when it is a string, bytes or a form. */
   async send(method: string, path: string, body?: unknown, { headers = {} }: Options = {}): Promise<Reply> {
     const raw =
-      typeof body === "string" || body instanceof Uint8Array
+      typeof body === "string" || body instanceof Uint8Array || body instanceof FormData
         ? body
         : body === undefined
           ? undefined
@@ -97,7 +97,7 @@ export class Client {
     const response = await fetch(this.url + path, {
       method: method.toUpperCase(),
       headers: {
-        ...(raw !== undefined && { "content-type": "application/json" }),
+        ...(raw !== undefined && !(raw instanceof FormData) && { "content-type": "application/json" }),
         ...(this.token !== null && { authorization: `Bearer ${this.token}` }),
         ...headers,
       },

@@ -8,7 +8,9 @@ import { arbitraryOf, JsonSchema, nastyText, serialize, type Making } from "./ar
 
 const Operation = z.object({
   parameters: z.array(z.object({ in: z.string(), name: z.string(), schema: JsonSchema })).default([]),
-  requestBody: z.object({ content: z.object({ "application/json": z.object({ schema: JsonSchema }) }) }).optional(),
+  requestBody: z
+    .object({ content: z.object({ "application/json": z.object({ schema: JsonSchema }).optional() }).loose() })
+    .optional(),
 });
 
 const { paths, components } = z
@@ -34,6 +36,8 @@ export interface Target {
   path: string;
   query: readonly { name: string; schema: JsonSchema }[];
   body: JsonSchema | null;
+  /** Whether a file is sent to it in a form. */
+  takesForm: boolean;
   /** Whether the document allows this body. */
   allows: (body: unknown) => boolean;
 }
@@ -42,7 +46,7 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
   const path = declared.replace(/:(\w+)/g, "{$1}");
   const operation = paths[path]?.[method];
   if (!operation) throw new Error(`${method} ${path} is not in the document`);
-  const body = operation.requestBody?.content["application/json"].schema ?? null;
+  const body = operation.requestBody?.content["application/json"]?.schema ?? null;
   return {
     name: `${method.toUpperCase()} ${path}`,
     method,
@@ -50,6 +54,7 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
     path,
     query: operation.parameters.filter((parameter) => parameter.in === "query"),
     body,
+    takesForm: operation.requestBody !== undefined && "multipart/form-data" in operation.requestBody.content,
     allows: body ? ajv.compile({ ...body, components }) : () => true,
   };
 });
@@ -129,15 +134,52 @@ const headersOf = ({ body }: Target): fc.Arbitrary<Record<string, string>> =>
     )
     .map((headers) => ({ ...headers }));
 
+/** Forms with the boundary `x`, most of them broken. */
+const form = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        "--x\r\n",
+        "--x--\r\n",
+        "\r\n",
+        "\r\n\r\n",
+        "\n",
+        'Content-Disposition: form-data; name="file"; filename="a.png"\r\n',
+        'Content-Disposition: form-data; name="file"\r\n',
+        'Content-Disposition: form-data; name="other"\r\n',
+        "Content-Type: image/png\r\n",
+        "Content-Type: application/pdf\r\n",
+        "Content-Type: text/csv\r\n",
+        "\u0089PNG\r\n\u001a\n",
+        "%PDF-1.7\n",
+        "name,category,price\r\n",
+        `X: ${"y".repeat(9_000)}\r\n`,
+      ),
+      nastyText,
+    ),
+    { maxLength: 12 },
+  )
+  .map((pieces) => `--x\r\n${pieces.join("")}\r\n--x--\r\n`);
+
+const formHeaders = { "content-type": "multipart/form-data; boundary=x" };
+
 /** Requests to an endpoint, right ones and wrong ones; `ids` name things that exist. */
 export function requestTo(target: Target, ids: readonly string[]) {
   const making: Making = { resolve, ids, hostile: true };
-  const headers = fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: headersOf(target) });
+  const usual = target.takesForm ? formHeaders : {};
+  const headers = fc.oneof(
+    { weight: 3, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: headersOf(target).map((strange) => ({ ...usual, ...strange })) },
+  );
   return fc.record({
     path: fc
       .tuple(fc.array(segmentOf(ids), { minLength: 1, maxLength: 2 }), queryOf(target, making))
       .map(([segments, query]) => `${pathOf(target, segments)}?${query}`),
     headers,
-    body: target.body ? arbitraryOf(target.body, making).map(serialize) : fc.constant(undefined),
+    body: target.takesForm
+      ? form
+      : target.body
+        ? arbitraryOf(target.body, making).map(serialize)
+        : fc.constant(undefined),
   });
 }

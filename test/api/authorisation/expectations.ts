@@ -3,6 +3,7 @@ import { analytics } from "./analytics.js";
 import { auth } from "./auth.js";
 import { boxes } from "./boxes.js";
 import { commissions } from "./commissions.js";
+import { files } from "./files.js";
 import { geo } from "./geo.js";
 import { loyalty } from "./loyalty.js";
 import { menu } from "./menu.js";
@@ -20,6 +21,7 @@ export const expectations: Expectations = {
   ...auth,
   ...boxes,
   ...commissions,
+  ...files,
   ...geo,
   ...loyalty,
   ...menu,

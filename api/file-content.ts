@@ -1,0 +1,95 @@
+import { pipeline } from "node:stream/promises";
+import { Router, type Request, type Response } from "express";
+import { ApiError, notFound } from "../lib/errors.js";
+import { files, folder, isSigned, keysOf } from "../lib/file-store.js";
+import { WrongParts, type Range } from "../lib/storage.js";
+import { PART_BYTES } from "./routes/files.js";
+import { receiveBody, tooLarge } from "./upload.js";
+
+const YEAR_SECONDS = 31_536_000;
+
+const unknown = () => notFound("This file");
+const notSigned = () => new ApiError(403, "FORBIDDEN", "This address has expired, or is not one that was given.");
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+const signatureOf = ({ query }: Request) => ({ expires: text(query["expires"]), signature: text(query["signature"]) });
+
+/** Answers with a file, or the range of it that was asked for. */
+async function sendFile(
+  request: Request,
+  response: Response,
+  key: string,
+  headers: Record<string, string>,
+): Promise<void> {
+  const size = await files.size(key);
+  if (size === null) throw unknown();
+  // what lies under a key never changes
+  response.set({ ...headers, "Accept-Ranges": "bytes", ETag: `"${key.replace(/^.*\//, "")}"` });
+  if (request.fresh) {
+    response.status(304).end();
+    return;
+  }
+  const ifRange = request.get("If-Range");
+  const ranges = ifRange === undefined || ifRange === response.get("ETag") ? request.range(size) : undefined;
+  if (ranges === -1) {
+    response.status(416).set("Content-Range", `bytes */${size}`).end();
+    return;
+  }
+  // several ranges at once are answered with all of it, as is allowed
+  const [only, ...more] = Array.isArray(ranges) && ranges.type === "bytes" ? ranges : [];
+  const range: Range | undefined = only && more.length === 0 ? only : undefined;
+  if (range) response.status(206).set("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
+  response.set("Content-Length", String(range ? range.end - range.start + 1 : size));
+  if (request.method === "HEAD") {
+    response.end();
+    return;
+  }
+  await pipeline(await files.read(key, range), response).catch((error: unknown) => {
+    // whoever asked has gone, or hears of it by an answer that breaks off
+    if (!response.headersSent) throw error;
+  });
+}
+
+/** The files themselves: images for everyone, documents for who has a signed address, and the parts of uploads. */
+export const fileContent = Router();
+
+fileContent.get("/files/:file", async (request, response) => {
+  const [, name, variant] = /^([0-9a-f]{40})(\.webp|-thumbnail\.webp|\.pdf)$/.exec(request.params.file) ?? [];
+  if (name === undefined) throw unknown();
+  const { image, thumbnail, document } = keysOf(name);
+  if (variant !== ".pdf") {
+    await sendFile(request, response, variant === ".webp" ? image : thumbnail, {
+      "Content-Type": "image/webp",
+      "Cache-Control": `public, max-age=${YEAR_SECONDS}, immutable`,
+      "Cross-Origin-Resource-Policy": "cross-origin",
+    });
+    return;
+  }
+  if (!isSigned(`document ${name}`, signatureOf(request))) throw notSigned();
+  await sendFile(request, response, document, {
+    "Content-Type": "application/pdf",
+    "Content-Disposition": `attachment; filename="${name.slice(0, 12)}.pdf"`,
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": "private, no-store",
+  });
+});
+
+/** Takes one part of an upload; where the files lie elsewhere, they take the parts themselves. */
+fileContent.put("/files/uploads/:uploadId/:part", async (request, response) => {
+  const { uploadId, part } = request.params;
+  if (files !== folder || !isSigned(`part ${uploadId} ${part}`, signatureOf(request))) throw notSigned();
+  if (Number(request.headers["content-length"] ?? 0) > PART_BYTES) throw tooLarge(PART_BYTES);
+  const body = receiveBody(request, PART_BYTES);
+  try {
+    response
+      .set("ETag", await folder.putPart(uploadId, Number(part), body))
+      .status(200)
+      .end();
+  } catch (error) {
+    if (error instanceof WrongParts) throw notFound("This upload");
+    throw error;
+  } finally {
+    body.destroy();
+  }
+});

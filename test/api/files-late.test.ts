@@ -1,0 +1,45 @@
+import { afterAll, expect, test } from "@jest/globals";
+import { fileForm, pictureBytes } from "../support/pictures.js";
+import { until } from "../support/until.js";
+
+process.env["SYNC_WAIT_MS"] = "0";
+
+const { startApi } = await import("../support/api.js");
+const cast = await import("../support/cast.js");
+const { closeBroker } = await import("../../queues/broker.js");
+const { images } = await import("../../queues/index.js");
+const { closeDatabase } = await import("../../sql/db.js");
+const { closeSignals } = await import("../../sql/signals.js");
+const { consume } = await import("../../workers/consume.js");
+const { settleImage } = await import("../../workers/images.js");
+const { startRelay } = await import("../../workers/relay.js");
+
+const api = await startApi();
+
+afterAll(async () => {
+  await api.stop();
+  await Promise.all([closeBroker(), closeSignals()]);
+  await closeDatabase();
+});
+
+test("an upload that cannot wait is told where its result will be, and it is there once a worker runs", async () => {
+  const anna = await cast.user(api.client);
+  const upload = async (bytes: Uint8Array) => anna.client.post("/api/v1/files/upload", fileForm(bytes, "image/jpeg"));
+  const whole = await pictureBytes("jpeg", 500, 500);
+  const [good, broken] = [await upload(whole), await upload(whole.subarray(0, 900))];
+  for (const { status, body, headers } of [good, broken])
+    expect([status, headers.get("location")]).toEqual([202, `/api/v1/files/${String(body["fileId"])}`]);
+  const [found, refused] = [good, broken].map(({ headers }) => String(headers.get("location")));
+  expect((await anna.client.get(String(found))).status).toBe(202);
+
+  const relay = startRelay([images]);
+  const consumer = consume(images, settleImage, { concurrency: 1, signal: new AbortController().signal });
+  const settled = (path = "") =>
+    until(async () => {
+      const reply = await anna.client.get(path);
+      return reply.status === 202 ? undefined : reply;
+    });
+  expect((await settled(found)).body).toMatchObject({ fileId: good.body["fileId"], width: 500 });
+  expect((await settled(refused)).body).toMatchObject({ status: 400, code: "UNSUPPORTED_MEDIA_TYPE" });
+  await Promise.all([relay.stop(), consumer.close()]);
+});
