@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Transform, type Readable } from "node:stream";
-import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import busboy, { type Busboy } from "busboy";
 import { ApiError } from "../lib/errors.js";
 import { mediaType } from "../lib/file-types.js";
 
@@ -101,27 +101,26 @@ function readForm(incoming: IncomingMessage, part: string, body: Transform): Pro
       body.destroy(error);
     };
     body.once("error", reject);
-    let form: BusboyInstance;
+    let form: Busboy;
     try {
-      form = new Busboy({
-        headers: { ...incoming.headers, "content-type": incoming.headers["content-type"] ?? "" },
-        limits: { fields: 20, fieldSize: 1_024, parts: 30, headerPairs: 50, headerSize: 8_192 },
-        isPartAFile: (name) => name === part,
+      form = busboy({
+        headers: incoming.headers,
+        limits: { fields: 20, fieldSize: 1_024, parts: 30, headerPairs: 50 },
       });
     } catch {
       fail(brokenForm());
       return;
     }
     let found = false;
-    form.on("file", (_name, file, _filename, _encoding, type) => {
+    form.on("file", (name, file, { mimeType }) => {
       file.on("error", () => fail(brokenForm()));
-      if (found) {
+      if (found || name !== part) {
         file.resume();
         return;
       }
       found = true;
       file.pipe(body);
-      resolve(type);
+      resolve(mimeType);
     });
     form.on("error", () => fail(brokenForm()));
     form.on("finish", () => reject(noPart(part)));

@@ -1,3 +1,4 @@
+import { memoryUnderLoad, type Measure } from "./chapter.js";
 import { compare, print, printGoal, printRow, quantile, type Contender, type Effort } from "./compare.js";
 import {
   assertSameAnswer,
@@ -10,12 +11,11 @@ import {
   underLoad,
   type Requests,
 } from "./http.js";
+import { convertImages, uploadFiles } from "./files.js";
 import type { Lab } from "./lab.js";
-import { PRICE, type Marketplace } from "./marketplace.js";
+import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
 import type { Program } from "./program.js";
-
-type Measure = (lab: Lab, marketplace: Marketplace, effort: Effort) => Promise<void>;
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
 const startBare = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("scripts/bench/programs/bare", env);
@@ -130,18 +130,6 @@ const pickUp: Measure = (lab, _marketplace, { samples }) =>
     }
   });
 
-/** The memory that a server holds under load, in MB: the highest of many looks. */
-async function memoryUnderLoad(contender: Contender, server: Program, seconds: number): Promise<number | null> {
-  let most = server.memoryBytes();
-  const timer = setInterval(() => {
-    const now = server.memoryBytes();
-    if (most !== null && now !== null) most = Math.max(most, now);
-  }, 100);
-  await contender.measure(seconds);
-  clearInterval(timer);
-  return most === null ? null : most / 1e6;
-}
-
 const memory: Measure = async (lab, marketplace, { seconds, rounds }) => {
   const mix = [boxReads(marketplace), await profileReads(marketplace), await placements(marketplace)];
   const [api, bare, load] = await Promise.all([startApi(lab), startBare(lab), startLoad(lab)]);
@@ -186,6 +174,8 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   profile: { title: "Read one's own profile, with a token", measure: readProfile },
   relay: { title: "Hand staged jobs over to BullMQ", measure: relay },
   "pick-up": { title: "From commit to the start of a job, while all is idle", measure: pickUp },
+  images: { title: "Convert photographs of 12 megapixels", measure: convertImages },
+  uploads: { title: "Upload documents of 9 MB, 20 at once", measure: uploadFiles },
   memory: { title: "Memory of one API process under load", measure: memory },
   processes: { title: "Two API processes against one", measure: processes },
 };

@@ -85,6 +85,7 @@ export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<v
       HOST: "127.0.0.1",
       PUBLIC_URL: "http://bench.test",
       DATABASE_URL: postgres.url,
+      STORAGE_DIR: join(folder, "files"),
       SIGNING_KEYS: signingKeys,
       PUBLIC_KEY: String(publicKey),
       CREDENTIALS_KEYS: newCredentialsKey(),

@@ -44,6 +44,10 @@ export type HotRowPlan = z.output<typeof HotRowPlan>;
 export const HandOverPlan = z.object({ how: z.enum(["relay", "addBulk"]), batches: z.int() });
 export type HandOverPlan = z.output<typeof HandOverPlan>;
 
+/** Photographs to convert, `atOnce` at a time. */
+export const ConversionPlan = z.object({ how: z.enum(["worker", "sharp"]), images: z.int(), atOnce: z.int() });
+export type ConversionPlan = z.output<typeof ConversionPlan>;
+
 export const Rate = z.object({ perSecond: z.number() });
 export type Rate = z.output<typeof Rate>;
 

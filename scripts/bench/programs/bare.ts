@@ -1,4 +1,8 @@
-import { createHash, createPublicKey, randomInt } from "node:crypto";
+import { createHash, createPublicKey, randomInt, randomUUID } from "node:crypto";
+import { createWriteStream, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import busboy from "busboy";
 import express, { type NextFunction, type Request, type Response } from "express";
 import { jwtVerify } from "jose";
 import postgres from "postgres";
@@ -70,6 +74,9 @@ async function requireUser(request: Request, response: Response, next: NextFunct
   next();
 }
 
+const folder = join(process.env["STORAGE_DIR"] ?? "", "bare");
+mkdirSync(folder, { recursive: true });
+
 const app = express();
 app.disable("x-powered-by");
 
@@ -79,11 +86,14 @@ app.get("/api/v1/boxes/:id", async (request, response) => {
     response.status(404).json({ code: "NOT_FOUND" });
     return;
   }
-  const { priceMinor, originalPriceMinor, ...rest } = box;
+  const { priceMinor, originalPriceMinor, image, ...rest } = box;
   const price = priceMinor / 100;
   const originalPrice = originalPriceMinor === null ? null : originalPriceMinor / 100;
-  response.json({ ...rest, price, originalPrice });
+  response.json({ ...rest, price, originalPrice, ...addressesOf(image) });
 });
+
+/** No box of the bench has a picture. */
+const addressesOf = (image: string | null) => ({ imageUrl: image, thumbnailUrl: image });
 
 const anyOffer = { maxPriceMinor: null, availableFrom: null, availableTo: null };
 
@@ -92,8 +102,9 @@ app.get("/api/v1/boxes", async (request, response) => {
   const city = typeof cityId === "string" ? cityId : null;
   const boxes = await listOffersSoon(pool, { ...anyOffer, cityId: city }, null, Number(limit) + 1);
   response.json(
-    boxes.slice(0, Number(limit)).map(({ priceMinor, originalPriceMinor, startKey: _, ...rest }) => ({
+    boxes.slice(0, Number(limit)).map(({ priceMinor, originalPriceMinor, startKey: _, image, ...rest }) => ({
       ...rest,
+      ...addressesOf(image),
       price: priceMinor / 100,
       originalPrice: originalPriceMinor === null ? null : originalPriceMinor / 100,
       distanceMeters: null,
@@ -109,6 +120,18 @@ app.get("/api/v1/geo/partners/nearby", async (request, response) => {
     .slice(0, Number(limit))
     .map(({ distance, ...rest }) => ({ ...rest, distanceMeters: Math.round(distance * 10) / 10 }));
   response.json({ partners });
+});
+
+app.post("/api/v1/files/upload", requireUser, (request, response) => {
+  const form = busboy({ headers: request.headers });
+  form.on("file", (_name, file) => {
+    const name = randomUUID();
+    pipeline(file, createWriteStream(join(folder, name), { flush: true }))
+      .then(() => pool`select ${name}::text`)
+      .then(() => response.status(201).json({ fileId: name }))
+      .catch(() => response.status(500).end());
+  });
+  request.pipe(form);
 });
 
 app.get("/api/v1/users/me", requireUser, async (_request, response) => {

@@ -1,0 +1,19 @@
+import type { Contender, Effort } from "./compare.js";
+import type { Lab } from "./lab.js";
+import type { Marketplace } from "./marketplace.js";
+import type { Program } from "./program.js";
+
+/** What one chapter of the bench does. */
+export type Measure = (lab: Lab, marketplace: Marketplace, effort: Effort) => Promise<void>;
+
+/** The memory that a server holds under load, in MB: the highest of many looks. */
+export async function memoryUnderLoad(contender: Contender, server: Program, seconds: number): Promise<number | null> {
+  let most = server.memoryBytes();
+  const timer = setInterval(() => {
+    const now = server.memoryBytes();
+    if (most !== null && now !== null) most = Math.max(most, now);
+  }, 100);
+  await contender.measure(seconds);
+  clearInterval(timer);
+  return most === null ? null : most / 1e6;
+}
