@@ -83,6 +83,30 @@ export const environment = z
       .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
     DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
     STORAGE_DIR: z.string().optional().describe("where uploaded files lie; default `files` in `DATA_DIR`"),
+    S3_BUCKET: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be 3 to 63 small letters, digits, dots and hyphens")
+      .optional()
+      .describe("the bucket where uploaded files lie instead, at AWS or a vendor that speaks as S3 does"),
+    S3_REGION: z
+      .string()
+      .regex(/^[a-z0-9-]{1,63}$/i, "must be a region such as eu-central-1")
+      .optional()
+      .describe(
+        "the bucket's region, such as `eu-central-1`; what other vendors want is in their manual, often `us-east-1`",
+      ),
+    S3_ENDPOINT: url(/^https?$/, "https://storage.example.com")
+      .optional()
+      .describe(
+        "another vendor's server, with buckets in the path, such as `https://storage.example.com`; default AWS",
+      ),
+    S3_ACCESS_KEY_ID: z
+      .string()
+      .optional()
+      .describe(
+        "the key to the bucket; without it, the one that the machine has (AWS's variables, profiles and roles)",
+      ),
+    S3_SECRET_ACCESS_KEY: z.string().optional().describe("the secret that belongs to `S3_ACCESS_KEY_ID`"),
     LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")
       .default("info")
       .describe("least severe level that is logged"),
@@ -185,6 +209,14 @@ export const environment = z
     }
     if (!["none", "openstreetmap"].includes(env.GEOCODER) && env.GEOCODER_KEY === undefined)
       refuse("GEOCODER_KEY", `is missing; GEOCODER is \`${env.GEOCODER}\``);
+    const together = (name: keyof typeof env, ...others: (keyof typeof env)[]) => {
+      const given = others.find((other) => env[other] !== undefined);
+      if (env[name] === undefined && given !== undefined) refuse(name, `is missing; ${given} is set`);
+    };
+    together("S3_BUCKET", "S3_REGION", "S3_ENDPOINT", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY");
+    together("S3_REGION", "S3_BUCKET");
+    together("S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY");
+    together("S3_SECRET_ACCESS_KEY", "S3_ACCESS_KEY_ID");
     if (env.SMS_SENDER === "http" && env.SMS_HTTP_URL === undefined)
       refuse("SMS_HTTP_URL", "is missing; SMS_SENDER is `http`");
   });

@@ -1,0 +1,205 @@
+import { createHash, randomUUID } from "node:crypto";
+import { PassThrough, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  S3Client,
+  S3ServiceException,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import { Upload } from "@aws-sdk/lib-storage";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { checkedKey } from "./storage-key.js";
+import { WrongParts, type Storage, type UploadedPart } from "./storage.js";
+
+/** The smallest that S3 takes for a part that is not the last. */
+const PART_BYTES = 5 * 1_048_576;
+
+/** What S3 says of a list of parts that are not those that came in. */
+const wrongParts: ReadonlySet<string> = new Set(["InvalidPart", "InvalidPartOrder", "NoSuchUpload", "EntityTooSmall"]);
+
+export interface S3Options {
+  bucket: string;
+  region: string;
+  /** The server of another vendor, where the bucket's name comes first in the path; without it, AWS. */
+  endpoint?: string | undefined;
+  /** Without them, those of the machine, as the SDK finds them. */
+  credentials?: { accessKeyId: string; secretAccessKey: string } | undefined;
+  /** How long a connection may be silent, also while its reader takes nothing. */
+  silenceMs?: number;
+}
+
+/** S3 refused, or gave no answer; `code` is what it said, or why there was none. */
+class S3Failure extends Error {
+  override name = "S3Failure";
+  constructor(
+    message: string,
+    readonly code: string,
+    readonly status: number | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Keeps files in a bucket of S3, or of a vendor that speaks as S3 does. Uploads that this process could not end itself,
+ * since it was killed, are for a rule of the bucket to remove (AbortIncompleteMultipartUpload).
+ */
+export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 30_000 }: S3Options): Storage {
+  const client = new S3Client({
+    region,
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    ...(credentials && { credentials }),
+    // Vendors and whoever is given an address do not know the checksums that AWS has added to the protocol of late.
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    maxAttempts: 3,
+    requestHandler: {
+      connectionTimeout: 5_000,
+      socketTimeout: silenceMs,
+      httpAgent: { maxSockets: 512 },
+      httpsAgent: { maxSockets: 512 },
+    },
+  });
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        try {
+          return await next(args);
+        } catch (error) {
+          throw failureOf(commandName ?? "a request", error);
+        }
+      },
+    { step: "initialize", priority: "high", name: "plainFailures" },
+  );
+
+  const at = (key: string) => ({ Bucket: bucket, Key: checkedKey(key) });
+  const find = async (key: string) => {
+    try {
+      return await client.send(new HeadObjectCommand(at(key)));
+    } catch (error) {
+      if (error instanceof S3Failure && error.status === 404) return null;
+      throw error;
+    }
+  };
+
+  return {
+    async put(key, body, contentType) {
+      const place = at(key);
+      const mark = randomUUID();
+      const ahead = new PassThrough({ highWaterMark: PART_BYTES });
+      // Whatever breaks the body off breaks off `ahead` too, and the upload tells of it once it has been aborted.
+      const reading = pipeline(body, ahead).catch(() => undefined);
+      try {
+        // With more than one part at a time, the others would go on to the end of the body after one has failed.
+        await new Upload({
+          client,
+          params: { ...place, Body: ahead, ContentType: contentType, Metadata: { mark } },
+          partSize: PART_BYTES,
+          queueSize: 1,
+        }).done();
+      } catch (error) {
+        ahead.destroy();
+        await reading;
+        if (!isGone(error) || (await find(key))?.Metadata?.["mark"] !== mark) throw error;
+      }
+    },
+
+    async size(key) {
+      const found = await find(key);
+      if (found === null) return null;
+      if (found.ContentLength === undefined) throw new Error("S3 does not say how long the file is");
+      return found.ContentLength;
+    },
+
+    async read(key, range) {
+      const command = new GetObjectCommand({
+        ...at(key),
+        ...(range && { Range: `bytes=${range.start}-${range.end}` }),
+      });
+      const { Body: body } = await client.send(command).catch((error: unknown) => {
+        throw error instanceof S3Failure && error.code === "NoSuchKey"
+          ? new Error("the file is no longer in storage")
+          : error;
+      });
+      if (!(body instanceof Readable)) throw new Error("S3 answered without a file");
+      return body;
+    },
+
+    async delete(key) {
+      await client.send(new DeleteObjectCommand(at(key)));
+    },
+
+    async beginParts(key, contentType) {
+      const command = new CreateMultipartUploadCommand({ ...at(key), ContentType: contentType });
+      const { UploadId: uploadId } = await client.send(command);
+      if (uploadId === undefined) throw new Error("S3 gave the upload no name");
+      return { key, uploadId };
+    },
+
+    partUrl({ key, uploadId }, partNumber, expiresAt) {
+      const command = new UploadPartCommand({ ...at(key), UploadId: uploadId, PartNumber: partNumber });
+      const now = Math.floor(Date.now() / 1_000);
+      const end = Math.floor(expiresAt.getTime() / 1_000);
+      // Signed in the past when that is where it ends, as no address can be valid for less than a second.
+      const start = Math.min(now, end - 1);
+      return getSignedUrl(client, command, { signingDate: new Date(start * 1_000), expiresIn: end - start });
+    },
+
+    async joinParts({ key, uploadId }, parts) {
+      if (parts.length === 0) throw new WrongParts("no part is named");
+      const inOrder = parts.toSorted((one, other) => one.partNumber - other.partNumber);
+      try {
+        await client.send(
+          new CompleteMultipartUploadCommand({
+            ...at(key),
+            UploadId: uploadId,
+            MultipartUpload: { Parts: inOrder.map(({ partNumber, etag }) => ({ PartNumber: partNumber, ETag: etag })) },
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof S3Failure) || !wrongParts.has(error.code)) throw error;
+        if (isGone(error) && (await find(key))?.ETag === etagOf(inOrder)) return;
+        throw new WrongParts(`S3 answered ${error.code}`);
+      }
+    },
+
+    async dropParts({ key, uploadId }) {
+      try {
+        await client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId: uploadId }));
+      } catch (error) {
+        if (!isGone(error)) throw error;
+      }
+    },
+  };
+}
+
+/**
+ * Whether the upload is no longer there. It is also gone once it is done: when the answer to that was lost on its way, the
+ * second attempt hears this, and only the file itself tells what has become of it.
+ */
+const isGone = (error: unknown): boolean => error instanceof S3Failure && error.code === "NoSuchUpload";
+
+/** What S3 tags a file with that was made of these parts: the digest of the parts' digests, and how many they are. */
+function etagOf(parts: readonly UploadedPart[]): string {
+  const digests = parts.map(({ etag }) => Buffer.from(etag.replaceAll('"', ""), "hex"));
+  return `"${createHash("md5").update(Buffer.concat(digests)).digest("hex")}-${parts.length}"`;
+}
+
+/** The SDK's errors carry what was asked and answered, signatures included; this has only what may be told. */
+function failureOf(command: string, error: unknown): S3Failure {
+  const known: unknown[] = error instanceof Error ? [Reflect.get(error, "code"), error.name] : [];
+  const words = known.filter((word): word is string => typeof word === "string" && /^\w{1,64}$/.test(word));
+  if (!(error instanceof S3ServiceException)) {
+    const reason = words[0] ?? "unknown";
+    return new S3Failure(`no answer from S3 to ${command} (${reason})`, reason, undefined);
+  }
+  const { httpStatusCode: status } = error.$metadata;
+  const code = words.at(-1) ?? "unknown";
+  return new S3Failure(`S3 answered ${command} with ${status ?? "no status"} ${code}`, code, status);
+}
