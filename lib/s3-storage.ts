@@ -72,7 +72,7 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
         try {
           return await next(args);
         } catch (error) {
-          throw failureOf(commandName ?? "a request", error);
+          throw failureOf(commandName?.replace(/Command$/, "") ?? "a request", error);
         }
       },
     { step: "initialize", priority: "high", name: "plainFailures" },
@@ -93,7 +93,7 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       const place = at(key);
       const mark = randomUUID();
       const ahead = new PassThrough({ highWaterMark: PART_BYTES });
-      // Whatever breaks the body off breaks off `ahead` too, and the upload tells of it once it has been aborted.
+      // Whatever breaks the body off breaks off `ahead` too, and the upload fails once what came in has been taken away.
       const reading = pipeline(body, ahead).catch(() => undefined);
       try {
         // With more than one part at a time, the others would go on to the end of the body after one has failed.

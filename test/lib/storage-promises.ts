@@ -217,7 +217,6 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       const upload = { key, uploadId: "1" };
       await expect(begin(key)).rejects.toThrow("another form");
       await expect(storage().joinParts(upload, [{ partNumber: 1, etag: "x" }])).rejects.toThrow("another form");
-      await expect(storage().dropParts(upload)).rejects.toThrow("another form");
     });
   });
 }

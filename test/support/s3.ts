@@ -206,7 +206,7 @@ export async function startS3() {
     request.on("data", (chunk: Buffer) => (received += chunk.length));
     const body = await buffer(request);
     if (fault === "silence") return;
-    if (fault === "cut") return void request.destroy();
+    if (fault === "cut") return void request.socket.destroy();
 
     let answer: Answer;
     try {
@@ -217,12 +217,12 @@ export async function startS3() {
       const refusal = error instanceof Refusal ? error : new Refusal(500, "InternalError", String(error));
       answer = { status: refusal.status, body: errorXml(refusal) };
     }
-    if (fault === "lost") return void request.destroy();
+    if (fault === "lost") return void request.socket.destroy();
     const content = Buffer.from(answer.body ?? "");
     const length = { "content-length": String(content.length) };
     response.writeHead(answer.status, answer.status === 204 ? {} : { ...length, ...answer.headers });
     if (fault !== "half") return void response.end(content);
-    response.write(content.subarray(0, content.length / 2), () => request.destroy());
+    response.write(content.subarray(0, content.length / 2), () => request.socket.destroy());
   };
 
   const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
