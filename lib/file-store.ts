@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { config } from "./config.js";
 import { keyedHash, matchesKeyedHash } from "./crypto.js";
 import { folderStorage } from "./folder-storage.js";
+import { s3Storage } from "./s3-storage.js";
 import type { Storage } from "./storage.js";
 
 /** 160 random bits, which nobody can guess. */
@@ -41,7 +42,7 @@ export const thumbnailAddress = (name: string): string => `${config.PUBLIC_URL}/
 export const documentAddress = (name: string): string =>
   `${config.PUBLIC_URL}/files/${name}.pdf?${signature(`document ${name}`, new Date(Date.now() + DOCUMENT_SECONDS * 1_000))}`;
 
-/** The files of a deployment that keeps them in a folder. */
+/** The folder where files lie, unless they lie in a bucket. */
 export const folder = folderStorage(
   config.STORAGE_DIR ?? join(config.DATA_DIR, "files"),
   ({ uploadId }, part, expiresAt) =>
@@ -49,7 +50,17 @@ export const folder = folderStorage(
 );
 
 /** Where the files of this deployment lie. */
-export const files: Storage = folder;
+export const files: Storage = bucket() ?? folder;
+
+function bucket(): Storage | null {
+  const { S3_BUCKET, S3_REGION, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = config;
+  if (S3_BUCKET === undefined || S3_REGION === undefined) return null;
+  const credentials =
+    S3_ACCESS_KEY_ID !== undefined && S3_SECRET_ACCESS_KEY !== undefined
+      ? { accessKeyId: S3_ACCESS_KEY_ID, secretAccessKey: S3_SECRET_ACCESS_KEY }
+      : undefined;
+  return s3Storage({ bucket: S3_BUCKET, region: S3_REGION, endpoint: S3_ENDPOINT, credentials });
+}
 
 /** Deletes all that there is of a file. */
 export async function deleteFile(name: string): Promise<void> {

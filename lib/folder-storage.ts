@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { isNativeError } from "node:util/types";
+import { checkedKey } from "./storage-key.js";
 import { WrongParts, type PartsUpload, type Storage, type UploadedPart } from "./storage.js";
 
 /** Storage in a folder, which takes parts itself. */
@@ -13,8 +14,6 @@ export interface FolderStorage extends Storage {
   putPart(uploadId: string, partNumber: number, body: Readable): Promise<string>;
 }
 
-const wellFormed = /^[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)*$/i;
-
 const isMissing = (error: unknown): boolean => isNativeError(error) && "code" in error && error.code === "ENOENT";
 
 /** Keeps files in a folder. A file is there once it is complete and on disk, and never half. */
@@ -22,10 +21,7 @@ export function folderStorage(
   folder: string,
   partAddress: (upload: PartsUpload, partNumber: number, expiresAt: Date) => string,
 ): FolderStorage {
-  const pathOf = (key: string) => {
-    if (!wellFormed.test(key) || key.includes("..")) throw new Error("a key of storage has another form");
-    return join(folder, key);
-  };
+  const pathOf = (key: string) => join(folder, checkedKey(key));
   const partKey = (uploadId: string, partNumber: number) => `uploads/${uploadId}/${partNumber}`;
 
   const write = async (path: string, body: AsyncIterable<Uint8Array>) => {

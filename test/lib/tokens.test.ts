@@ -185,7 +185,9 @@ describe("a forged token is worth nothing:", () => {
     const [header = "", payload = "", signature = ""] = (await forge()).split(".");
     const claims = encode({ ...decodeJwt(`${header}.${payload}.${signature}`), scope: "USER ADMIN" });
     expect(await verifyAccessToken(`${header}.${claims}.${signature}`)).toBeNull();
-    expect(await verifyAccessToken(`${header}.${payload}.${signature.slice(0, -2)}AA`)).toBeNull();
+    expect(
+      await verifyAccessToken(`${header}.${payload}.${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`),
+    ).toBeNull();
     expect(await verifyAccessToken(`${header}.${payload}.`)).toBeNull();
   });
 
