@@ -199,11 +199,7 @@ describe("an upload is refused", () => {
 
   test("and its name is nothing to us", async () => {
     const form = new FormData();
-    form.append(
-      "file",
-      new Blob([await pictureBytes()], { type: "image/jpeg" }),
-      '../../etc/"\u202e\r\nX: y.jpg',
-    );
+    form.append("file", new Blob([await pictureBytes()], { type: "image/jpeg" }), '../../etc/"\u202e\r\nX: y.jpg');
     expect(outcome(await anna.client.post(path, form))).toBe("201");
   });
 
