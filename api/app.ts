@@ -26,6 +26,7 @@ import { files } from "./routes/files.js";
 import { geo } from "./routes/geo.js";
 import { loyalty } from "./routes/loyalty.js";
 import { menu } from "./routes/menu.js";
+import { menuImports } from "./routes/menu-import.js";
 import { notifications } from "./routes/notifications.js";
 import { offers } from "./routes/offers.js";
 import { orders } from "./routes/orders.js";
@@ -46,6 +47,7 @@ const sections: Section[] = [
   favorites,
   menu,
   files,
+  menuImports,
   partnerOrders,
   staff,
   invitations,

@@ -2,11 +2,12 @@ import type { Contract } from "./contract.js";
 import { fanOut } from "./fan-out.js";
 import { geocode } from "./geocode.js";
 import { images } from "./images.js";
+import { menuImport } from "./menu-import.js";
 import { push } from "./push.js";
 import { sms } from "./sms.js";
 import { upkeep } from "./upkeep.js";
 
-export { fanOut, geocode, images, push, sms, upkeep };
+export { fanOut, geocode, images, menuImport, push, sms, upkeep };
 
 /** Every queue there is; the relay, the dashboard and the metrics go through this list. */
-export const contracts: readonly Contract[] = [fanOut, geocode, images, push, sms, upkeep];
+export const contracts: readonly Contract[] = [fanOut, geocode, images, menuImport, push, sms, upkeep];

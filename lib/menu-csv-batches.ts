@@ -1,0 +1,122 @@
+import { CsvError, Parser } from "csv-parse";
+import { countLineEnds, lineEnds, rowReader, type MenuHeader, type MenuRow, type RowFault } from "./menu-csv.js";
+
+/** Large enough that the way to the database and back does not count, small enough to be held in memory more than once. */
+const BATCH_ROWS = 5_000;
+/** Longer than any row that is accepted: what a quote that is never closed may take in before that is found out. */
+const MAX_ROW_BYTES = 1_048_576;
+
+/** The line of a file that a row begins in, from 1. */
+interface AtLine {
+  line: number;
+}
+
+/** Rows that follow each other, with all there is to know to go on after them. */
+export interface Batch {
+  rows: (MenuRow & AtLine)[];
+  rejected: (RowFault & AtLine)[];
+  /** Bytes and line ends of the file up to the end of these rows. */
+  position: number;
+  lines: number;
+}
+
+/** What the file comes to an end with, the last batch having been given. */
+export type Ending = { complete: true } | ({ complete: false; message: string } & AtLine);
+
+/** How much of a file is to be read. */
+export interface Extent {
+  /** Where the bytes begin, and what is there. */
+  from: MenuHeader;
+  /** Rows beyond so many end it. */
+  maxRows: number;
+  batchRows?: number;
+}
+
+/**
+ * Reads the rows of a menu in batches, holding little more than one of them; what it returns says how the file ends. A quote
+ * that is not closed ends it early, since nobody can say where the next row would begin; so does one row too many.
+ */
+export async function* readBatches(
+  bytes: AsyncIterable<Buffer>,
+  { from, maxRows, batchRows = BATCH_ROWS }: Extent,
+): AsyncGenerator<Batch, Ending> {
+  const read = rowReader(from.columns);
+  const full: Batch[] = [];
+  const newBatch = ({ position, lines }: { position: number; lines: number }): Batch => ({
+    rows: [],
+    rejected: [],
+    position,
+    lines,
+  });
+  let batch = newBatch(from);
+  let rows = 0;
+  let excess: number | undefined;
+  // as the parser counts them
+  const seen = { lines: 0, emptyLines: 0 };
+
+  const take = (fields: string[], info: { bytes: number; lines: number; empty_lines: number }): null => {
+    const emptyLines = info.empty_lines - seen.emptyLines;
+    // a line end within quotes counts for it as often as it has characters
+    const hasInner = info.lines - seen.lines > emptyLines + 1;
+    Object.assign(seen, { lines: info.lines, emptyLines: info.empty_lines });
+    const line = batch.lines + emptyLines + 1;
+    const row = read(fields);
+    if (row !== null && rows === maxRows) excess ??= line;
+    if (excess !== undefined) return null;
+    batch.position = from.position + info.bytes;
+    batch.lines = line + (hasInner ? fields.reduce((sum, field) => sum + countLineEnds(field), 0) : 0);
+    if (row === null) return null;
+    rows += 1;
+    if ("message" in row) batch.rejected.push({ line, ...row });
+    else batch.rows.push({ line, ...row });
+    if (batch.rows.length + batch.rejected.length === batchRows) {
+      full.push(batch);
+      batch = newBatch(batch);
+    }
+    return null;
+  };
+
+  const parser = new Parser({
+    delimiter: from.delimiter,
+    record_delimiter: lineEnds,
+    skip_empty_lines: true,
+    relax_column_count: true,
+    // names have quotes in them, such as the inches of a pizza, and not everyone doubles them
+    relax_quotes: true,
+    max_record_size: MAX_ROW_BYTES,
+    on_record: take,
+  });
+  parser.on("error", () => undefined).resume();
+  const settle = (act: (settled: (error?: Error | null) => void) => void) =>
+    new Promise<void>((resolve, reject) => act((error) => (error ? reject(error) : resolve())));
+
+  let broken = false;
+  try {
+    for await (const chunk of bytes) {
+      await settle((settled) => void parser.write(chunk, settled));
+      yield* full.splice(0);
+      if (excess !== undefined) break;
+    }
+    if (excess === undefined) await settle((settled) => void parser.end(settled));
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    broken = true;
+  } finally {
+    parser.destroy();
+  }
+  yield* full.splice(0);
+  yield batch;
+  if (excess !== undefined)
+    return {
+      complete: false,
+      line: excess,
+      message: `the file has more than ${maxRows} rows: those from here on are left out`,
+    };
+  if (!broken) return { complete: true };
+  const line = batch.lines + (parser.info.empty_lines - seen.emptyLines) + 1;
+  return {
+    complete: false,
+    line,
+    message: "a quote is opened in this row and never closed: the file is read up to here",
+  };
+}

@@ -1,0 +1,216 @@
+import type { Delimiter, MenuColumn, MenuRow } from "../../lib/menu-csv.js";
+import type { Db } from "../db.js";
+
+export type MenuImportStatus = "QUEUED" | "RUNNING" | "DONE" | "FAILED";
+
+export interface NewMenuImport {
+  partnerId: string;
+  fileKey: string;
+  size: number;
+  columns: readonly MenuColumn[];
+  delimiter: Delimiter;
+  /** Bytes and line ends up to the first row. */
+  position: number;
+  lines: number;
+}
+
+/** Saves a menu that is to be imported; answers its id. */
+export async function insertMenuImport(db: Db, menu: NewMenuImport): Promise<string> {
+  const [row] = await db<{ id: string }[]>`
+    insert into menu_imports (partner_id, file_key, size, columns, delimiter, position, lines)
+    values (
+      ${menu.partnerId}::uuid, ${menu.fileKey}, ${menu.size}::bigint, ${[...menu.columns]}::text[], ${menu.delimiter},
+      ${menu.position}::bigint, ${menu.lines}::integer
+    )
+    returning id`;
+  if (!row) throw new Error("no menu import was inserted");
+  return row.id;
+}
+
+/** Notes which job does an import. */
+export const updateMenuImportJob = (db: Db, id: string, jobId: string) =>
+  db`update menu_imports set job_id = ${jobId}::bigint where id = ${id}::uuid`;
+
+export interface MenuImportRow {
+  id: string;
+  status: MenuImportStatus;
+  size: number;
+  position: number;
+  created: number;
+  updated: number;
+  failed: number;
+  /** `[{line, column, message}]`, the first of them. */
+  errors: unknown;
+  failure: string | null;
+  failureLine: number | null;
+}
+
+/** Finds one of a partner's own imports. */
+export const findMenuImport = async (db: Db, id: string, partnerId: string) =>
+  (
+    await db<MenuImportRow[]>`
+      select id, status, size, position, rows_created as created, rows_updated as updated, rows_failed as failed, errors,
+             failure, failure_line as "failureLine"
+      from menu_imports
+      where id = ${id}::uuid and partner_id = ${partnerId}::uuid`
+  )[0];
+
+/** An import as whoever does it needs it. */
+export interface MenuImportWork {
+  partnerId: string;
+  status: MenuImportStatus;
+  fileKey: string;
+  size: number;
+  columns: string[];
+  delimiter: string;
+  position: number;
+  lines: number;
+  /** Rows that are dealt with. */
+  rows: number;
+}
+
+/** Finds what there is to do of an import. */
+export const findMenuImportWork = async (db: Db, id: string) =>
+  (
+    await db<MenuImportWork[]>`
+      select partner_id as "partnerId", status, file_key as "fileKey", size, columns, delimiter, position, lines,
+             coalesce(rows_created + rows_updated + rows_failed, 0) as rows
+      from menu_imports
+      where id = ${id}::uuid`
+  )[0];
+
+/** Settles those of a partner's imports whose job has ended without doing so; answers them, and the files that nobody needs then. */
+export const settleAbandonedImports = (db: Db, partnerId: string, failure: string) =>
+  db<{ id: string; fileKey: string }[]>`
+    update menu_imports i
+    set status = 'FAILED', failure = ${failure}, settled_at = now()
+    where i.partner_id = ${partnerId}::uuid and i.status in ('QUEUED', 'RUNNING')
+      and not exists (select from staged_jobs j where j.id = i.job_id and j.done_at is null and j.dead_at is null)
+    returning i.id, i.file_key as "fileKey"`;
+
+/** Counts the imports that come before one of the same partner: those that are not settled and older, or have begun. */
+export async function countImportsAhead(db: Db, id: string, partnerId: string): Promise<number> {
+  const [row] = await db<{ ahead: number | null }[]>`
+    select count(*) as ahead
+    from menu_imports
+    where partner_id = ${partnerId}::uuid and id <> ${id}::uuid
+      and (status = 'RUNNING' or (status = 'QUEUED' and id < ${id}::uuid))`;
+  return row?.ahead ?? 0;
+}
+
+/** Begins an import; false when it has begun. Fails on a unique key while another of the partner is running. */
+export async function updateMenuImportStarted(db: Db, id: string): Promise<boolean> {
+  const { count } = await db`
+    update menu_imports set status = 'RUNNING' where id = ${id}::uuid and status = 'QUEUED'`;
+  return count === 1;
+}
+
+/** Keeps a running import as it is for the rest of the transaction; false when it is no longer where its caller believes. */
+export async function takeMenuImport(db: Db, id: string, position: number): Promise<boolean> {
+  const { count } = await db`
+    select from menu_imports
+    where id = ${id}::uuid and status = 'RUNNING' and position = ${position}::bigint
+    for update`;
+  return count === 1;
+}
+
+/** What became of rows. */
+export interface ImportedRows {
+  created: number;
+  updated: number;
+  /** Places, from 1, of the rows whose item belongs to the partner's POS. */
+  refused: number[];
+}
+
+/** Puts rows into a partner's menu, as if one after the other; what the file has no column for stays as it is. */
+export async function importMenuRows(
+  db: Db,
+  partnerId: string,
+  rows: readonly MenuRow[],
+  columns: readonly MenuColumn[],
+): Promise<ImportedRows> {
+  const categories = new Map<string, number>();
+  const categoryNos = rows.map(({ category }) => {
+    const known = categories.get(category);
+    if (known !== undefined) return known;
+    categories.set(category, categories.size + 1);
+    return categories.size;
+  });
+  const [imported] = await db<{ created: number | null; updated: number | null; refused: number[] | null }[]>`
+    select created, updated, refused
+    from import_menu_rows(
+      ${partnerId}::uuid,
+      ${[...categories.keys()]}::text[],
+      ${categoryNos}::integer[],
+      ${rows.map(({ name }) => name)}::text[],
+      ${rows.map(({ priceMinor }) => priceMinor)}::bigint[],
+      ${rows.map(({ externalId }) => externalId)}::text[],
+      ${rows.map(({ description }) => description)}::text[],
+      ${rows.map(({ weightGrams }) => weightGrams)}::integer[],
+      ${rows.map(({ available }) => available)}::boolean[],
+      ${columns.includes("description")}::boolean,
+      ${columns.includes("weightGrams")}::boolean
+    )`;
+  return { created: imported?.created ?? 0, updated: imported?.updated ?? 0, refused: imported?.refused ?? [] };
+}
+
+/** A rejected row, or the reason for which an import ended. */
+export interface MenuImportError {
+  line: number;
+  column: string | null;
+  message: string;
+}
+
+/** How far an import has come, and with what, since the last time. */
+export interface MenuImportProgress {
+  position: number;
+  lines: number;
+  created: number;
+  updated: number;
+  failed: number;
+  errors: readonly MenuImportError[];
+}
+
+/** Advances an import that its transaction has taken; of all its errors the first 1,000 are kept. */
+export const updateMenuImportAdvanced = (db: Db, id: string, progress: MenuImportProgress) =>
+  db`
+    update menu_imports
+    set position = ${progress.position}::bigint,
+        lines = ${progress.lines}::integer,
+        rows_created = rows_created + ${progress.created}::integer,
+        rows_updated = rows_updated + ${progress.updated}::integer,
+        rows_failed = rows_failed + ${progress.failed}::integer,
+        errors = case
+          when ${progress.errors.length === 0}::boolean or jsonb_array_length(errors) >= 1000 then errors
+          else jsonb_path_query_array(errors || ${db.json(progress.errors.slice(0, 1_000).map((error) => ({ ...error })))}::jsonb, '$[0 to 999]')
+        end
+    where id = ${id}::uuid`;
+
+/** Why an import ended before the end of its file; the line is null when the file is not at fault. */
+export interface MenuImportFailure {
+  message: string;
+  line: number | null;
+}
+
+/** Settles an import that is not settled: as done, or as failed for this reason. False when it was. */
+export async function updateMenuImportSettled(db: Db, id: string, failure: MenuImportFailure | null): Promise<boolean> {
+  const { count } = await db`
+    update menu_imports
+    set status = ${failure ? "FAILED" : "DONE"}::menu_import_status, failure = ${failure?.message ?? null},
+        failure_line = ${failure?.line ?? null}::integer, settled_at = now()
+    where id = ${id}::uuid and status in ('QUEUED', 'RUNNING')`;
+  return count === 1;
+}
+
+/** Deletes up to `limit` imports that are 30 days old and settled; answers how many. */
+export async function deleteOldMenuImports(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from menu_imports
+    where id in (
+      select id from menu_imports
+      where created_at < now() - interval '30 days' and settled_at is not null
+      order by created_at
+      limit ${limit}
+    )`;
+  return count;
+}

@@ -1,0 +1,151 @@
+import { Readable } from "node:stream";
+import { PermanentError, Postponed } from "../lib/errors.js";
+import { files } from "../lib/file-store.js";
+import { menuColumns, type MenuHeader } from "../lib/menu-csv.js";
+import { readBatches, type Batch, type Ending } from "../lib/menu-csv-batches.js";
+import { menuImport } from "../queues/index.js";
+import { isUniqueViolation, sql, transaction } from "../sql/db.js";
+import {
+  countImportsAhead,
+  findMenuImportWork,
+  importMenuRows,
+  settleAbandonedImports,
+  takeMenuImport,
+  updateMenuImportAdvanced,
+  updateMenuImportSettled,
+  updateMenuImportStarted,
+  type MenuImportFailure,
+  type MenuImportWork,
+} from "../sql/queries/menu-imports.js";
+import { signal } from "../sql/signals.js";
+import type { Handler, Task } from "./consume.js";
+
+const MAX_ROWS = 500_000;
+/** How long an import waits for each one that comes before it, and at most. */
+const TURN_MS = 1_000;
+const LONGEST_TURN_MS = 30_000;
+/** How long a run keeps away when another run of its job has overtaken it. */
+const OVERTAKEN_MS = 5_000;
+
+const GIVEN_UP = "the import could not be finished for reasons of our own: please send the file again";
+const OWNED_BY_POS = "the item belongs to the point-of-sale system: change it there";
+
+type ImportTask = Task<{ importId: string }>;
+
+const inMs = (ms: number) => new Date(Date.now() + ms);
+
+/** Makes an import the one of its partner that runs, or has it wait for those that come before it. */
+async function begin(importId: string, { partnerId }: MenuImportWork): Promise<void> {
+  for (const { id, fileKey } of await settleAbandonedImports(sql, partnerId, GIVEN_UP)) {
+    await files.delete(fileKey);
+    await signal(sql, "menu-import", id);
+  }
+  const ahead = await countImportsAhead(sql, importId, partnerId);
+  if (ahead > 0) throw new Postponed(inMs(Math.min(ahead * TURN_MS, LONGEST_TURN_MS)));
+  try {
+    await updateMenuImportStarted(sql, importId);
+  } catch (error) {
+    // another one has begun since
+    if (isUniqueViolation(error)) throw new Postponed(inMs(TURN_MS));
+    throw error;
+  }
+}
+
+function headerOf({ columns, delimiter, position, lines }: MenuImportWork): MenuHeader {
+  const known = menuColumns.filter((column) => columns.includes(column));
+  if (known.length !== columns.length) throw new PermanentError("the import has columns of another version");
+  return {
+    columns: known.sort((one, other) => columns.indexOf(one) - columns.indexOf(other)),
+    delimiter: delimiter === ";" ? ";" : ",",
+    position,
+    lines,
+  };
+}
+
+/** What a batch and the way to it are saved with. */
+interface Saving {
+  importId: string;
+  partnerId: string;
+  columns: MenuHeader["columns"];
+  /** Where the batch begins. */
+  position: number;
+}
+
+/** Puts a batch into the menu and says so in the import's row, both or neither; not when another run of the job has done it. */
+async function save({ importId, partnerId, columns, position }: Saving, batch: Batch): Promise<void> {
+  await transaction(async (tx) => {
+    if (!(await takeMenuImport(tx, importId, position))) throw new Postponed(inMs(OVERTAKEN_MS));
+    const { rows, rejected } = batch;
+    const { created, updated, refused } =
+      rows.length > 0 ? await importMenuRows(tx, partnerId, rows, columns) : { created: 0, updated: 0, refused: [] };
+    const owned = refused.flatMap((place) => {
+      const row = rows[place - 1];
+      return row ? [{ line: row.line, column: null, message: OWNED_BY_POS }] : [];
+    });
+    const errors = [...rejected, ...owned].sort((one, other) => one.line - other.line);
+    await updateMenuImportAdvanced(tx, importId, {
+      position: batch.position,
+      lines: batch.lines,
+      created,
+      updated,
+      failed: errors.length,
+      errors,
+    });
+  });
+}
+
+/** Imports what is left of a file, a batch being parsed while the one before it is saved; answers how the file ends. */
+async function importRows(importId: string, work: MenuImportWork, stopping: AbortSignal): Promise<Ending> {
+  const from = headerOf(work);
+  // storage does not open a file behind its end
+  const bytes =
+    from.position < work.size
+      ? await files.read(work.fileKey, { start: from.position, end: work.size - 1 })
+      : Readable.from([]);
+  const batches = readBatches(bytes, { from, maxRows: MAX_ROWS - work.rows });
+  let { position } = from;
+  let saving = Promise.resolve();
+  try {
+    for (;;) {
+      const next = await batches.next();
+      await saving;
+      if (next.done) return next.value;
+      if (stopping.aborted) throw new Postponed(new Date());
+      saving = save({ importId, partnerId: work.partnerId, columns: from.columns, position }, next.value);
+      // it is looked at when the next batch is there
+      saving.catch(() => undefined);
+      position = next.value.position;
+    }
+  } finally {
+    bytes.destroy();
+  }
+}
+
+async function settle(importId: string, { fileKey }: MenuImportWork, failure: MenuImportFailure | null): Promise<void> {
+  if (await updateMenuImportSettled(sql, importId, failure)) await signal(sql, "menu-import", importId);
+  await files.delete(fileKey);
+}
+
+/** At its last attempt an import is settled even so, as nobody would ever do it. */
+async function giveUp(importId: string, work: MenuImportWork, { attempt }: ImportTask, error: unknown): Promise<void> {
+  if (error instanceof PermanentError || attempt >= menuImport.attempts)
+    await settle(importId, work, { message: GIVEN_UP, line: null });
+}
+
+export const importMenu: Handler<{ importId: string }> = async (task) => {
+  const { importId } = task.payload;
+  const work = await findMenuImportWork(sql, importId);
+  if (!work) return;
+  if (work.status === "DONE" || work.status === "FAILED") {
+    await files.delete(work.fileKey);
+    return;
+  }
+  if (work.status === "QUEUED") await begin(importId, work);
+  try {
+    const ending = await importRows(importId, work, task.signal);
+    await settle(importId, work, ending.complete ? null : ending);
+  } catch (error) {
+    if (!(error instanceof Postponed)) await giveUp(importId, work, task, error);
+    throw error;
+  }
+};
