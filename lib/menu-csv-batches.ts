@@ -27,8 +27,9 @@ export type Ending = { complete: true } | ({ complete: false; message: string } 
 export interface Extent {
   /** Where the bytes begin, and what is there. */
   from: MenuHeader;
-  /** Rows beyond so many end it. */
+  /** Rows beyond so many end it, those counted that come before `from`. */
   maxRows: number;
+  rowsBefore?: number;
   batchRows?: number;
 }
 
@@ -38,7 +39,7 @@ export interface Extent {
  */
 export async function* readBatches(
   bytes: AsyncIterable<Buffer>,
-  { from, maxRows, batchRows = BATCH_ROWS }: Extent,
+  { from, maxRows, rowsBefore = 0, batchRows = BATCH_ROWS }: Extent,
 ): AsyncGenerator<Batch, Ending> {
   const read = rowReader(from.columns);
   const full: Batch[] = [];
@@ -49,7 +50,7 @@ export async function* readBatches(
     lines,
   });
   let batch = newBatch(from);
-  let rows = 0;
+  let rows = rowsBefore;
   let excess: number | undefined;
   // as the parser counts them
   const seen = { lines: 0, emptyLines: 0 };

@@ -8,6 +8,7 @@ import { isUniqueViolation, sql, transaction } from "../sql/db.js";
 import {
   countImportsAhead,
   findMenuImportWork,
+  hurryNextImport,
   importMenuRows,
   settleAbandonedImports,
   takeMenuImport,
@@ -17,7 +18,7 @@ import {
   type MenuImportFailure,
   type MenuImportWork,
 } from "../sql/queries/menu-imports.js";
-import { signal } from "../sql/signals.js";
+import { poke, signal } from "../sql/signals.js";
 import type { Handler, Task } from "./consume.js";
 
 const MAX_ROWS = 500_000;
@@ -102,7 +103,7 @@ async function importRows(importId: string, work: MenuImportWork, stopping: Abor
     from.position < work.size
       ? await files.read(work.fileKey, { start: from.position, end: work.size - 1 })
       : Readable.from([]);
-  const batches = readBatches(bytes, { from, maxRows: MAX_ROWS - work.rows });
+  const batches = readBatches(bytes, { from, maxRows: MAX_ROWS, rowsBefore: work.rows });
   let { position } = from;
   let saving = Promise.resolve();
   try {
@@ -121,8 +122,16 @@ async function importRows(importId: string, work: MenuImportWork, stopping: Abor
   }
 }
 
-async function settle(importId: string, { fileKey }: MenuImportWork, failure: MenuImportFailure | null): Promise<void> {
-  if (await updateMenuImportSettled(sql, importId, failure)) await signal(sql, "menu-import", importId);
+/** Ends an import, for whoever waits for it and for the one that comes after it. */
+async function settle(
+  importId: string,
+  { partnerId, fileKey }: MenuImportWork,
+  failure: MenuImportFailure | null,
+): Promise<void> {
+  if (await updateMenuImportSettled(sql, importId, failure)) {
+    await signal(sql, "menu-import", importId);
+    if ((await hurryNextImport(sql, partnerId)).count > 0) poke("staged_jobs");
+  }
   await files.delete(fileKey);
 }
 

@@ -29,8 +29,11 @@ const refuse = (path: string, detail: string) =>
   new ApiError(400, "VALIDATION_ERROR", detail, { errors: [{ path, message: detail }] });
 const tooLarge = () => new ApiError(413, "PAYLOAD_TOO_LARGE", `The file is larger than ${MAX_BYTES / 1_048_576} MB.`);
 
+/** A file as it comes in. */
+type Pieces = AsyncIterator<Buffer, undefined>;
+
 /** Opens the file that a request brings. Whoever stops reading it early leaves the request able to be answered. */
-function openCsv(incoming: IncomingMessage): AsyncIterator<Buffer> {
+function openCsv(incoming: IncomingMessage): Pieces {
   const [type = ""] = (incoming.headers["content-type"] ?? "").split(";", 1);
   if (type.trim().toLowerCase() !== "text/csv")
     throw new ApiError(400, "BAD_REQUEST", "The body must be sent as text/csv.");
@@ -39,7 +42,7 @@ function openCsv(incoming: IncomingMessage): AsyncIterator<Buffer> {
 }
 
 /** Reads the beginning of a file; all of it when it is short. */
-async function readHead(body: AsyncIterator<Buffer>): Promise<Buffer> {
+async function readHead(body: Pieces): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (let length = 0; length < HEAD_BYTES;) {
     const { done, value } = await body.next();
@@ -51,7 +54,7 @@ async function readHead(body: AsyncIterator<Buffer>): Promise<Buffer> {
 }
 
 /** Gives the file piece by piece as long as it is UTF-8 and not too large. */
-async function* checked(head: Buffer, body: AsyncIterator<Buffer>, seen: { bytes: number }): AsyncGenerator<Buffer> {
+async function* checked(head: Buffer, body: Pieces, seen: { bytes: number }): AsyncGenerator<Buffer> {
   const utf8 = new Utf8Check();
   for (let piece: Buffer | undefined = head; piece;) {
     seen.bytes += piece.length;
@@ -74,7 +77,7 @@ function refusalOf(error: unknown): ApiError | undefined {
 type StoredMenu = Pick<NewMenuImport, "fileKey" | "size"> & MenuHeader;
 
 /** Puts a file into storage as it comes in, unless its beginning or its bytes say that it is no menu. */
-async function storeMenu(body: AsyncIterator<Buffer>): Promise<StoredMenu> {
+async function storeMenu(body: Pieces): Promise<StoredMenu> {
   const fileKey = newFileKey("csv");
   const seen = { bytes: 0 };
   try {

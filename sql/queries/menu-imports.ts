@@ -202,6 +202,19 @@ export async function updateMenuImportSettled(db: Db, id: string, failure: MenuI
   return count === 1;
 }
 
+/** Makes the job of a partner's next import due at once, if it waits for its turn. */
+export const hurryNextImport = (db: Db, partnerId: string) =>
+  db`
+    update staged_jobs
+    set run_at = now(), next_send_at = now()
+    where id = (
+        select job_id from menu_imports
+        where partner_id = ${partnerId}::uuid and status = 'QUEUED'
+        order by id
+        limit 1
+      )
+      and run_at > now() and done_at is null and dead_at is null`;
+
 /** Deletes up to `limit` imports that are 30 days old and settled; answers how many. */
 export async function deleteOldMenuImports(db: Db, limit: number): Promise<number> {
   const { count } = await db`

@@ -24,7 +24,7 @@ test("all text passes, wherever it is cut", () => {
 });
 
 test("what is no text is found, in its line, wherever it is cut", () => {
-  const before = fc.string({ unit: fc.constantFrom(..."aбე😀\n\r"), maxLength: 20 });
+  const before = fc.string({ unit: fc.constantFrom("a", "б", "ე", "😀", "\n", "\r"), maxLength: 20 });
   const wrong = fc.constantFrom([0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0x80], [0xcf, 0xf0], [0xf0, 0x9f, 0x98]);
   fc.assert(
     fc.property(before, wrong, fc.integer({ min: 1, max: 9 }), (text, bytes, pieceBytes) => {

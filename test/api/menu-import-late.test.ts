@@ -1,0 +1,53 @@
+import { afterAll, expect, test } from "@jest/globals";
+import { storageFolder } from "../support/storage-folder.js";
+import { until } from "../support/until.js";
+
+const storage = storageFolder();
+process.env["SYNC_WAIT_MS"] = "50";
+
+const { startApi } = await import("../support/api.js");
+const cast = await import("../support/cast.js");
+const { closeBroker } = await import("../../queues/broker.js");
+const { menuImport } = await import("../../queues/index.js");
+const { closeDatabase } = await import("../../sql/db.js");
+const { closeSignals } = await import("../../sql/signals.js");
+const { consume } = await import("../../workers/consume.js");
+const { importMenu } = await import("../../workers/menu-import.js");
+const { startRelay } = await import("../../workers/relay.js");
+
+const api = await startApi();
+
+afterAll(async () => {
+  await api.stop();
+  await Promise.all([closeBroker(), closeSignals()]);
+  await closeDatabase();
+  storage.remove();
+});
+
+test("while no worker runs the import waits, and whoever sent it is told where to look; one that starts does it", async () => {
+  const { owner } = await cast.bakery(api.client);
+  const sent = await owner.client.post("/api/v1/menu/import/csv", "name,category,price\nБагет,Хлеб,120\n", {
+    headers: { "content-type": "text/csv" },
+  });
+  const importId = sent.string("importId");
+  const location = `/api/v1/menu/import/csv/${importId}`;
+  expect([sent.status, sent.body, sent.headers.get("location")]).toEqual([202, { importId }, location]);
+  expect((await owner.client.get(location)).body).toEqual({
+    importId,
+    status: "QUEUED",
+    progress: expect.any(Number),
+    created: 0,
+    updated: 0,
+    failed: 0,
+    errors: [],
+  });
+
+  const relay = startRelay([menuImport]);
+  const consumer = consume(menuImport, importMenu, { concurrency: 1, signal: new AbortController().signal });
+  const done = await until(async () => {
+    const { body } = await owner.client.get(location);
+    return body["status"] === "DONE" && body;
+  });
+  expect(done).toMatchObject({ progress: 1, created: 1, updated: 0, failed: 0 });
+  await Promise.all([relay.stop(), consumer.close()]);
+});

@@ -1,0 +1,340 @@
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { Postponed } from "../../lib/errors.js";
+import type { MenuRow } from "../../lib/menu-csv.js";
+import { storageFolder } from "../support/storage-folder.js";
+import { until } from "../support/until.js";
+
+const storage = storageFolder();
+
+const { startApi } = await import("../support/api.js");
+const cast = await import("../support/cast.js");
+const { countWaiting, endWaiting, hold } = await import("../support/hold.js");
+const { task } = await import("../support/task.js");
+const { files, newFileKey } = await import("../../lib/file-store.js");
+const { menuColumns, readHeader } = await import("../../lib/menu-csv.js");
+const { menuImport } = await import("../../queues/index.js");
+const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
+const { deleteOldMenuImports, importMenuRows, insertMenuImport, updateMenuImportJob } =
+  await import("../../sql/queries/menu-imports.js");
+const { stageJob } = await import("../../sql/queries/staged-jobs.js");
+const { closeSignals } = await import("../../sql/signals.js");
+const { importMenu } = await import("../../workers/menu-import.js");
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let partnerId: string;
+
+const newPartner = async () => (await cast.bakery(api.client)).id;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+
+beforeEach(async () => {
+  partnerId = await newPartner();
+});
+
+afterAll(async () => {
+  await api.stop();
+  await closeSignals();
+  await closeDatabase();
+  storage.remove();
+});
+
+const head = "externalId,name,category,price\n";
+
+/** A menu of so many items; every third has no key of its own. */
+const menuOf = (count: number, price = 1) =>
+  head +
+  Array.from({ length: count }, (_, n) => `${n % 3 ? `k-${n}` : ""},Item ${n},Category ${n % 7},${price}\n`).join("");
+
+/** An import as the API leaves it. */
+async function queue(text: string): Promise<string> {
+  const bytes = Buffer.from(text);
+  const fileKey = newFileKey("csv");
+  await files.put(fileKey, Readable.from([bytes]), "text/csv");
+  return transaction(async (tx) => {
+    const id = await insertMenuImport(tx, { ...readHeader(bytes), partnerId, fileKey, size: bytes.length });
+    await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }));
+    return id;
+  });
+}
+
+interface Import {
+  status: string;
+  position: number;
+  created: number;
+  updated: number;
+  failed: number;
+  failure: string | null;
+  line: number | null;
+  fileKey: string;
+}
+
+async function find(id: string): Promise<Import> {
+  const [row] = await sql<Import[]>`
+    select status, position, rows_created as created, rows_updated as updated, rows_failed as failed, failure,
+           failure_line as line, file_key as "fileKey"
+    from menu_imports where id = ${id}::uuid`;
+  if (!row) throw new Error("there is no such import");
+  return row;
+}
+
+const countItems = async () => (await sql`select from menu_items where partner_id = ${partnerId}::uuid`).length;
+const run = (importId: string, given: { attempt?: number; signal?: AbortSignal } = {}) =>
+  importMenu({ ...task({ importId }), ...given });
+/** Stops an import before it saves its next batch. */
+const holdImport = (id: string) => hold((tx) => tx`select from menu_imports where id = ${id}::uuid for update`);
+const someoneWaits = () => until(async () => (await countWaiting()) > 0);
+
+describe("an import that is cut short", () => {
+  test("by its process stopping saves what it has, and goes on from there", async () => {
+    const id = await queue(menuOf(12_000));
+    await sql`update menu_imports set status = 'RUNNING' where id = ${id}::uuid`;
+    const stopping = new AbortController();
+    const release = await holdImport(id);
+    const running = run(id, { signal: stopping.signal });
+    await someoneWaits();
+    stopping.abort();
+    await release();
+    await expect(running).rejects.toBeInstanceOf(Postponed);
+    expect(await find(id)).toMatchObject({ status: "RUNNING", created: 5_000 });
+    expect(await countItems()).toBe(5_000);
+    await run(id);
+    expect(await find(id)).toMatchObject({ status: "DONE", created: 12_000, updated: 0, failed: 0 });
+    expect(await countItems()).toBe(12_000);
+  });
+
+  test("by its connection being killed in the middle of a batch keeps the batches before it, and nothing of that one", async () => {
+    const [first, second] = [await queue(menuOf(12_000)), await queue(menuOf(12_000, 2))];
+    await run(first);
+    const release = await hold(
+      (tx) => tx`select from menu_items where partner_id = ${partnerId}::uuid and external_id = 'k-7001' for update`,
+    );
+    const running = run(second);
+    await until(async () => (await find(second)).updated > 0 && (await countWaiting()) > 0);
+    await endWaiting();
+    await expect(running).rejects.not.toBeInstanceOf(Postponed);
+    await release();
+    const changed = () =>
+      sql`select from menu_items where partner_id = ${partnerId}::uuid and price_minor = 200`.then(
+        ({ length }) => length,
+      );
+    expect([await find(second), await changed()]).toMatchObject([{ status: "RUNNING", updated: 5_000 }, 5_000]);
+    await run(second);
+    expect(await find(second)).toMatchObject({ status: "DONE", created: 0, updated: 12_000, failed: 0 });
+    expect([await changed(), await countItems()]).toEqual([12_000, 12_000]);
+  });
+
+  test("at its end has lost nothing but the knowledge of it", async () => {
+    const id = await queue(menuOf(3));
+    const { fileKey } = await find(id);
+    await run(id);
+    // as if it had been killed before it deleted the file
+    await files.put(fileKey, Readable.from([Buffer.from("x")]), "text/csv");
+    await run(id);
+    expect([await find(id), await files.size(fileKey)]).toMatchObject([{ status: "DONE", created: 3 }, null]);
+  });
+});
+
+describe("two runs of one import at once", () => {
+  test("do not do the same rows twice; the one that is overtaken keeps away for a while", async () => {
+    const id = await queue(menuOf(12_000));
+    const outcomes = await Promise.allSettled([run(id), run(id), run(id)]);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") expect(outcome.reason).toBeInstanceOf(Postponed);
+    }
+    await run(id);
+    expect(await find(id)).toMatchObject({ status: "DONE", created: 12_000, updated: 0, failed: 0 });
+    expect(await countItems()).toBe(12_000);
+  });
+
+  test("where both have read the same batch, one saves it", async () => {
+    const id = await queue(menuOf(10));
+    await sql`update menu_imports set status = 'RUNNING' where id = ${id}::uuid`;
+    const release = await holdImport(id);
+    const runs = [run(id), run(id)];
+    await until(async () => (await countWaiting()) === 2);
+    await release();
+    const outcomes = (await Promise.allSettled(runs)).map(({ status }) => status);
+    expect(outcomes.sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await find(id)).toMatchObject({ status: "DONE", created: 10, updated: 0, failed: 0 });
+  });
+});
+
+describe("imports of one partner", () => {
+  test("come in the order in which they were sent", async () => {
+    const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
+    await expect(run(second)).rejects.toBeInstanceOf(Postponed);
+    expect(await find(second)).toMatchObject({ status: "QUEUED" });
+    await run(first);
+    await run(second);
+    expect(await find(second)).toMatchObject({ status: "DONE", updated: 3 });
+  });
+
+  test("never run together, even when the later one has begun", async () => {
+    const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
+    await sql`update menu_imports set status = 'RUNNING' where id = ${second}::uuid`;
+    await expect(run(first)).rejects.toBeInstanceOf(Postponed);
+    await expect(sql`update menu_imports set status = 'RUNNING' where id = ${first}::uuid`).rejects.toThrow(
+      "menu_imports_running",
+    );
+  });
+
+  test("the one that waits is due as soon as its turn has come", async () => {
+    const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
+    await sql`
+      update staged_jobs set run_at = now() + interval '1 hour', next_send_at = now() + interval '1 hour'
+      where payload ->> 'importId' = ${second}`;
+    await run(first);
+    const due = await sql`
+      select from staged_jobs where payload ->> 'importId' = ${second} and run_at <= now() and next_send_at <= now()`;
+    expect(due).toHaveLength(1);
+  });
+
+  test.each([
+    ["was given up", "dead_at = now()"],
+    ["is done", "done_at = now()"],
+  ])("one whose job %s holds up no other, and has failed", async (_case, ending) => {
+    const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
+    await sql`update menu_imports set status = 'RUNNING' where id = ${first}::uuid`;
+    const dead = ending.startsWith("dead");
+    await sql`
+      update staged_jobs set dead_at = case when ${dead} then now() end, done_at = case when not ${dead} then now() end
+      where payload ->> 'importId' = ${first}`;
+    await run(second);
+    expect([await find(first), await find(second)]).toMatchObject([
+      { status: "FAILED", failure: expect.stringContaining("send the file again"), line: null },
+      { status: "DONE", created: 3 },
+    ]);
+    expect(await files.size((await find(first)).fileKey)).toBeNull();
+    // replayed after all, it does nothing
+    await run(first);
+    expect(await find(first)).toMatchObject({ status: "FAILED", created: 0 });
+  });
+
+  test("imports of different partners do not wait for each other", async () => {
+    await queue(menuOf(3));
+    partnerId = await newPartner();
+    const other = await queue(menuOf(3));
+    await run(other);
+    expect(await find(other)).toMatchObject({ status: "DONE" });
+  });
+});
+
+test("an import that cannot go on is tried again, and has failed after its last attempt", async () => {
+  const id = await queue(menuOf(3));
+  await files.delete((await find(id)).fileKey);
+  await expect(run(id)).rejects.toThrow();
+  expect(await find(id)).toMatchObject({ status: "RUNNING" });
+  await expect(run(id, { attempt: menuImport.attempts })).rejects.toThrow();
+  expect(await find(id)).toMatchObject({ status: "FAILED", failure: expect.any(String), line: null });
+});
+
+test("rows beyond 500,000 end the import, wherever it has been resumed; those before them stay", async () => {
+  const id = await queue(menuOf(3));
+  await sql`
+    update menu_imports set status = 'RUNNING', rows_created = 499_000, rows_updated = 500, rows_failed = 498
+    where id = ${id}::uuid`;
+  await run(id);
+  expect(await find(id)).toMatchObject({
+    status: "FAILED",
+    created: 499_002,
+    line: 4,
+    failure: expect.stringContaining("500000 rows"),
+  });
+  expect(await countItems()).toBe(2);
+});
+
+test("an import that is gone leaves nothing to do", async () => {
+  await run(randomUUID());
+});
+
+test("settled imports are forgotten after 30 days", async () => {
+  const [old, waiting, fresh] = [await queue(menuOf(1)), await queue(menuOf(1)), await queue(menuOf(1))];
+  await run(old);
+  await sql`update menu_imports set created_at = now() - interval '31 days' where id in (${old}::uuid, ${waiting}::uuid)`;
+  await sql`update menu_imports set status = 'DONE', settled_at = now() where id = ${fresh}::uuid`;
+  expect(await deleteOldMenuImports(sql, 100)).toBe(1);
+  await expect(find(old)).rejects.toThrow();
+  expect([await find(waiting), await find(fresh)]).toMatchObject([{ status: "QUEUED" }, { status: "DONE" }]);
+});
+
+describe("rows that are written together", () => {
+  const name = fc.constantFrom("а", "А", "б", "В");
+  const key = fc.option(fc.constantFrom("1", "2", "3"), { nil: null });
+  const row: fc.Arbitrary<MenuRow> = fc.record({
+    name,
+    category: fc.constantFrom("х", "Х", "ц"),
+    priceMinor: fc.nat(5),
+    externalId: key,
+    description: fc.option(fc.constant("d"), { nil: null }),
+    weightGrams: fc.option(fc.constant(5), { nil: null }),
+    available: fc.option(fc.boolean(), { nil: null }),
+  });
+  interface Item {
+    name: string;
+    key: string | null;
+    source: "MANUAL" | "CSV" | "POS";
+    archived: boolean;
+  }
+  const before: fc.Arbitrary<Item[]> = fc.uniqueArray(
+    fc.record({ name, key, source: fc.constantFrom<Item["source"][]>("MANUAL", "CSV", "POS"), archived: fc.boolean() }),
+    { maxLength: 6, selector: ({ key }) => key ?? Symbol("none") },
+  );
+
+  /** Imports the rows so many at a time into a menu that has these items; answers what came of it. */
+  async function outcomeOf(had: Item[], rows: MenuRow[], size: number): Promise<unknown> {
+    partnerId = await newPartner();
+    for (const item of had) {
+      await sql`
+        with category as (
+          insert into menu_categories as c (partner_id, name) values (${partnerId}::uuid, 'х')
+          on conflict (partner_id, lower(name)) do update set name = c.name
+          returning id
+        )
+        insert into menu_items (partner_id, category_id, name, price_minor, external_id, source, archived_at)
+        select ${partnerId}::uuid, id, ${item.name}, 100, ${item.key}, ${item.source}::item_source,
+               case when ${item.archived} then now() end
+        from category`;
+    }
+    const sum = { created: 0, updated: 0, refused: [] as number[] };
+    for (let at = 0; at < rows.length; at += size) {
+      const { created, updated, refused } = await importMenuRows(
+        sql,
+        partnerId,
+        rows.slice(at, at + size),
+        menuColumns,
+      );
+      sum.created += created;
+      sum.updated += updated;
+      sum.refused.push(...refused.map((place) => at + place));
+    }
+    expect(sum.created + sum.updated + sum.refused.length).toBe(rows.length);
+    const items = await sql`
+      select i.name, c.name as category, i.price_minor, i.description, i.weight_grams, i.external_id, i.source,
+             i.available, i.archived_at is not null as archived
+      from menu_items i join menu_categories c on c.id = i.category_id
+      where i.partner_id = ${partnerId}::uuid`;
+    const sorted = items
+      .map((item) => JSON.stringify({ ...item, category: String(item["category"]).toLowerCase() }))
+      .sort();
+    return { ...sum, refused: sum.refused.sort((one, other) => one - other), sorted };
+  }
+
+  test("come to the same as one after the other", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        before,
+        fc.array(row, { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 2, max: 8 }),
+        async (had, rows, size) => {
+          expect(await outcomeOf(had, rows, size)).toEqual(await outcomeOf(had, rows, 1));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  }, 60_000);
+});
