@@ -4,12 +4,13 @@ import { files } from "../lib/file-store.js";
 import { menuColumns, type MenuHeader } from "../lib/menu-csv.js";
 import { readBatches, type Batch, type Ending } from "../lib/menu-csv-batches.js";
 import { menuImport } from "../queues/index.js";
-import { isUniqueViolation, sql, transaction } from "../sql/db.js";
+import { isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
 import {
   countImportsAhead,
   findMenuImportWork,
   hurryNextImport,
   importMenuRows,
+  listPartnersWithAbandonedImports,
   settleAbandonedImports,
   takeMenuImport,
   updateMenuImportAdvanced,
@@ -35,12 +36,24 @@ type ImportTask = Task<{ importId: string }>;
 
 const inMs = (ms: number) => new Date(Date.now() + ms);
 
-/** Makes an import the one of its partner that runs, or has it wait for those that come before it. */
-async function begin(importId: string, { partnerId }: MenuImportWork): Promise<void> {
+/** Ends those of a partner's imports that nobody does any more; the others go on then. */
+async function settleAbandoned(partnerId: string): Promise<void> {
   for (const { id, fileKey } of await settleAbandonedImports(sql, partnerId, GIVEN_UP)) {
     await files.delete(fileKey);
     await signal(sql, "menu-import", id);
   }
+}
+
+/** Ends the imports whose jobs were given up without a last word, such as those that took their process with them each time; answers how many partners had any. */
+export async function settleAllAbandoned(db: Db, limit: number): Promise<number> {
+  const partnerIds = await listPartnersWithAbandonedImports(db, limit);
+  for (const partnerId of partnerIds) await settleAbandoned(partnerId);
+  return partnerIds.length;
+}
+
+/** Makes an import the one of its partner that runs, or has it wait for those that come before it. */
+async function begin(importId: string, { partnerId }: MenuImportWork): Promise<void> {
+  await settleAbandoned(partnerId);
   const ahead = await countImportsAhead(sql, importId, partnerId);
   if (ahead > 0) throw new Postponed(inMs(Math.min(ahead * TURN_MS, LONGEST_TURN_MS)));
   try {

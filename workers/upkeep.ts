@@ -6,12 +6,14 @@ import { expireBoxes, listRepeatedBoxes } from "../sql/queries/boxes.js";
 import { deleteNeedlessFiles, keepShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
+import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { purgeJobs } from "../sql/queries/staged-jobs.js";
 import type { Handler, Task } from "./consume.js";
+import { settleAllAbandoned } from "./menu-import.js";
 import type { Rhythm } from "./schedules.js";
 
 interface UpkeepTask {
@@ -90,6 +92,8 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     },
   },
   "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
+  "settle-menu-imports": inBatches("*/10 * * * *", "menu imports given up", settleAllAbandoned),
+  "purge-menu-imports": purging("47 3 * * *", deleteOldMenuImports),
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "clear-away-files": {
     rhythm: { pattern: "47 * * * *" },

@@ -34,7 +34,8 @@ create table menu_imports (
 create index menu_imports_by_partner on menu_imports (partner_id, id);
 -- one at a time
 create unique index menu_imports_running on menu_imports (partner_id) where status = 'RUNNING';
-create index menu_imports_by_age on menu_imports (created_at);
+create index menu_imports_unsettled on menu_imports (id) where settled_at is null;
+create index menu_imports_by_age on menu_imports (created_at) where settled_at is not null;
 
 -- A row without a key of its own is matched by its category and its name.
 create index menu_items_by_name on menu_items (category_id, lower(name));

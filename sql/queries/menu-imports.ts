@@ -79,6 +79,17 @@ export const findMenuImportWork = async (db: Db, id: string) =>
       where id = ${id}::uuid`
   )[0];
 
+/** Lists up to `limit` partners with an import whose job has ended without settling it. */
+export const listPartnersWithAbandonedImports = async (db: Db, limit: number): Promise<string[]> =>
+  (
+    await db<{ partnerId: string }[]>`
+      select distinct partner_id as "partnerId"
+      from menu_imports i
+      where i.settled_at is null
+        and not exists (select from staged_jobs j where j.id = i.job_id and j.done_at is null and j.dead_at is null)
+      limit ${limit}`
+  ).map(({ partnerId }) => partnerId);
+
 /** Settles those of a partner's imports whose job has ended without doing so; answers them, and the files that nobody needs then. */
 export const settleAbandonedImports = (db: Db, partnerId: string, failure: string) =>
   db<{ id: string; fileKey: string }[]>`

@@ -17,11 +17,12 @@ const { files, newFileKey } = await import("../../lib/file-store.js");
 const { menuColumns, readHeader } = await import("../../lib/menu-csv.js");
 const { menuImport } = await import("../../queues/index.js");
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
-const { deleteOldMenuImports, importMenuRows, insertMenuImport, updateMenuImportJob } =
+const { importMenuRows, insertMenuImport, updateMenuImportJob } =
   await import("../../sql/queries/menu-imports.js");
 const { stageJob } = await import("../../sql/queries/staged-jobs.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { importMenu } = await import("../../workers/menu-import.js");
+const { runUpkeep } = await import("../../workers/upkeep.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let partnerId: string;
@@ -248,6 +249,19 @@ test("rows beyond 500,000 end the import, wherever it has been resumed; those be
   expect(await countItems()).toBe(2);
 });
 
+test("an import whose job was given up without a word has failed before long, one that waits has not", async () => {
+  const [abandoned, waiting] = [await queue(menuOf(3)), await queue(menuOf(3))];
+  await sql`update menu_imports set status = 'RUNNING' where id = ${abandoned}::uuid`;
+  await sql`update staged_jobs set dead_at = now() where payload ->> 'importId' = ${abandoned}`;
+  await runUpkeep(task({ task: "settle-menu-imports" }));
+  const { fileKey } = await find(abandoned);
+  expect([await find(abandoned), await find(waiting), await files.size(fileKey)]).toMatchObject([
+    { status: "FAILED", failure: expect.stringContaining("send the file again"), line: null },
+    { status: "QUEUED" },
+    null,
+  ]);
+});
+
 test("an import that is gone leaves nothing to do", async () => {
   await run(randomUUID());
 });
@@ -257,7 +271,9 @@ test("settled imports are forgotten after 30 days", async () => {
   await run(old);
   await sql`update menu_imports set created_at = now() - interval '31 days' where id in (${old}::uuid, ${waiting}::uuid)`;
   await sql`update menu_imports set status = 'DONE', settled_at = now() where id = ${fresh}::uuid`;
-  expect(await deleteOldMenuImports(sql, 100)).toBe(1);
+  const upkeep = task({ task: "purge-menu-imports" });
+  await runUpkeep(upkeep);
+  expect(upkeep.lines).toMatchObject([{ rows: 1 }]);
   await expect(find(old)).rejects.toThrow();
   expect([await find(waiting), await find(fresh)]).toMatchObject([{ status: "QUEUED" }, { status: "DONE" }]);
 });

@@ -1,4 +1,9 @@
+import { sql } from "../../../sql/db.js";
+import { insertMenuImport } from "../../../sql/queries/menu-imports.js";
 import { foreign, type Expectations } from "./scene.js";
+
+const imports = "/api/v1/menu/import/csv";
+const columns = ["name", "category", "price"] as const;
 
 export const menu: Expectations = {
   "GET /api/v1/menu/items": { ask: (as) => as.get("/api/v1/menu/items"), answer: "200" },
@@ -14,6 +19,18 @@ export const menu: Expectations = {
   },
   "DELETE /api/v1/menu/items/:id": {
     ask: (as, { itemId }) => as.delete(`/api/v1/menu/items/${itemId}`),
+    answer: "200",
+    except: foreign("bakery"),
+  },
+  [`POST ${imports}`]: {
+    // whoever may send a menu hears what is wrong with it
+    ask: (as) => as.post(imports, "name", { headers: { "content-type": "text/csv" } }),
+    answer: "400 VALIDATION_ERROR",
+  },
+  [`GET ${imports}/:importId`]: {
+    prepare: ({ bakeryId: partnerId }) =>
+      insertMenuImport(sql, { partnerId, columns, delimiter: ",", fileKey: "-", size: 20, position: 20, lines: 1 }),
+    ask: (as, _scene, id) => as.get(`${imports}/${id}`),
     answer: "200",
     except: foreign("bakery"),
   },
