@@ -1,5 +1,6 @@
 import { memoryUnderLoad, type Measure } from "./chapter.js";
 import { compare, print, printGoal, printRow, quantile, type Contender, type Effort } from "./compare.js";
+import { importMenus } from "./csv.js";
 import {
   assertSameAnswer,
   boxReads,
@@ -176,6 +177,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   "pick-up": { title: "From commit to the start of a job, while all is idle", measure: pickUp },
   images: { title: "Convert photographs of 12 megapixels", measure: convertImages },
   uploads: { title: "Upload documents of 9 MB, 20 at once", measure: uploadFiles },
+  csv: { title: "Import menus of a partner as CSV", measure: importMenus },
   memory: { title: "Memory of one API process under load", measure: memory },
   processes: { title: "Two API processes against one", measure: processes },
 };

@@ -48,6 +48,14 @@ export type HandOverPlan = z.output<typeof HandOverPlan>;
 export const ConversionPlan = z.object({ how: z.enum(["worker", "sharp"]), images: z.int(), atOnce: z.int() });
 export type ConversionPlan = z.output<typeof ConversionPlan>;
 
+/** A file of so many rows to import, into a menu that has none of them or has all of them with other prices. */
+export const ImportPlan = z.object({
+  how: z.enum(["worker", "bare"]),
+  menu: z.enum(["empty", "full"]),
+  rows: z.int(),
+});
+export type ImportPlan = z.output<typeof ImportPlan>;
+
 export const Rate = z.object({ perSecond: z.number() });
 export type Rate = z.output<typeof Rate>;
 

@@ -101,7 +101,7 @@ export const settleAbandonedImports = (db: Db, partnerId: string, failure: strin
 
 /** Counts the imports that come before one of the same partner: those that are not settled and older, or have begun. */
 export async function countImportsAhead(db: Db, id: string, partnerId: string): Promise<number> {
-  const [row] = await db<{ ahead: number | null }[]>`
+  const [row] = await db<{ ahead: number }[]>`
     select count(*) as ahead
     from menu_imports
     where partner_id = ${partnerId}::uuid and id <> ${id}::uuid

@@ -1,0 +1,46 @@
+import { memoryUnderLoad, type Measure } from "./chapter.js";
+import { compare, print, printGoal, printRow, type Contender } from "./compare.js";
+import { Rate, type ImportPlan } from "./messages.js";
+import type { Program } from "./program.js";
+
+const ROWS_PER_SECOND = 20_000;
+/** As many as one file may have, and a tenth of them. */
+const MANY_ROWS = 500_000;
+const FEW_ROWS = 50_000;
+
+const importing = (program: Program, plan: ImportPlan) => program.ask(plan, Rate);
+
+/** The memory of a process of its own while it imports one file, in MB. */
+async function memoryFor(start: () => Promise<Program>, rows: number): Promise<number | null> {
+  const program = await start();
+  const name = `${rows} rows`;
+  const measure = () => importing(program, { how: "worker", menu: "empty", rows });
+  const most = await memoryUnderLoad({ name, measure }, program, 0);
+  await program.stop();
+  return most;
+}
+
+export const importMenus: Measure = async (lab, _marketplace, effort) => {
+  const start = () => lab.start("scripts/bench/programs/csv");
+  const program = await start();
+  for (const [menu, title] of [
+    ["empty", "every row makes an item"],
+    ["full", "every row changes the price of an item"],
+  ] as const) {
+    print(`  ${title}`);
+    const contender = (name: string, how: ImportPlan["how"]): Contender => ({
+      name,
+      measure: (seconds) => importing(program, { how, menu, rows: Math.ceil(seconds * ROWS_PER_SECOND) }),
+    });
+    const against = contender("csv-parse and insert from unnest alone", "bare");
+    await compare(contender("the import", "worker"), [{ against, atLeast: 0.8 }], effort);
+  }
+  await program.stop();
+
+  const few = await memoryFor(start, FEW_ROWS);
+  const many = await memoryFor(start, MANY_ROWS);
+  if (few === null || many === null) return;
+  printRow("memory, a file of 50,000 rows", [`${few.toFixed(0)} MB`]);
+  printRow("memory, a file of 500,000 rows", [`${many.toFixed(0)} MB`]);
+  printGoal("of the one for 50,000 rows", (many / few).toFixed(2), "≤ 1.5", many / few <= 1.5);
+};
