@@ -3,6 +3,11 @@ import { countLineEnds, lineEnds, rowReader, type MenuHeader, type MenuRow, type
 
 /** Large enough that the way to the database and back does not count, small enough to be held in memory more than once. */
 const BATCH_ROWS = 5_000;
+/**
+ * Rows for the same item are written one by one, and each leaves a version behind that all later ones of its transaction
+ * have to step over. A file of nothing else must not make that a journey.
+ */
+const MAX_REPEATS = 200;
 /** Longer than any row that is accepted: what a quote that is never closed may take in before that is found out. */
 const MAX_ROW_BYTES = 1_048_576;
 
@@ -33,6 +38,12 @@ export interface Extent {
   batchRows?: number;
 }
 
+/** What rows for the same item have in common, one or the other. */
+const namesOf = ({ externalId, category, name }: MenuRow): string[] => {
+  const words = `${category.toLowerCase()}\n${name.toLowerCase()}`;
+  return externalId === null ? [words] : [words, `\n${externalId}`];
+};
+
 /**
  * Reads the rows of a menu in batches, holding little more than one of them; what it returns says how the file ends. A quote
  * that is not closed ends it early, since nobody can say where the next row would begin; so does one row too many.
@@ -50,6 +61,8 @@ export async function* readBatches(
     lines,
   });
   let batch = newBatch(from);
+  let named = new Set<string>();
+  let repeats = 0;
   let rows = rowsBefore;
   let excess: number | undefined;
   // as the parser counts them
@@ -69,10 +82,18 @@ export async function* readBatches(
     if (row === null) return null;
     rows += 1;
     if ("message" in row) batch.rejected.push({ line, ...row });
-    else batch.rows.push({ line, ...row });
-    if (batch.rows.length + batch.rejected.length === batchRows) {
+    else {
+      batch.rows.push({ line, ...row });
+      for (const name of namesOf(row)) {
+        if (named.has(name)) repeats += 1;
+        named.add(name);
+      }
+    }
+    if (batch.rows.length + batch.rejected.length === batchRows || repeats >= MAX_REPEATS) {
       full.push(batch);
       batch = newBatch(batch);
+      named = new Set();
+      repeats = 0;
     }
     return null;
   };

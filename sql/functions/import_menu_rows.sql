@@ -12,7 +12,7 @@
 -- item, or one names what another renames, follow one by one, so that the file means the same wherever a batch ends.
 --
 -- Plans are kept, and every look-up is by a key: a plan that was made while a menu was small must not read a large one
--- whole, however tempting that looked then.
+-- whole, or sort all items of one name, however tempting that looked then.
 create or replace function import_menu_rows(
   importing uuid,
   category_names text[],
@@ -31,6 +31,7 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 as $$
 declare
   category_ids uuid[];
@@ -68,7 +69,17 @@ begin
         select m.id, m.source, m.category_id, i.name_key
         from menu_items m
         where m.category_id = i.category_id and lower(m.name) = i.name_key
-          and (i.external_id is null or m.external_id is null)
+          and i.external_id is not null and m.external_id is null
+          and (m.source <> 'POS' or m.archived_at is null)
+        order by m.source = 'POS', m.archived_at is not null, m.id
+        limit 1
+      )
+      union all
+      (
+        select m.id, m.source, m.category_id, i.name_key
+        from menu_items m
+        where m.category_id = i.category_id and lower(m.name) = i.name_key
+          and i.external_id is null
           and (m.source <> 'POS' or m.archived_at is null)
         order by m.archived_at is not null, m.source = 'POS', m.id
         limit 1

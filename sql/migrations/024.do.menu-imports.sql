@@ -37,6 +37,10 @@ create unique index menu_imports_running on menu_imports (partner_id) where stat
 create index menu_imports_unsettled on menu_imports (id) where settled_at is null;
 create index menu_imports_by_age on menu_imports (created_at) where settled_at is not null;
 
--- A row without a key of its own is matched by its category and its name.
-create index menu_items_by_name on menu_items (category_id, lower(name));
+-- A row without a key of its own is matched by its category and its name, in this order where items share them; a row
+-- with a key may give it to the one that has none. Thousands of the same name are no more to read than one.
+create index menu_items_by_name
+on menu_items (category_id, lower(name), (archived_at is not null), (source = 'POS'), id);
+create index menu_items_by_name_without_key
+on menu_items (category_id, lower(name), (source = 'POS'), (archived_at is not null), id) where external_id is null;
 drop index menu_items_by_category;

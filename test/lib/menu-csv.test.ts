@@ -302,6 +302,15 @@ describe("a file", () => {
   });
 });
 
+test.each([
+  ["their names, ignoring case", (n: number) => `,${n % 2 ? "Багет" : "БАГЕТ"},Хлеб,1\n`],
+  ["their external ids", (n: number) => `b-1,Багет ${n},Хлеб,1\n`],
+])("rows that share %s come in batches of few", async (_case, row) => {
+  const file = `externalId,name,category,price\n${Array.from({ length: 1_000 }, (_, n) => row(n)).join("")}`;
+  const { batches } = await readAll(file);
+  expect(batches.map(({ rows }) => rows.length)).toEqual([201, 201, 201, 201, 196]);
+});
+
 describe("what is written is read back", () => {
   const content = fc
     .string({

@@ -17,8 +17,7 @@ const { files, newFileKey } = await import("../../lib/file-store.js");
 const { menuColumns, readHeader } = await import("../../lib/menu-csv.js");
 const { menuImport } = await import("../../queues/index.js");
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
-const { importMenuRows, insertMenuImport, updateMenuImportJob } =
-  await import("../../sql/queries/menu-imports.js");
+const { importMenuRows, insertMenuImport, updateMenuImportJob } = await import("../../sql/queries/menu-imports.js");
 const { stageJob } = await import("../../sql/queries/staged-jobs.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { importMenu } = await import("../../workers/menu-import.js");
@@ -261,6 +260,18 @@ test("an import whose job was given up without a word has failed before long, on
     null,
   ]);
 });
+
+test.each([
+  ["one item", () => ",Bread,Bread,1\n", 1],
+  ["items of one name", (n: number) => `k-${n},Bread,Bread,1\n`, 5_000],
+])(
+  "a file of nothing but rows for %s is imported within the time that a statement may take",
+  async (_case, row, created) => {
+    const id = await queue(head + Array.from({ length: 5_000 }, (_, n) => row(n)).join(""));
+    await run(id);
+    expect(await find(id)).toMatchObject({ status: "DONE", created, updated: 5_000 - created, failed: 0 });
+  },
+);
 
 test("an import that is gone leaves nothing to do", async () => {
   await run(randomUUID());
