@@ -62,7 +62,10 @@ begin
       (
         select m.id, m.source, m.category_id, lower(m.name) as name_key
         from menu_items m
-        where m.partner_id = importing and m.external_id = i.external_id
+        -- the same as being equal, but only one index has this order: while menus are small, another one looks as cheap
+        where m.partner_id = importing and m.external_id >= i.external_id and m.external_id <= i.external_id
+        order by m.external_id
+        limit 1
       )
       union all
       (
