@@ -17,6 +17,7 @@ export const keysOf = (name: string) => {
     image: `images/${folder}/${name}.webp`,
     thumbnail: `images/${folder}/${name}-thumbnail.webp`,
     document: `documents/${folder}/${name}.pdf`,
+    menu: `menus/${folder}/${name}.csv`,
   };
 };
 

@@ -2,8 +2,7 @@ import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { config } from "../../lib/config.js";
-import { describeError } from "../../lib/describe-error.js";
-import { ApiError, conflict, notFound, unavailable } from "../../lib/errors.js";
+import { ApiError, conflict, notFound } from "../../lib/errors.js";
 import {
   deleteFile,
   documentAddress,
@@ -14,7 +13,6 @@ import {
   thumbnailAddress,
 } from "../../lib/file-store.js";
 import { detectType, HEAD_BYTES, isImage } from "../../lib/file-types.js";
-import { log } from "../../lib/log.js";
 import { WrongParts, type PartsUpload } from "../../lib/storage.js";
 import { images } from "../../queues/index.js";
 import { isForeignKeyViolation, lookups, sql, transaction } from "../../sql/db.js";
@@ -32,7 +30,7 @@ import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
 import { created, noContent, ok, section } from "../endpoint.js";
 import { Id, IdParams, Timestamp } from "../schemas.js";
-import { peek, receiveFile, tooLarge } from "../upload.js";
+import { noStorage, peek, receiveFile, tooLarge } from "../upload.js";
 
 const MB = 1_048_576;
 /** Above this a file comes in parts, so that what a bad line breaks off is little. */
@@ -127,12 +125,6 @@ const later = (fileId: string) => ({
   body: { fileId },
   headers: { Location: `/api/v1/files/${fileId}` },
 });
-
-/** Whoever uploads may try again; whoever runs the service is told why. */
-function noStorage(error: unknown): ApiError {
-  log.error({ error: describeError(error) }, "storage takes no files");
-  return unavailable("Files cannot be stored just now.", 30);
-}
 
 /** Puts a file into storage as it comes in; answers its id, or null when it is too large for that. */
 async function store(userId: string, contentType: string, body: Readable, requestId: string): Promise<string | null> {

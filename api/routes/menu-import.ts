@@ -3,43 +3,37 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError, notFound, unavailable } from "../../lib/errors.js";
-import { files, newFileKey } from "../../lib/file-store.js";
+import { files, keysOf, newFileName } from "../../lib/file-store.js";
 import { readHeader, WrongHeader, type MenuHeader } from "../../lib/menu-csv.js";
 import { NotUtf8, Utf8Check } from "../../lib/utf8.js";
 import { menuImport } from "../../queues/index.js";
-import { lookups, transaction } from "../../sql/db.js";
+import { lookups, sql, transaction } from "../../sql/db.js";
+import { deleteUnfinishedFile, insertFile } from "../../sql/queries/files.js";
 import {
   findMenuImport,
   insertMenuImport,
   updateMenuImportJob,
   type MenuImportRow,
-  type NewMenuImport,
 } from "../../sql/queries/menu-imports.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
 import { ok, section } from "../endpoint.js";
 import { Id } from "../schemas.js";
+import { noStorage, receiveFile } from "../upload.js";
 
 const MAX_BYTES = 50 * 1_048_576;
+/** How long a file may take to come in, and to become an import, before it is cleared away. */
+const UPLOAD_MS = 60 * 60_000;
+const CSV = "text/csv";
 /** The header is looked for in so many bytes. */
 const HEAD_BYTES = 65_536;
 const MAX_ERRORS = 1_000;
 
 const refuse = (path: string, detail: string) =>
   new ApiError(400, "VALIDATION_ERROR", detail, { errors: [{ path, message: detail }] });
-const tooLarge = () => new ApiError(413, "PAYLOAD_TOO_LARGE", `The file is larger than ${MAX_BYTES / 1_048_576} MB.`);
 
 /** A file as it comes in. */
 type Pieces = AsyncIterator<Buffer, undefined>;
-
-/** Opens the file that a request brings. Whoever stops reading it early leaves the request able to be answered. */
-function openCsv(incoming: IncomingMessage): Pieces {
-  const [type = ""] = (incoming.headers["content-type"] ?? "").split(";", 1);
-  if (type.trim().toLowerCase() !== "text/csv")
-    throw new ApiError(400, "BAD_REQUEST", "The body must be sent as text/csv.");
-  if (Number(incoming.headers["content-length"] ?? 0) > MAX_BYTES) throw tooLarge();
-  return incoming.iterator({ destroyOnReturn: false });
-}
 
 /** Reads the beginning of a file; all of it when it is short. */
 async function readHead(body: Pieces): Promise<Buffer> {
@@ -58,7 +52,6 @@ async function* checked(head: Buffer, body: Pieces, seen: { bytes: number }): As
   const utf8 = new Utf8Check();
   for (let piece: Buffer | undefined = head; piece;) {
     seen.bytes += piece.length;
-    if (seen.bytes > MAX_BYTES) throw tooLarge();
     utf8.add(piece);
     yield piece;
     const { done, value } = await body.next();
@@ -74,19 +67,40 @@ function refusalOf(error: unknown): ApiError | undefined {
   return undefined;
 }
 
-type StoredMenu = Pick<NewMenuImport, "fileKey" | "size"> & MenuHeader;
+/** A file in storage that an import is to take over from `fileId`, the upload that would be cleared away. */
+interface StoredMenu extends MenuHeader {
+  fileId: string;
+  fileKey: string;
+  size: number;
+}
 
 /** Puts a file into storage as it comes in, unless its beginning or its bytes say that it is no menu. */
-async function storeMenu(body: Pieces): Promise<StoredMenu> {
-  const fileKey = newFileKey("csv");
+async function storeMenu(userId: string, body: Pieces): Promise<StoredMenu> {
+  const head = await readHead(body);
+  const header = readHeader(head);
+  const name = newFileName();
+  const fileKey = keysOf(name).menu;
+  const expiresAt = new Date(Date.now() + UPLOAD_MS);
+  const fileId = await insertFile(sql, userId, { name, contentType: CSV, uploadId: null, expiresAt });
   const seen = { bytes: 0 };
   try {
-    const head = await readHead(body);
-    const header = readHeader(head);
-    await files.put(fileKey, Readable.from(checked(head, body, seen), { objectMode: false }), "text/csv");
-    return { ...header, fileKey, size: seen.bytes };
+    await files.put(fileKey, Readable.from(checked(head, body, seen), { objectMode: false }), CSV);
+  } catch (error) {
+    await deleteUnfinishedFile(sql, fileId);
+    throw error instanceof ApiError || error instanceof NotUtf8 ? error : noStorage(error);
+  }
+  return { ...header, fileId, fileKey, size: seen.bytes };
+}
+
+/** Takes a menu in. Throws what is wrong with a file that can be seen to be none before any of its rows is read. */
+async function receiveMenu(userId: string, incoming: IncomingMessage): Promise<StoredMenu> {
+  const { body } = await receiveFile(incoming, { part: "file", alone: CSV, maxBytes: MAX_BYTES });
+  try {
+    return await storeMenu(userId, body.iterator({ destroyOnReturn: false }));
   } catch (error) {
     throw refusalOf(error) ?? error;
+  } finally {
+    body.destroy();
   }
 }
 
@@ -136,7 +150,7 @@ const present = (row: MenuImportRow): z.output<typeof MenuImport> => ({
 });
 
 const description =
-  "The body is the file, as `text/csv`: UTF-8, at most 50 MB and 500,000 rows. Its first line names its columns, " +
+  "The body is the file, as `text/csv` or as the part `file` of a form: UTF-8, at most 50 MB and 500,000 rows. Its first line names its columns, " +
   "with these exact names and in any order: `name`, `category`, `price` and, if wanted, `externalId`, `description`, `weightGrams`, " +
   "`available` (true, false, 1, 0, yes, no). Fields are separated by commas or by semicolons; prices have a decimal point " +
   "or comma. " +
@@ -154,13 +168,13 @@ menuImports.post(
     summary: "Import a menu",
     description,
     auth: "PARTNER",
-    upload: "file",
+    upload: { part: "file", alone: CSV },
     answers: { 200: Imported, 202: z.object({ importId: Id }) },
     errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR"],
   },
-  async ({ partner, incoming, gone, requestId }) => {
-    const menu = await storeMenu(openCsv(incoming));
-    const importId = await stageImport({ ...menu, partnerId: partner.id }, requestId);
+  async ({ user, partner, incoming, gone, requestId }) => {
+    const menu = await receiveMenu(user.id, incoming);
+    const importId = await stageImport(menu, partner.id, requestId);
     const settled = await awaitResult(
       { name: "menu-import", id: importId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
       async () => {
@@ -175,20 +189,16 @@ menuImports.post(
   },
 );
 
-/** Saves an import together with the job that does it; answers its id. */
-async function stageImport(menu: NewMenuImport, requestId: string): Promise<string> {
-  try {
-    const importId = await transaction(async (tx) => {
-      const id = await insertMenuImport(tx, menu);
-      await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
-      return id;
-    });
-    poke("staged_jobs");
-    return importId;
-  } catch (error) {
-    await files.delete(menu.fileKey);
-    throw error;
-  }
+/** Saves an import together with the job that does it; answers its id. What becomes of the file is the import's from then on. */
+async function stageImport({ fileId, ...menu }: StoredMenu, partnerId: string, requestId: string): Promise<string> {
+  const importId = await transaction(async (tx) => {
+    if (!(await deleteUnfinishedFile(tx, fileId))) throw unavailable("The file took too long to come in.");
+    const id = await insertMenuImport(tx, { ...menu, partnerId });
+    await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
+    return id;
+  });
+  poke("staged_jobs");
+  return importId;
 }
 
 /** A file that could be read only in part: what is wrong with it, and what was imported before. */

@@ -91,9 +91,10 @@ export async function updateFileRefused(db: Db, id: string): Promise<boolean> {
   return count === 1;
 }
 
-/** Deletes the row of an upload that came to nothing. */
-export async function deleteUnfinishedFile(db: Db, id: string): Promise<void> {
-  await db`delete from files where id = ${id}::uuid and status = 'UPLOADING'`;
+/** Deletes the row of an upload that came to nothing, or whose file is known elsewhere now; false when it ran out of time before. */
+export async function deleteUnfinishedFile(db: Db, id: string): Promise<boolean> {
+  const { count } = await db`delete from files where id = ${id}::uuid and status = 'UPLOADING'`;
+  return count === 1;
 }
 
 /** Deletes one of a user's own files that nothing shows; answers its name. Its bytes are to be deleted in the same transaction. */

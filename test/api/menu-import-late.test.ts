@@ -1,8 +1,6 @@
 import { afterAll, expect, test } from "@jest/globals";
-import { storageFolder } from "../support/storage-folder.js";
 import { until } from "../support/until.js";
 
-const storage = storageFolder();
 process.env["SYNC_WAIT_MS"] = "50";
 
 const { startApi } = await import("../support/api.js");
@@ -21,7 +19,6 @@ afterAll(async () => {
   await api.stop();
   await Promise.all([closeBroker(), closeSignals()]);
   await closeDatabase();
-  storage.remove();
 });
 
 test("while no worker runs the import waits, and whoever sent it is told where to look; one that starts does it", async () => {

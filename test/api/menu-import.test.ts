@@ -1,27 +1,27 @@
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Client, Reply } from "../support/api.js";
-import type { Bakery } from "../support/cast.js";
-import { storageFolder } from "../support/storage-folder.js";
+import { task } from "../support/task.js";
 import { until } from "../support/until.js";
 
-const storage = storageFolder();
-
-const { startApi } = await import("../support/api.js");
-const cast = await import("../support/cast.js");
-const { closeBroker } = await import("../../queues/broker.js");
-const { menuImport } = await import("../../queues/index.js");
-const { closeDatabase, sql } = await import("../../sql/db.js");
-const { closeSignals } = await import("../../sql/signals.js");
-const { consume } = await import("../../workers/consume.js");
-const { importMenu } = await import("../../workers/menu-import.js");
-const { startRelay } = await import("../../workers/relay.js");
+import { startApi, type Client, type Reply } from "../support/api.js";
+import * as cast from "../support/cast.js";
+import { closeBroker } from "../../queues/broker.js";
+import { files, keysOf, newFileName } from "../../lib/file-store.js";
+import { menuImport } from "../../queues/index.js";
+import { closeDatabase, sql } from "../../sql/db.js";
+import { insertFile } from "../../sql/queries/files.js";
+import { closeSignals } from "../../sql/signals.js";
+import { consume } from "../../workers/consume.js";
+import { importMenu } from "../../workers/menu-import.js";
+import { startRelay } from "../../workers/relay.js";
+import { runUpkeep } from "../../workers/upkeep.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let relay: ReturnType<typeof startRelay>;
 let consumer: ReturnType<typeof consume>;
-let bakery: Bakery;
+let bakery: cast.Bakery;
 let owner: Client;
 
 beforeAll(async () => {
@@ -40,7 +40,6 @@ afterAll(async () => {
   await Promise.all([relay.stop(), consumer.close()]);
   await Promise.all([closeBroker(), closeSignals()]);
   await closeDatabase();
-  storage.remove();
 });
 
 const path = "/api/v1/menu/import/csv";
@@ -51,7 +50,9 @@ const result = async (reply: Reply) => (await owner.get(`${path}/${reply.string(
 const counts = ({ body: { created, updated, failed } }: Reply) => [created, updated, failed];
 const items = async (query = "") => (await owner.get(`/api/v1/menu/items?limit=200${query}`)).list;
 const filesLeft = async () =>
-  (await readdir(storage.path, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  (await readdir(process.env["STORAGE_DIR"] ?? "", { recursive: true, withFileTypes: true }).catch(() => [])).filter(
+    (entry) => entry.isFile(),
+  );
 
 const head = "name,category,price";
 const fullHead = "externalId,name,category,price,description,weightGrams,available";
@@ -153,6 +154,26 @@ describe("POST /menu/import/csv", () => {
       expect(outcome(await send(`${head}\nБагет,Хлеб,1\n`, contentType))).toBe("400 BAD_REQUEST");
     },
   );
+
+  test("comes as the part of a form too", async () => {
+    const form = new FormData();
+    form.append("note", "from the till");
+    form.append("file", new Blob([`${head}\nRye,Bread,1.50\n`], { type: "text/csv" }), "menu.csv");
+    const reply = await owner.post(path, form);
+    expect([outcome(reply), ...counts(reply)]).toEqual(["200", 1, 0, 0]);
+    const other = new FormData();
+    other.append("menu", new Blob([`${head}\n`]), "menu.csv");
+    expect(outcome(await owner.post(path, other))).toBe("400 VALIDATION_ERROR");
+    expect(await filesLeft()).toEqual([]);
+  });
+
+  test("leaves nothing behind when it came in and its process was killed", async () => {
+    const [name, expiresAt] = [newFileName(), new Date(Date.now() - 1_000)];
+    await files.put(keysOf(name).menu, Readable.from(["x"]), "text/csv");
+    await insertFile(sql, bakery.owner.id, { name, contentType: "text/csv", uploadId: null, expiresAt });
+    await runUpkeep(task({ task: "clear-away-files" }));
+    expect(await filesLeft()).toEqual([]);
+  });
 
   test("over 50 MB: 413 PAYLOAD_TOO_LARGE, before it is sent when its length is said", async () => {
     const { hostname, port } = new URL(owner.url);

@@ -2,21 +2,18 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../sql/db.js";
 import * as cast from "../support/cast.js";
 import { prepareService, type Service } from "../support/programs.js";
-import { storageFolder } from "../support/storage-folder.js";
 import { until } from "../support/until.js";
 
-const storage = storageFolder();
 let service: Service;
 
 beforeAll(async () => {
-  service = await prepareService({ STORAGE_DIR: storage.path, SYNC_WAIT_MS: "0" });
+  service = await prepareService({ SYNC_WAIT_MS: "0" });
   await service.start();
 }, 60_000);
 
 afterAll(async () => {
   await service.stop();
   await closeDatabase();
-  storage.remove();
 });
 
 test("an import whose worker is killed again and again is finished by others, with the right counts and no item twice", async () => {

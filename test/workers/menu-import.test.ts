@@ -4,24 +4,21 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import fc from "fast-check";
 import { Postponed } from "../../lib/errors.js";
 import type { MenuRow } from "../../lib/menu-csv.js";
-import { storageFolder } from "../support/storage-folder.js";
 import { until } from "../support/until.js";
 
-const storage = storageFolder();
-
-const { startApi } = await import("../support/api.js");
-const cast = await import("../support/cast.js");
-const { countWaiting, endWaiting, hold } = await import("../support/hold.js");
-const { task } = await import("../support/task.js");
-const { files, newFileKey } = await import("../../lib/file-store.js");
-const { menuColumns, readHeader } = await import("../../lib/menu-csv.js");
-const { menuImport } = await import("../../queues/index.js");
-const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
-const { importMenuRows, insertMenuImport, updateMenuImportJob } = await import("../../sql/queries/menu-imports.js");
-const { stageJob } = await import("../../sql/queries/staged-jobs.js");
-const { closeSignals } = await import("../../sql/signals.js");
-const { importMenu } = await import("../../workers/menu-import.js");
-const { runUpkeep } = await import("../../workers/upkeep.js");
+import { startApi } from "../support/api.js";
+import * as cast from "../support/cast.js";
+import { countWaiting, endWaiting, hold } from "../support/hold.js";
+import { task } from "../support/task.js";
+import { files, keysOf, newFileName } from "../../lib/file-store.js";
+import { menuColumns, readHeader } from "../../lib/menu-csv.js";
+import { menuImport } from "../../queues/index.js";
+import { closeDatabase, sql, transaction } from "../../sql/db.js";
+import { importMenuRows, insertMenuImport, updateMenuImportJob } from "../../sql/queries/menu-imports.js";
+import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { closeSignals } from "../../sql/signals.js";
+import { importMenu } from "../../workers/menu-import.js";
+import { runUpkeep } from "../../workers/upkeep.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let partnerId: string;
@@ -40,7 +37,6 @@ afterAll(async () => {
   await api.stop();
   await closeSignals();
   await closeDatabase();
-  storage.remove();
 });
 
 const head = "externalId,name,category,price\n";
@@ -53,7 +49,7 @@ const menuOf = (count: number, price = 1) =>
 /** An import as the API leaves it. */
 async function queue(text: string): Promise<string> {
   const bytes = Buffer.from(text);
-  const fileKey = newFileKey("csv");
+  const fileKey = keysOf(newFileName()).menu;
   await files.put(fileKey, Readable.from([bytes]), "text/csv");
   return transaction(async (tx) => {
     const id = await insertMenuImport(tx, { ...readHeader(bytes), partnerId, fileKey, size: bytes.length });

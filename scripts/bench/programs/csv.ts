@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { parse } from "csv-parse";
-import { files, newFileKey } from "../../../lib/file-store.js";
+import { files, keysOf, newFileName } from "../../../lib/file-store.js";
 import { log } from "../../../lib/log.js";
 import { readHeader } from "../../../lib/menu-csv.js";
 import { menuImport } from "../../../queues/index.js";
@@ -36,7 +36,7 @@ interface Stored {
 }
 
 async function store(partnerId: string, rows: number, price: number): Promise<Stored> {
-  const fileKey = newFileKey("csv");
+  const fileKey = keysOf(newFileName()).menu;
   await files.put(fileKey, Readable.from(menuOf(rows, price), { objectMode: false }), "text/csv");
   return { partnerId, fileKey, size: (await files.size(fileKey)) ?? 0 };
 }
