@@ -8,6 +8,12 @@ export interface Reply {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** A file to send as it is. */
+export interface FileBody {
+  bytes: Uint8Array<ArrayBuffer>;
+  type: string;
+}
+
 /** One caller of the service. */
 export class Caller {
   constructor(
@@ -16,21 +22,36 @@ export class Caller {
   ) {}
 
   /** Sends a request and answers what came back; throws when the status is none of `expected`. */
-  async call(
+  call(
     method: string,
     path: string,
     body?: unknown,
     expected: number[] = [200, 201, 204],
     headers: Record<string, string> = {},
   ): Promise<Reply> {
-    const response = await fetch(`${this.base}/api/v1${path}`, {
-      method,
-      headers: {
-        ...headers,
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
-      },
+    return this.#send(method, path, expected, {
+      headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+
+  /** Uploads a file, as a browser's form does. */
+  upload(path: string, { bytes, type }: FileBody, expected: number[] = [200, 201]): Promise<Reply> {
+    const body = new FormData();
+    body.append("file", new Blob([bytes], { type }), "file");
+    return this.#send("POST", path, expected, { body });
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    expected: number[],
+    init: { headers?: Record<string, string>; body?: string | FormData },
+  ): Promise<Reply> {
+    const response = await fetch(`${this.base}/api/v1${path}`, {
+      ...init,
+      method,
+      headers: { ...init.headers, ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }) },
     });
     const text = await response.text();
     if (!expected.includes(response.status)) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);

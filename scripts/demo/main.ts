@@ -1,9 +1,8 @@
 import "../environment.js";
 import { randomInt, randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { parse } from "csv-parse/sync";
-import { z } from "zod";
+import sharp from "sharp";
 import { Caller } from "./http.js";
+import { importElsewhere, readMenu } from "./menus.js";
 import { queueCounts } from "./queues.js";
 
 /**
@@ -18,19 +17,17 @@ const code = process.env["OTP_FIXED_CODE"] ?? "000000";
 const tell = (line: string) => process.stdout.write(`${line}\n`);
 const newPhone = () => `+79${String(randomInt(1_000_000_000)).padStart(9, "0")}`;
 
-const MenuRow = z.object({
-  externalId: z.string(),
-  name: z.string(),
-  category: z.string(),
-  price: z.coerce.number(),
-  weightGrams: z.string().transform((grams) => (grams === "" ? undefined : Number(grams))),
-  description: z.string().transform((text) => (text === "" ? undefined : text)),
+/** A picture as a phone takes it: large, on its side, and with the place where it was taken. */
+const takePicture = async () => ({
+  bytes: new Uint8Array(
+    await sharp({ create: { width: 3_000, height: 4_000, channels: 3, background: "#c98b3f" } })
+      .jpeg()
+      .withExif({ IFD3: { GPSLatitudeRef: "N", GPSLatitude: "55/1 45/1 27/1" } })
+      .withMetadata({ orientation: 6 })
+      .toBuffer(),
+  ),
+  type: "image/jpeg",
 });
-
-const readMenu = async () =>
-  z
-    .array(MenuRow)
-    .parse(parse(await readFile(new URL("./menu.ru.csv", import.meta.url)), { columns: true, bom: true }));
 
 /** Asks again until what a worker does in the background is there to see; gives up after half a minute. */
 async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
@@ -72,11 +69,23 @@ async function play(): Promise<void> {
   tell(`09:00  The admin approves it: ${String(approved.body["status"])}.`);
 
   const owner = await anyone.signIn(ownerPhone, code);
-  const menu = await readMenu();
-  const items: string[] = [];
-  for (const row of menu) items.push(String((await owner.call("POST", "/menu/items", row)).body["id"]));
+  const menu = await readMenu("bakery.ru.csv");
+  const imported = await owner.upload("/menu/import/csv", menu);
+  const { list: items } = await owner.call("GET", "/menu/items");
   const categories = await owner.call("GET", "/menu/categories");
-  tell(`09:15  The owner signs in and enters the menu: ${items.length} items in ${categories.list.length} categories.`);
+  tell(
+    `09:15  The owner signs in and sends the menu as CSV: ${String(imported.body["created"])} items in ${categories.list.length} categories.`,
+  );
+  const repeated = await owner.upload("/menu/import/csv", menu);
+  tell(`09:16  Sent again, it makes none and finds all ${String(repeated.body["updated"])}.`);
+
+  await importElsewhere({ anyone, admin, code, newPhone, tell });
+
+  const picture = await owner.upload("/files/upload", await takePicture());
+  const { fileId, width, height, size } = picture.body;
+  tell(
+    `16:55  A photograph of 3000 × 4000 pixels, taken with the phone on its side, comes out upright at ${String(width)} × ${String(height)}, ${Math.ceil(Number(size) / 1_024)} KB, without the place.`,
+  );
 
   const hour = 3_600_000;
   const box = await owner.call("POST", "/boxes", {
@@ -86,7 +95,8 @@ async function play(): Promise<void> {
     quantity: 5,
     pickupWindowStart: new Date(Date.now() + hour).toISOString(),
     pickupWindowEnd: new Date(Date.now() + 3 * hour).toISOString(),
-    items: items.slice(3, 6).map((menuItemId) => ({ menuItemId, qty: 1 })),
+    imageFileId: fileId,
+    items: items.slice(3, 6).map(({ id }) => ({ menuItemId: id, qty: 1 })),
   });
   tell(
     `17:00  What was baked too much goes into boxes: ${String(box.body["quantityAvailable"])} × 249.90, to be picked up tonight.`,
@@ -94,7 +104,7 @@ async function play(): Promise<void> {
 
   const customer = await anyone.signIn(newPhone(), code);
   const seen = await anyone.call("GET", `/boxes/${String(box.body["id"])}`);
-  tell(`17:20  A customer signs in and looks at “${String(seen.body["title"])}”.`);
+  tell(`17:20  A customer signs in and looks at “${String(seen.body["title"])}”, ${String(seen.body["imageUrl"])}`);
 
   const key = { "Idempotency-Key": randomUUID() };
   const wish = { items: [{ menuItemId: box.body["id"], qty: 2 }], totalAmount: 499.8, partnerId, address: "Арбат, 10" };
@@ -119,7 +129,7 @@ async function play(): Promise<void> {
   tell(`18:00  On the dashboard (${base}/admin/queues) the admin sees the jobs:`);
   for (const { queue, completed, failed, waiting } of counts) {
     tell(
-      `       ${queue.padEnd(10)} ${String(completed).padStart(5)} done  ${String(waiting).padStart(3)} waiting  ${String(failed).padStart(3)} failed`,
+      `       ${queue.padEnd(12)} ${String(completed).padStart(5)} done  ${String(waiting).padStart(3)} waiting  ${String(failed).padStart(3)} failed`,
     );
   }
   tell(`\nEverything that happened is described at ${base}/docs.`);
