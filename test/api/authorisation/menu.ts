@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { sql } from "../../../sql/db.js";
 import { insertMenuImport } from "../../../sql/queries/menu-imports.js";
 import { foreign, type Expectations } from "./scene.js";
@@ -29,7 +30,15 @@ export const menu: Expectations = {
   },
   [`GET ${imports}/:importId`]: {
     prepare: ({ bakeryId: partnerId }) =>
-      insertMenuImport(sql, { partnerId, columns, delimiter: ",", fileKey: "-", size: 20, position: 20, lines: 1 }),
+      insertMenuImport(sql, {
+        partnerId,
+        columns,
+        delimiter: ",",
+        fileKey: randomUUID(),
+        size: 20,
+        position: 20,
+        lines: 1,
+      }),
     ask: (as, _scene, id) => as.get(`${imports}/${id}`),
     answer: "200",
     except: foreign("bakery"),
