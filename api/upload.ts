@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { Transform, type Readable } from "node:stream";
+import { Readable, Transform } from "node:stream";
 import busboy, { type Busboy } from "busboy";
 import { describeError } from "../lib/describe-error.js";
 import { ApiError, unavailable } from "../lib/errors.js";
@@ -135,23 +135,20 @@ function readForm(incoming: IncomingMessage, part: string, body: Transform): Pro
   });
 }
 
-/** The first bytes of a stream, or all if there are fewer; the stream still gives them to whoever reads it next. */
-export async function peek(stream: Readable, bytes: number): Promise<Buffer> {
-  for (;;) {
-    const head = stream.read(bytes) as Buffer | null;
-    if (head) {
-      stream.unshift(head);
-      return head;
-    }
-    if (stream.readableEnded) return Buffer.alloc(0);
-    if (stream.errored) throw stream.errored;
-    if (stream.destroyed) throw new Error("the stream was closed");
-    await new Promise<void>((resolve) => {
-      const happened = () => {
-        for (const event of ["readable", "end", "close"]) stream.off(event, happened);
-        resolve();
-      };
-      for (const event of ["readable", "end", "close"]) stream.on(event, happened);
-    });
+/** Reads the first bytes of a stream, or more, or all if there are fewer; `whole` gives them and what follows. */
+export async function peek(stream: Readable, bytes: number): Promise<{ head: Buffer; whole: Readable }> {
+  const pieces: AsyncIterator<Buffer, undefined> = stream.iterator({ destroyOnReturn: false });
+  const read: Buffer[] = [];
+  for (let length = 0; length < bytes;) {
+    const { done, value } = await pieces.next();
+    if (done) break;
+    read.push(value);
+    length += value.length;
   }
+  const head = Buffer.concat(read);
+  async function* all() {
+    yield head;
+    yield* { [Symbol.asyncIterator]: () => pieces };
+  }
+  return { head, whole: Readable.from(all(), { objectMode: false }) };
 }

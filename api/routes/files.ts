@@ -194,10 +194,11 @@ files.post(
     const file = await receiveFile(incoming, { part: "file", maxBytes, readBytes: DIRECT_BYTES });
     const { declaredType, announcedBytes, body } = file;
     try {
-      const contentType = await detectType(await peek(body, HEAD_BYTES));
+      const { head, whole } = await peek(body, HEAD_BYTES);
+      const contentType = await detectType(head);
       if (contentType === null) throw notAccepted();
       if (declaredType !== contentType) throw sentAsAnother(contentType);
-      const id = (announcedBytes ?? 0) > DIRECT_BYTES ? null : await store(user.id, contentType, body, requestId);
+      const id = (announcedBytes ?? 0) > DIRECT_BYTES ? null : await store(user.id, contentType, whole, requestId);
       if (id === null) return await beginParts(user.id, contentType, announcedBytes ?? maxBytes);
       const stored = await awaitFile(id, gone);
       return stored ? created(present(stored), `/api/v1/files/${id}`) : later(id);

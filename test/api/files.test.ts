@@ -224,6 +224,28 @@ describe("an upload is refused", () => {
     expect(answer).toBe(413);
   });
 
+  test.each([1, 200, 4_099])("but not because its first %d bytes come alone", async (first) => {
+    const bytes = await pictureBytes("png", 300, 200);
+    const form = new Response(fileForm(bytes, "image/png"));
+    const whole = Buffer.from(await form.arrayBuffer());
+    const beginning = whole.indexOf(bytes) + first;
+    const sent = request(`${api.client.url}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${anna.client.token ?? ""}`,
+        "content-type": String(form.headers.get("content-type")),
+        "content-length": whole.length,
+      },
+    });
+    const status = new Promise((resolve, reject) => {
+      sent.on("response", (response) => resolve(response.resume().statusCode)).on("error", reject);
+    });
+    sent.write(whole.subarray(0, beginning));
+    for (let n = 0; n < 3; n += 1) expect((await fetch(`${api.client.url}/healthz`)).status).toBe(200);
+    sent.end(whole.subarray(beginning));
+    expect(await status).toBe(201);
+  });
+
   test("and a good one after all that is taken", async () => {
     expect(outcome(await upload(await pictureBytes(), "image/jpeg"))).toBe("201");
     const left = await sql`select status from files where status not in ('READY', 'REFUSED')`;
