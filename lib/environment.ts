@@ -29,6 +29,10 @@ const url = (protocol: RegExp, example: string) =>
     protocol,
     error: ({ input }) => `${input === undefined ? "is missing; it" : ""} must be an address such as ${example}`.trim(),
   });
+const posUrl = (address: string) =>
+  url(/^https?$/, address)
+    .default(address)
+    .transform((value) => value.replace(/\/+$/, ""));
 const perQueue = z
   .string()
   .default("")
@@ -54,6 +58,13 @@ function parseHeaders(value: string): Record<string, string> | null {
     const headers = z.record(z.string(), z.string()).parse(JSON.parse(value));
     new Headers(headers);
     return headers;
+  } catch {
+    return null;
+  }
+}
+function parseSecrets(value: string): Readonly<Record<string, readonly string[]>> | null {
+  try {
+    return z.record(z.string().min(1), z.array(z.string().min(8)).min(1)).parse(JSON.parse(value));
   } catch {
     return null;
   }
@@ -177,6 +188,7 @@ export const environment = z
     RATE_LIMIT_USER: count(600).describe("requests a minute per user"),
     RATE_LIMIT_ADDRESS: count(1_200).describe("requests a minute per address without a token"),
     RATE_LIMIT_BANNERS: count(240).describe("reads of banners a minute per address"),
+    RATE_LIMIT_WEBHOOKS: count(12_000).describe("calls of POS webhooks a minute per address"),
     SYNC_WAIT_MS: count(10_000, 0, 60_000).describe(
       "how long a request waits for what a worker does for it, before it answers 202",
     ),
@@ -193,6 +205,21 @@ export const environment = z
     ALLOW_PRIVATE_ADDRESSES: flag.describe(
       "development only: `1` lets the addresses of POS systems and push services be private ones",
     ),
+    POS_WEBHOOK_SECRETS: z
+      .string()
+      .default("{}")
+      .transform(
+        shaped(
+          parseSecrets,
+          'a JSON object of lists of secrets of at least 8 characters, by provider, such as {"square":["…"]}',
+        ),
+      )
+      .describe(
+        "what providers sign their webhooks with, a JSON object of lists; all of a list count, so that secrets can be changed",
+      ),
+    POS_SQUARE_URL: posUrl("https://connect.squareup.com").describe("where Square is; its sandbox has another address"),
+    POS_POSTER_URL: posUrl("https://joinposter.com").describe("where Poster is"),
+    POS_IIKO_URL: posUrl("https://api-ru.iiko.services").describe("where iiko's cloud is"),
     METRICS_TOKEN: z
       .string()
       .min(8, "must be at least 8 characters")

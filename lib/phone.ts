@@ -1,2 +1,9 @@
 /** The one form of phone numbers: +7 and ten digits. */
 export const phonePattern = /^\+7\d{10}$/;
+
+/** Reads a phone however people write it, such as 8 (999) 123-45-67; null when it is none of ours. */
+export function readPhone(written: string): string | null {
+  const digits = written.replace(/[^\d]/g, "");
+  const [, subscriber] = /^[78]?(\d{10})$/.exec(digits) ?? [];
+  return subscriber === undefined ? null : `+7${subscriber}`;
+}

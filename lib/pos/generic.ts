@@ -1,0 +1,174 @@
+import { createHmac } from "node:crypto";
+import { z } from "zod";
+import { toMinor } from "../money.js";
+import { callOutbound, isCallable } from "../outbound.js";
+import { type MenuEnd, type MenuPage, type PosAdapter, type PosChange, type PosConnection } from "./adapter.js";
+import { inParts, patiently, tryOut } from "./calls.js";
+import { Secret } from "./credentials.js";
+import { IdText, MaybeText, menuPages, readAnswer, readOne } from "./menu.js";
+import { headerOf, instantOf, jsonOf, Name, readCall, sameText, textOf, toleranceMs } from "./webhook.js";
+
+/** Where the system is: paths are put behind it. */
+const BaseUrl = z
+  .url({ protocol: /^https?$/, error: "must be an address such as https://pos.example.com/api" })
+  .max(2_000)
+  .refine(
+    (address) => isCallable(address) && !/[?#]/.test(address),
+    "must be an https address without user, password, `?` and `#`",
+  );
+
+const Credentials = z.strictObject({
+  accountId: Name.meta({ description: "what the system's events call this account (`partnerExternalId`)" }),
+  baseUrl: BaseUrl.meta({ description: "https address that `/menu` and `/health` are found under" }),
+  token: Secret.meta({ description: "sent to the system as bearer token" }),
+  webhookSecret: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/]{32,128}={0,2}$/, "must be `whsec_` and 24 bytes or more in base64")
+    .optional()
+    .meta({ description: "what the system signs its events with, if it is not the platform's" }),
+});
+
+type Credentials = z.output<typeof Credentials>;
+
+const Page = z.object({ items: z.array(z.unknown()), nextCursor: z.string().nullish() });
+
+/** `price` is in major units. */
+const Item = z.object({
+  externalId: IdText,
+  name: z.string(),
+  category: MaybeText,
+  price: z.number(),
+  description: MaybeText,
+  weightGrams: z.number().nullish(),
+  available: z.boolean().nullish(),
+});
+
+const ItemIds = z.object({ externalId: IdText }).transform(({ externalId }) => [externalId]);
+
+function connect({ accountId, baseUrl, token, webhookSecret }: Credentials): PosConnection {
+  const base = baseUrl.replace(/\/+$/, "");
+  const headers = { authorization: `Bearer ${token}` };
+  return {
+    account: accountId,
+    webhookSecret: webhookSecret ?? null,
+
+    test: (signal) =>
+      tryOut(async () => {
+        await callOutbound(`${base}/health`, { headers, unread: true, signal });
+        return null;
+      }),
+
+    async *pullMenu(_revision, signal): AsyncGenerator<MenuPage, MenuEnd> {
+      const ask = patiently(signal);
+      const page = menuPages();
+      const parts = inParts(async (cursor) => {
+        const query = cursor === null ? "" : `?${new URLSearchParams({ cursor }).toString()}`;
+        const sent = await ask(() => callOutbound(`${base}/menu${query}`, { headers, signal }));
+        const { items: entries, nextCursor: next } = readAnswer(Page, sent);
+        return { entries, next };
+      });
+      for await (const items of parts)
+        yield page(
+          items.flatMap((sent) =>
+            readOne(Item, ItemIds, sent, ({ price, available, ...item }) => [
+              { ...item, priceMinor: toMinor(price), available: available ?? true },
+            ]),
+          ),
+        );
+      return { unchanged: false, revision: null };
+    },
+  };
+}
+
+const Event = z.object({ type: textOf(100), externalId: Name, partnerExternalId: Name, data: z.unknown().optional() });
+
+const Availability = z.object({
+  data: z.object({ items: z.array(z.object({ externalId: Name, available: z.boolean() })).max(10_000) }),
+});
+
+const NewOrder = z.object({
+  data: z.object({
+    items: z
+      .array(z.object({ externalId: Name, qty: z.int().min(1).max(1_000_000) }))
+      .min(1)
+      .max(1_000),
+    totalAmount: z.number().transform((major, context) => {
+      const minor = toMinor(major);
+      if (minor !== null) return minor;
+      context.addIssue({ code: "custom", message: "must be an amount" });
+      return z.NEVER;
+    }),
+    customerPhone: textOf(50).nullish(),
+    address: textOf(1_000).nullish(),
+  }),
+});
+
+const OrderStatus = z.object({ data: z.object({ orderExternalId: Name, status: textOf(50) }) });
+
+/** What an event changes; null for the types that we do not know. */
+function changeOf(type: string, sent: unknown): PosChange | null {
+  switch (type) {
+    case "menu.updated":
+      return { kind: type };
+    case "item.availability":
+      return { kind: type, items: readCall(Availability, sent).data.items };
+    case "order.created": {
+      const { items, totalAmount, customerPhone = null, address = null } = readCall(NewOrder, sent).data;
+      return { kind: type, items, totalMinor: totalAmount, customerPhone, address };
+    }
+    case "order.status":
+      return { kind: type, ...readCall(OrderStatus, sent).data };
+    default:
+      return null;
+  }
+}
+
+/** The bytes of a `whsec_` secret; null when it is none. */
+function keyOf(secret: string): Buffer | null {
+  const [, base64] = /^whsec_((?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret) ?? [];
+  return base64 === undefined ? null : Buffer.from(base64, "base64");
+}
+
+/**
+ * Any system that speaks our own protocol. It answers, to a bearer token:
+ *
+ * - `GET {baseUrl}/health`: any success;
+ * - `GET {baseUrl}/menu?cursor=`: `{items: [{externalId, name, category, price, description?, weightGrams?, available?}],
+ *   nextCursor?}`, prices in major units, no cursor in the first call and no `nextCursor` on the last page.
+ *
+ * It sends events as Standard Webhooks: the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and the body
+ * `{type, externalId, partnerExternalId, data}`, where `externalId` names the event and `partnerExternalId` the account. Types
+ * that we do not know are taken and left alone.
+ */
+export const generic = (): PosAdapter => ({
+  name: "generic",
+  displayName: "Other (open protocol)",
+  credentials: Credentials,
+  connect: (credentials) => connect(Credentials.parse(credentials)),
+  webhook: {
+    account: (call) => Event.safeParse(jsonOf(call)).data?.partnerExternalId ?? null,
+
+    verify(call, secrets, now) {
+      const id = headerOf(call, "webhook-id");
+      const timestamp = headerOf(call, "webhook-timestamp");
+      const signatures = headerOf(call, "webhook-signature");
+      if (id === null || timestamp === null || signatures === null) return false;
+      const at = instantOf(timestamp);
+      if (at === null || Math.abs(now.getTime() - at) > toleranceMs) return false;
+      // several, while the sender's secret is being changed; the number is bounded by the size of a header
+      const sent = signatures.split(" ").filter((signature) => signature.startsWith("v1,"));
+      return secrets.some((secret) => {
+        const key = keyOf(secret);
+        if (key === null) return false;
+        const mac = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(call.body).digest("base64");
+        return sent.some((signature) => sameText(signature, `v1,${mac}`));
+      });
+    },
+
+    read(call) {
+      const sent = jsonOf(call);
+      const { type, externalId, partnerExternalId } = readCall(Event, sent);
+      return [{ id: externalId, account: partnerExternalId, change: changeOf(type, sent) }];
+    },
+  },
+});

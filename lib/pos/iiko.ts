@@ -1,0 +1,252 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { config } from "../config.js";
+import { callOutbound, TokenRefused } from "../outbound.js";
+import { MalformedWebhook, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
+import { patiently, tryOut } from "./calls.js";
+import { Secret, WebhookSecret } from "./credentials.js";
+import { IdText, MaybeList, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
+import { headerOf, jsonOf, Name, readCall, sameText, textOf } from "./webhook.js";
+
+const Credentials = z
+  .strictObject({
+    organizationId: Name.meta({ description: "the organisation whose menu it is, which iiko's events name" }),
+    apiLogin: Secret.optional().meta({ description: "API login; or `appId`, `clientSecret` and `apiKey` instead" }),
+    appId: Secret.optional().meta({ description: "with `clientSecret` and `apiKey`, instead of `apiLogin`" }),
+    clientSecret: Secret.optional().meta({ description: "with `appId` and `apiKey`, instead of `apiLogin`" }),
+    apiKey: Secret.optional().meta({ description: "with `appId` and `clientSecret`, instead of `apiLogin`" }),
+    terminalGroupId: Name.optional().meta({
+      description:
+        "the terminal group whose stop list counts; without it, what any of them has stopped is not available",
+    }),
+    webhookSecret: WebhookSecret.meta({
+      description: "the `authToken` that was registered with the organisation's webhook, if it is not the platform's",
+    }),
+  })
+  .superRefine(({ apiLogin, appId, clientSecret, apiKey }, context) => {
+    const keys = [appId, clientSecret, apiKey].filter((key) => key !== undefined).length;
+    if (apiLogin === undefined ? keys === 3 : keys === 0) return;
+    const message = "must be there, or `appId`, `clientSecret` and `apiKey` instead of it";
+    context.addIssue({ code: "custom", path: ["apiLogin"], message });
+  });
+
+type Credentials = z.output<typeof Credentials>;
+
+const Token = z.object({ token: z.string().min(1) });
+const Organizations = z.object({ organizations: z.array(z.object({ id: z.string() })) });
+
+const Nomenclature = z.object({
+  groups: MaybeList,
+  productCategories: MaybeList,
+  products: z.array(z.unknown()),
+  sizes: MaybeList,
+  revision: z.int().min(0),
+});
+type Nomenclature = z.output<typeof Nomenclature>;
+
+const Named = z.object({ id: z.string(), name: z.string() });
+
+/** `currentPrice` is in major units. */
+const SizePrice = z.object({
+  sizeId: z.string().nullish(),
+  price: z.object({ currentPrice: z.number().nullish(), isIncludedInMenu: z.boolean().nullish() }),
+});
+
+/** `weight` is in kilograms. */
+const Product = z.object({
+  id: z.string().min(1),
+  name: z.string(),
+  description: MaybeText,
+  weight: z.number().nullish().catch(null),
+  isDeleted: z.boolean().nullish(),
+  type: MaybeText,
+  parentGroup: MaybeText,
+  productCategoryId: MaybeText,
+  sizePrices: MaybeList,
+});
+
+const idOf = (productId: string, sizeId: string | null = null) =>
+  sizeId === null ? productId : `${productId}:${sizeId}`;
+
+/** The items that a product stands for: one for each of its sizes. */
+const ProductIds = z
+  .object({ id: IdText, sizePrices: z.array(z.object({ sizeId: z.string().nullish() })) })
+  .transform(({ id, sizePrices }) => sizePrices.map(({ sizeId }) => idOf(id, sizeId)));
+
+const StopLists = z.object({
+  terminalGroupStopLists: z.array(
+    z.object({
+      items: z.array(
+        z.object({
+          terminalGroupId: z.string(),
+          items: z.array(
+            z.object({ productId: z.string(), sizeId: z.string().nullish(), balance: z.number().nullish() }),
+          ),
+        }),
+      ),
+    }),
+  ),
+});
+
+const namesOf = (sent: readonly unknown[]): ReadonlyMap<string, string> =>
+  new Map(sent.flatMap((one) => Named.safeParse(one).data ?? []).map(({ id, name }) => [id, name]));
+
+function candidatesOf({ groups, productCategories, sizes, products }: Nomenclature, stopped: ReadonlySet<string>) {
+  const [groupNames, categoryNames, sizeNames] = [groups, productCategories, sizes].map(namesOf);
+  const nameOfCategory = ({ parentGroup, productCategoryId }: z.output<typeof Product>) =>
+    groupNames?.get(parentGroup ?? "") ?? categoryNames?.get(productCategoryId ?? "");
+
+  return products.flatMap((sent) =>
+    readOne(Product, ProductIds, sent, (product): readonly Candidate[] => {
+      if (product.isDeleted === true || product.type?.toLowerCase() === "modifier") return [];
+      const { id, name, description, sizePrices } = product;
+      if (sizePrices.length === 0) return [{ externalId: id, reason: "it has no price that can be paid" }];
+      const Ids = z.object({ sizeId: z.string().nullish() }).transform(({ sizeId }) => [idOf(id, sizeId)]);
+      return sizePrices.flatMap((sentPrice) =>
+        readOne(SizePrice, Ids, sentPrice, ({ sizeId, price }): readonly Candidate[] => {
+          if (price.isIncludedInMenu === false) return [];
+          const size = sizePrices.length > 1 ? sizeNames?.get(sizeId ?? "") : undefined;
+          return [
+            {
+              externalId: idOf(id, sizeId),
+              name: size ? `${name}, ${size}` : name,
+              category: nameOfCategory(product),
+              priceMinor: minorOfDouble(price.currentPrice ?? NaN),
+              description,
+              weightGrams: (product.weight ?? 0) * 1_000,
+              available: !stopped.has(id) && !stopped.has(idOf(id, sizeId)),
+            },
+          ];
+        }),
+      );
+    }),
+  );
+}
+
+/** A revision of the nomenclature, and what was on the stop list with it, which moves without it. */
+const revisionOf = (nomenclature: number, stopped: ReadonlySet<string>) =>
+  `${nomenclature}-${createHash("sha256")
+    .update(JSON.stringify([...stopped].sort()))
+    .digest("hex")
+    .slice(0, 32)}`;
+
+const nomenclatureOf = (revision: string | null): number | undefined => {
+  const [, known] = /^(\d{1,15})-/.exec(revision ?? "") ?? [];
+  return known === undefined ? undefined : Number(known);
+};
+
+function connect(baseUrl: string, credentials: Credentials): PosConnection {
+  const { organizationId, terminalGroupId, apiLogin, appId, clientSecret, apiKey, webhookSecret } = credentials;
+
+  async function newToken(signal: AbortSignal): Promise<string> {
+    const [path, body] =
+      apiLogin === undefined
+        ? ["/api/v2/access_token", { appId, clientSecret, apiKey }]
+        : ["/api/1/access_token", { apiLogin }];
+    return readAnswer(Token, await callOutbound(baseUrl + path, { method: "POST", body, signal })).token;
+  }
+
+  /** Calls with one token, and once more with another one when it expires on the way. */
+  function session(signal: AbortSignal) {
+    const ask = patiently(signal);
+    let token: string | undefined;
+    let renewals = 1;
+    return async <T>(path: string, body: unknown, answer: z.ZodType<T>): Promise<T> => {
+      for (;;) {
+        const headers = { authorization: `Bearer ${(token ??= await ask(() => newToken(signal)))}` };
+        try {
+          const sent = await ask(() => callOutbound(baseUrl + path, { method: "POST", headers, body, signal }));
+          return readAnswer(answer, sent);
+        } catch (error) {
+          if (!(error instanceof TokenRefused) || renewals === 0) throw error;
+          renewals -= 1;
+          token = undefined;
+        }
+      }
+    };
+  }
+
+  /** Products and sizes of products that are sold out. */
+  async function readStopped(call: ReturnType<typeof session>): Promise<ReadonlySet<string>> {
+    const lists = await call("/api/1/stop_lists", { organizationIds: [organizationId] }, StopLists);
+    const groups = lists.terminalGroupStopLists.flatMap(({ items }) => items);
+    const entries = groups
+      .filter((group) => terminalGroupId === undefined || group.terminalGroupId === terminalGroupId)
+      .flatMap(({ items }) => items);
+    // what is on the list with a balance is sold until that is used up
+    return new Set(
+      entries.filter(({ balance }) => (balance ?? 0) <= 0).map(({ productId, sizeId }) => idOf(productId, sizeId)),
+    );
+  }
+
+  return {
+    account: organizationId,
+    webhookSecret: webhookSecret ?? null,
+
+    test: (signal) =>
+      tryOut(async () => {
+        const { organizations } = await session(signal)("/api/1/organizations", {}, Organizations);
+        return organizations.some(({ id }) => id === organizationId) ? null : "there is no such organisation";
+      }),
+
+    async *pullMenu(revision, signal): AsyncGenerator<MenuPage, MenuEnd> {
+      const call = session(signal);
+      const read = (startRevision?: number) =>
+        call("/api/1/nomenclature", { organizationId, startRevision }, Nomenclature);
+      const stopped = await readStopped(call);
+      const known = nomenclatureOf(revision);
+      let nomenclature = await read(known);
+      if (known !== undefined && nomenclature.products.length === 0) {
+        if (revision === revisionOf(nomenclature.revision, stopped)) return { unchanged: true };
+        // empty says "as before" here, and what is on the stop list is not
+        nomenclature = await read();
+      }
+      yield menuPages()(candidatesOf(nomenclature, stopped));
+      return { unchanged: false, revision: revisionOf(nomenclature.revision, stopped) };
+    },
+  };
+}
+
+const Event = z.object({
+  organizationId: Name,
+  eventType: textOf(100),
+  eventTime: z.string().nullish(),
+  correlationId: z.string().nullish(),
+  eventInfo: z.unknown().optional(),
+});
+const Events = z.array(Event);
+
+/** Events have no id: what they say is what tells them apart. */
+function digestOf({ organizationId, eventType, eventTime, correlationId, eventInfo }: z.output<typeof Event>): string {
+  const said = [organizationId, eventType, eventTime, correlationId, eventInfo];
+  try {
+    return createHash("sha256").update(JSON.stringify(said)).digest("hex");
+  } catch {
+    // nested deeper than the stack
+    throw new MalformedWebhook("the event is not as documented: eventInfo");
+  }
+}
+
+/** iiko's cloud: prices by size, a stop list beside the menu, events that carry a registered token and no signature. */
+export const iiko = (baseUrl = config.POS_IIKO_URL): PosAdapter => ({
+  name: "iiko",
+  displayName: "iiko",
+  credentials: Credentials,
+  connect: (credentials) => connect(baseUrl, Credentials.parse(credentials)),
+  webhook: {
+    account: (call) => Events.safeParse(jsonOf(call)).data?.[0]?.organizationId ?? null,
+
+    verify(call, secrets) {
+      const token = headerOf(call, "authorization")?.replace(/^Bearer /i, "");
+      return token !== undefined && secrets.some((secret) => secret !== "" && sameText(token, secret));
+    },
+
+    read(call) {
+      return readCall(Events, jsonOf(call)).map((event) => ({
+        id: digestOf(event),
+        account: event.organizationId,
+        change: ["NomenclatureUpdate", "StopListUpdate"].includes(event.eventType) ? { kind: "menu.updated" } : null,
+      }));
+    },
+  },
+});

@@ -1,0 +1,264 @@
+import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type { PosConnection } from "../../../lib/pos/adapter.js";
+import { startGenericPos } from "../../support/pos/generic.js";
+import { product, startIiko } from "../../support/pos/iiko.js";
+import { product as posterProduct, startPoster } from "../../support/pos/poster.js";
+import { pullAll } from "../../support/pos/pull.js";
+import { category, item, startSquare, variation } from "../../support/pos/square.js";
+
+process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
+const vendors = {
+  square: await startSquare(),
+  poster: await startPoster(),
+  iiko: await startIiko(),
+  generic: await startGenericPos(),
+};
+process.env["POS_SQUARE_URL"] = vendors.square.url;
+process.env["POS_POSTER_URL"] = `${vendors.poster.url}/`;
+process.env["POS_IIKO_URL"] = vendors.iiko.url;
+const { adapters, findAdapter } = await import("../../../lib/pos/index.js");
+
+type Name = keyof typeof vendors;
+const names = ["square", "poster", "iiko", "generic"] as const;
+
+function connectionOf(name: Name): PosConnection {
+  const adapter = findAdapter(name);
+  if (!adapter) throw new Error(`there is no adapter ${name}`);
+  return adapter.connect(vendors[name].credentials);
+}
+
+afterEach(() => Object.values(vendors).forEach((vendor) => vendor.recover()));
+afterAll(() => Promise.all(Object.values(vendors).map((vendor) => vendor.stop())));
+
+/** What a menu can keep, and no more. */
+function expectFit({ items, rejected }: Awaited<ReturnType<typeof pullAll>>): void {
+  const valid = (text: string, most: number) => {
+    expect(text.length).toBeLessThanOrEqual(most);
+    expect(text.isWellFormed() && !text.includes("\u0000") && text.trim() === text && text !== "").toBe(true);
+  };
+  for (const { externalId, name, category: of, description, priceMinor, weightGrams } of items) {
+    valid(externalId, 200);
+    valid(name, 200);
+    valid(of, 100);
+    if (description !== null) valid(description, 2_000);
+    expect(Number.isSafeInteger(priceMinor) && priceMinor >= 0 && priceMinor <= 1_000_000_000).toBe(true);
+    if (weightGrams !== null) expect(Number.isSafeInteger(weightGrams) && weightGrams > 0).toBe(true);
+  }
+  expect(new Set(items.map(({ externalId }) => externalId)).size).toBe(items.length);
+  for (const { externalId, reason } of rejected) {
+    if (externalId !== null) valid(externalId, 200);
+    expect(reason).toMatch(/^[a-z][A-Za-z_ ]+$/);
+  }
+}
+
+/** Pulls, and accepts a menu that fits or one of the two failures that there are. */
+async function pullWhatever(connection: PosConnection): Promise<void> {
+  const outcome = await pullAll(connection).catch((error: unknown) => error);
+  if (outcome instanceof Error) expect(["PosUnavailable", "PosRefused"]).toContain(outcome.name);
+  else expectFit(outcome as Awaited<ReturnType<typeof pullAll>>);
+}
+
+const odd = fc.oneof(
+  fc.constantFrom(null, "", 0, -1, 1e300, 0.1 + 0.2, true, [], {}, [null], "\u0000", "\ud800", "x".repeat(3_000)),
+  fc.constantFrom({ toString: 1, valueOf: 1 }, { length: 1 }, JSON.parse('{"__proto__":1}') as unknown, "1e400"),
+  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.double(),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+/** The same JSON with one value in it, anywhere, replaced. */
+function bent(valid: unknown): fc.Arbitrary<unknown> {
+  const paths: (string | number)[][] = [];
+  const walk = (value: unknown, path: (string | number)[]) => {
+    paths.push(path);
+    if (Array.isArray(value)) value.forEach((one, index) => walk(one, [...path, index]));
+    else if (typeof value === "object" && value !== null)
+      for (const [key, one] of Object.entries(value)) walk(one, [...path, key]);
+  };
+  walk(valid, []);
+  return fc.tuple(fc.constantFrom(...paths), odd).map(([path, value]) => replaced(valid, path, value));
+}
+
+function replaced(into: unknown, [key, ...path]: (string | number)[], value: unknown): unknown {
+  if (key === undefined) return value;
+  if (Array.isArray(into))
+    return into.map((one, index) => (index === key ? replaced(one, path, value) : (one as unknown)));
+  if (typeof into !== "object" || into === null) return value;
+  return Object.fromEntries(
+    Object.entries(into).map(([name, one]) => [name, name === key ? replaced(one, path, value) : (one as unknown)]),
+  );
+}
+
+const spots = [{ spot_id: "1", price: "100", visible: "1" }];
+
+/** An answer of each vendor that has everything, and what it is the answer to. */
+const full: Record<Name, { path: string; answer: unknown }[]> = {
+  square: [
+    {
+      path: "types=ITEM",
+      answer: {
+        objects: [
+          item("I", "Latte", {
+            description: "d",
+            categories: [{ id: "C" }],
+            variations: [
+              variation("V1", "Small", 1, { location_overrides: [{ location_id: "LOC1", sold_out: false }] }),
+              variation("V2", "Large", 2),
+            ],
+          }),
+        ],
+        cursor: null,
+        errors: [],
+      },
+    },
+    { path: "types=CATEGORY", answer: { objects: [category("C", "Coffee")] } },
+    { path: "locations", answer: { locations: vendors.square.locations } },
+  ],
+  poster: [
+    {
+      path: "getProducts",
+      answer: {
+        response: [
+          posterProduct("1", "Bun", 1),
+          posterProduct("2", "Juice", 1, {
+            modifications: [{ modificator_id: "1", modificator_name: "Apple", spots }],
+          }),
+          posterProduct("3", "Dish", 1, { group_modifications: [{ num_min: 1, modifications: [{ price: 1 }] }] }),
+        ],
+      },
+    },
+    {
+      path: "getCategories",
+      answer: { response: [{ category_id: "2", category_name: "Bread", category_hidden: "0" }] },
+    },
+  ],
+  iiko: [
+    {
+      path: "nomenclature",
+      answer: {
+        groups: [{ id: "g", name: "Pizza" }],
+        productCategories: [{ id: "c", name: "Kitchen" }],
+        sizes: [{ id: "s", name: "Big" }],
+        products: [product("1", "Bun", 1, { parentGroup: "g", productCategoryId: "c" })],
+        revision: 1,
+      },
+    },
+    {
+      path: "stop_lists",
+      answer: {
+        terminalGroupStopLists: [
+          { items: [{ terminalGroupId: "t", items: [{ productId: "1", sizeId: null, balance: 0 }] }] },
+        ],
+      },
+    },
+    { path: "access_token", answer: { token: "t" } },
+  ],
+  generic: [
+    {
+      path: "/menu",
+      answer: {
+        items: [
+          {
+            externalId: "1",
+            name: "Bun",
+            category: "Bread",
+            price: 1,
+            description: "d",
+            weightGrams: 1,
+            available: true,
+          },
+        ],
+        nextCursor: null,
+      },
+    },
+  ],
+};
+
+describe.each(names)("%s", (name) => {
+  const vendor = vendors[name];
+
+  test.each(full[name])("$path: no answer is too odd", async ({ path, answer }) => {
+    const connection = connectionOf(name);
+    await fc.assert(
+      fc.asyncProperty(fc.oneof({ weight: 5, arbitrary: bent(answer) }, fc.jsonValue()), async (body) => {
+        vendor.recover();
+        vendor.trouble({ body: JSON.stringify(body) }, { path });
+        await pullWhatever(connection);
+      }),
+      { numRuns: 80 },
+    );
+  });
+
+  test.each<[string, Parameters<typeof vendor.trouble>[0]]>([
+    ["is down", { status: 503, body: {} }],
+    ["hangs up", "drop"],
+    ["asks for more patience than there is", { status: 429, headers: { "retry-after": "600" }, body: {} }],
+    ["stops in the middle of its answer", { body: '{"items":[{"external' }],
+    ["answers with a page for people", { headers: { "content-type": "text/html" }, body: "<html>" }],
+  ])("is not available when it %s", async (_what, trouble) => {
+    vendor.trouble(trouble);
+    await expect(pullAll(connectionOf(name))).rejects.toMatchObject({ name: "PosUnavailable" });
+  });
+
+  test.each<Parameters<typeof vendor.trouble>[0]>(["drop", { status: 503, body: {} }, { status: 401, body: {} }])(
+    "does not pass the trial when it answers %j",
+    async (trouble) => {
+      vendor.trouble(trouble, { times: 3 });
+      expect(await connectionOf(name).test(new AbortController().signal)).toMatchObject({ ok: false });
+    },
+  );
+
+  test("stops asking when nobody wants the menu any more", async () => {
+    const release = vendor.hold();
+    const controller = new AbortController();
+    const failed = expect(pullAll(connectionOf(name), null, controller.signal)).rejects.toThrow("enough");
+    controller.abort(new Error("enough"));
+    await failed;
+    release();
+  });
+
+  test("gives a whole menu, each item as it is", async () => {
+    const menu = Array.from({ length: 250 }, (_, n) => ({
+      id: `item-${n}`,
+      name: `Bun ${n}`,
+      category: n % 2 === 0 ? "Bread" : "Cakes",
+      price: n * 101,
+      available: n % 3 !== 0,
+    }));
+    vendor.serve(menu);
+    const pulled = await pullAll(connectionOf(name));
+    expect(pulled.rejected).toEqual([]);
+    expect(
+      pulled.items.map(({ externalId, name: called, category: of, priceMinor, available }) => ({
+        id: externalId,
+        name: called,
+        category: of,
+        price: priceMinor,
+        available,
+      })),
+    ).toEqual(menu);
+  });
+
+  test("tells its account, and the secret of its own when it has one", () => {
+    expect(connectionOf(name)).toMatchObject({ account: vendor.account, webhookSecret: null });
+    const webhookSecret = `whsec_${"A".repeat(32)}`;
+    const own = findAdapter(name)?.connect({ ...vendor.credentials, webhookSecret });
+    expect(own).toMatchObject({ account: vendor.account, webhookSecret });
+  });
+});
+
+test("each adapter has a name, takes credentials as JSON Schema can say, and no others", async () => {
+  const { z } = await import("zod");
+  expect(adapters.map(({ name }) => name)).toEqual(names);
+  for (const adapter of adapters) {
+    const { name, displayName, credentials } = adapter;
+    const schema = z.toJSONSchema(credentials, { io: "input" });
+    expect(schema).toMatchObject({ type: "object", additionalProperties: false });
+    for (const property of Object.values(schema.properties ?? {})) expect(property).toHaveProperty("description");
+    expect(displayName).not.toBe("");
+    for (const wrong of [null, {}, [], "x", { ...vendors[name as Name].credentials, more: 1 }])
+      expect(() => adapter.connect(wrong)).toThrow(expect.objectContaining({ name: "ZodError" }));
+  }
+  expect(findAdapter("abacus")).toBeUndefined();
+});
