@@ -1,5 +1,5 @@
 import cors from "cors";
-import express from "express";
+import express, { type Request } from "express";
 import { config } from "../lib/config.js";
 import { ApiError, notFound } from "../lib/errors.js";
 import { publicKeys } from "../lib/tokens.js";
@@ -27,10 +27,14 @@ import { geo } from "./routes/geo.js";
 import { loyalty } from "./routes/loyalty.js";
 import { menu } from "./routes/menu.js";
 import { menuImports } from "./routes/menu-import.js";
+import { menuSync } from "./routes/menu-sync.js";
 import { notifications } from "./routes/notifications.js";
 import { offers } from "./routes/offers.js";
 import { orders } from "./routes/orders.js";
 import { adminPartners, partners } from "./routes/partners.js";
+import { pos } from "./routes/pos.js";
+import { posEvents } from "./routes/pos-events.js";
+import { posWebhooks } from "./routes/pos-webhooks.js";
 import { partnerOrders } from "./routes/partner-orders.js";
 import { adminPromo, promo } from "./routes/promo.js";
 import { reviews } from "./routes/reviews.js";
@@ -45,6 +49,7 @@ const sections: Section[] = [
   ads,
   users,
   favorites,
+  menuSync,
   menu,
   files,
   menuImports,
@@ -56,6 +61,9 @@ const sections: Section[] = [
   cities,
   adminCities,
   geo,
+  posWebhooks,
+  pos,
+  posEvents,
   reviews,
   commissions,
   loyalty,
@@ -85,12 +93,16 @@ app.use((_request, response, next) => {
   next();
 });
 if (config.CORS_ORIGINS.length > 0) {
+  const allowed = {
+    origin: config.CORS_ORIGINS.includes("*") ? "*" : config.CORS_ORIGINS,
+    exposedHeaders: ["ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
+    maxAge: 600,
+  };
   app.use(
-    cors({
-      origin: config.CORS_ORIGINS.includes("*") ? "*" : config.CORS_ORIGINS,
-      exposedHeaders: ["ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
-      maxAge: 600,
-    }),
+    // no browser calls a webhook
+    cors<Request>(({ path }, decide) =>
+      decide(null, /^\/api\/v1\/pos\/webhooks\//i.test(path) ? { origin: false } : allowed),
+    ),
   );
 }
 

@@ -10,10 +10,19 @@ import { findPrincipal, hasAccount } from "../sql/queries/users.js";
 /**
  * Who may call an endpoint. ANYONE: no credential is looked at. OPTIONAL_USER: a credential that is sent must be valid.
  * PARTNER: owner or staff, whatever the partner's status. ACTIVE_PARTNER: only while the partner is ACTIVE.
+ * PARTNER_OR_ADMIN: any partner, or an admin, who acts for none.
  * BANNER_READER: as OPTIONAL_USER, or a service key for it. LOCATION_WRITER: an admin, or a service key for it.
  */
 export type Auth =
-  "ANYONE" | "OPTIONAL_USER" | "USER" | "PARTNER" | "ACTIVE_PARTNER" | "ADMIN" | "BANNER_READER" | "LOCATION_WRITER";
+  | "ANYONE"
+  | "OPTIONAL_USER"
+  | "USER"
+  | "PARTNER"
+  | "ACTIVE_PARTNER"
+  | "ADMIN"
+  | "PARTNER_OR_ADMIN"
+  | "BANNER_READER"
+  | "LOCATION_WRITER";
 
 /** The scope of the service keys that an endpoint takes in place of a user's token. */
 export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
@@ -92,6 +101,7 @@ export async function authorize(credential: Credential | null, auth: Auth): Prom
     if (!principal.isAdmin) throw forbidden("This endpoint is for admins.");
     return null;
   }
+  if (auth === "PARTNER_OR_ADMIN" && principal.isAdmin) return null;
   if (principal.partnerId === null || principal.partnerStatus === null)
     throw forbidden("This endpoint is for partners.");
   if (auth === "ACTIVE_PARTNER" && principal.partnerStatus !== "ACTIVE") {

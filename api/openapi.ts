@@ -20,6 +20,7 @@ const callers: Record<Auth, string | null> = {
   PARTNER: "For a partner's owner or staff, whatever the partner's status.",
   ACTIVE_PARTNER: "For the owner or staff of an ACTIVE partner.",
   ADMIN: "For admins.",
+  PARTNER_OR_ADMIN: "For a partner's owner or staff, whatever the partner's status, and for admins.",
   BANNER_READER:
     "A credential is optional; one that is sent must be valid: a user's token, or a service key with the scope `ads:read`.",
   LOCATION_WRITER: "For admins, and for service keys with the scope `geo:write`.",
@@ -33,7 +34,7 @@ function refusals(endpoint: Endpoint): Map<number, Set<string>> {
   if (endpoint.body ?? endpoint.upload) add(413, "PAYLOAD_TOO_LARGE");
   if (endpoint.body ?? endpoint.query ?? endpoint.headers) add(400, endpoint.invalid);
   if (endpoint.auth !== "ANYONE") add(401, "UNAUTHORIZED");
-  if (["PARTNER", "ACTIVE_PARTNER", "ADMIN"].includes(endpoint.auth) || endpoint.auth in keyScopes)
+  if (["PARTNER", "ACTIVE_PARTNER", "ADMIN", "PARTNER_OR_ADMIN"].includes(endpoint.auth) || endpoint.auth in keyScopes)
     add(403, "FORBIDDEN");
   if (endpoint.params) add(404, "NOT_FOUND");
   for (const refusal of endpoint.errors ?? []) {

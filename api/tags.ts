@@ -21,6 +21,11 @@ export const tags = [
   { name: "Geo", description: "Partners around a place." },
   { name: "Files", description: "Pictures and documents that users upload." },
   {
+    name: "POS",
+    description:
+      "A partner's point of sale: connecting it, pulling its menu, and what it tells us by itself, with the orders taken there.",
+  },
+  {
     name: "Notifications",
     description: "What one was told, and the devices that are told.",
   },

@@ -32,13 +32,26 @@ const current = (purpose: Purpose) => {
   return first;
 };
 
+/** Encrypts text with AES-256-GCM; `context` says where it belongs. */
+export function encrypt(key: Buffer, plain: string, context: string): Buffer {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(context));
+  return Buffer.concat([iv, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Decrypts what `encrypt` made; throws when it was changed, or key or context are others. */
+export function decrypt(key: Buffer, bytes: Buffer, context: string): string {
+  if (bytes.length < ivBytes + tagBytes) throw new Error("sealed text is too short");
+  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(bytes.subarray(-tagBytes));
+  return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]).toString("utf8");
+}
+
 /** Encrypts text for one place (`context`, such as `otp:<phone>`): moved to another place it does not open. */
 export function seal(plain: string, context: string): string {
   const { id, key } = current("seal");
-  const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(context));
-  const sealed = Buffer.concat([iv, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()]);
-  return `${id}.${sealed.toString("base64url")}`;
+  return `${id}.${encrypt(key, plain, context).toString("base64url")}`;
 }
 
 /** Decrypts what `seal` made under any key in force; throws when it was changed, comes from another place or its key is gone. */
@@ -46,13 +59,11 @@ export function open(sealed: string, context: string): string {
   const [id, data = ""] = sealed.split(".");
   const found = keys.seal.find((candidate) => candidate.id === id);
   if (!found) throw new Error("sealed with a key that is not in CREDENTIALS_KEYS");
-  const bytes = Buffer.from(data, "base64url");
-  if (bytes.length < ivBytes + tagBytes) throw new Error("sealed text is too short");
-  const decipher = createDecipheriv("aes-256-gcm", found.key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes })
-    .setAAD(Buffer.from(context))
-    .setAuthTag(bytes.subarray(-tagBytes));
-  return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]).toString("utf8");
+  return decrypt(found.key, Buffer.from(data, "base64url"), context);
 }
+
+/** The id of the key that `seal` uses now: what it makes begins with it. */
+export const currentKeyId = (): string => current("seal").id;
 
 const hmac = (key: Buffer, value: string): Buffer => createHmac("sha256", key).update(value).digest();
 

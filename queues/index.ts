@@ -3,11 +3,23 @@ import { fanOut } from "./fan-out.js";
 import { geocode } from "./geocode.js";
 import { images } from "./images.js";
 import { menuImport } from "./menu-import.js";
+import { posEvents } from "./pos-events.js";
+import { posSync } from "./pos-sync.js";
 import { push } from "./push.js";
 import { sms } from "./sms.js";
 import { upkeep } from "./upkeep.js";
 
-export { fanOut, geocode, images, menuImport, push, sms, upkeep };
+export { fanOut, geocode, images, menuImport, posEvents, posSync, push, sms, upkeep };
 
 /** Every queue there is; the relay, the dashboard and the metrics go through this list. */
-export const contracts: readonly Contract[] = [fanOut, geocode, images, menuImport, push, sms, upkeep];
+export const contracts: readonly Contract[] = [
+  fanOut,
+  geocode,
+  images,
+  menuImport,
+  posEvents,
+  posSync,
+  push,
+  sms,
+  upkeep,
+];

@@ -1,12 +1,25 @@
 import { config } from "../lib/config.js";
 import { log } from "../lib/log.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import { contracts, fanOut, geocode, images, menuImport, push, sms, upkeep } from "../queues/index.js";
+import {
+  contracts,
+  fanOut,
+  geocode,
+  images,
+  menuImport,
+  posEvents,
+  posSync,
+  push,
+  sms,
+  upkeep,
+} from "../queues/index.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
 import { announce } from "./fan-out.js";
 import { findAddress } from "./geocode.js";
 import { settleImage } from "./images.js";
 import { importMenu } from "./menu-import.js";
+import { drainMailbox } from "./pos-events.js";
+import { pullMenu } from "./pos-sync.js";
 import { deliverPush } from "./push.js";
 import { startRelay } from "./relay.js";
 import { startSchedules } from "./schedules.js";
@@ -30,6 +43,8 @@ const services: readonly Service[] = [
   service(geocode, findAddress),
   service(images, settleImage),
   service(menuImport, importMenu),
+  service(posEvents, drainMailbox),
+  service(posSync, pullMenu),
   service(push, deliverPush),
   service(sms, sendCode),
   service(upkeep, runUpkeep),

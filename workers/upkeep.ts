@@ -9,9 +9,12 @@ import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
+import { deleteOldPosEvents } from "../sql/queries/pos-events.js";
+import { abandonDeadSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql/queries/pos-syncs.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { purgeJobs } from "../sql/queries/staged-jobs.js";
+import { poke } from "../sql/signals.js";
 import type { Handler, Task } from "./consume.js";
 import { settleAllAbandoned } from "./menu-import.js";
 import type { Rhythm } from "./schedules.js";
@@ -25,6 +28,7 @@ interface UpkeepTask {
 const BATCH = 5_000;
 /** Storage may be far away, and a transaction waits for it. */
 const FILE_BATCH = 20;
+const MOST_SYNCS_A_MINUTE = 500;
 
 /** Does its work on up to `limit` rows that are due; answers how many. */
 type Step = (db: Db, limit: number) => Promise<number>;
@@ -105,6 +109,17 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
       if (total > 0) log.info({ files: total }, "files that nobody needs were deleted");
     },
   },
+  /** Every partner with a POS has its time, four times a day; after a standstill they do not all come at once. */
+  "sync-menus": {
+    rhythm: { pattern: "* * * * *" },
+    run: async ({ log }) => {
+      const due = await requestDueSyncs(sql, MOST_SYNCS_A_MINUTE);
+      if (due > 0) poke("staged_jobs");
+      if (due === MOST_SYNCS_A_MINUTE) log.warn({ syncs: due }, "more menus are due than are synced in a minute");
+    },
+  },
+  "abandon-dead-syncs": inBatches("*/5 * * * *", "syncs abandoned", abandonDeadSyncs),
+  "purge-pos-events": purging("47 * * * *", deleteOldPosEvents, deleteOldPosSyncs),
   "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
 };
 

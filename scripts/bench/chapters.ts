@@ -16,6 +16,7 @@ import { convertImages, uploadFiles } from "./files.js";
 import type { Lab } from "./lab.js";
 import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
+import { pullMenus, takeWebhooks } from "./pos.js";
 import type { Program } from "./program.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
@@ -173,6 +174,8 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   list: { title: "List 20 boxes of a city", measure: listOffers },
   nearby: { title: "List 20 partners around a place", measure: searchNearby },
   profile: { title: "Read one's own profile, with a token", measure: readProfile },
+  webhook: { title: "Take an event of a POS: verify, store, answer", measure: takeWebhooks },
+  "pos-sync": { title: "Take over a POS menu of 20,000 items", measure: pullMenus },
   relay: { title: "Hand staged jobs over to BullMQ", measure: relay },
   "pick-up": { title: "From commit to the start of a job, while all is idle", measure: pickUp },
   images: { title: "Convert photographs of 12 megapixels", measure: convertImages },

@@ -6,7 +6,7 @@ import type { Program } from "./program.js";
 
 export const CLIENTS = 32;
 
-export type Requests = Pick<LoadPlan, "requests" | "uniqueHeader">;
+export type Requests = Pick<LoadPlan, "requests" | "uniqueHeader" | "webhookSecret">;
 
 /** Measures what a server carries of these requests; rejects when it refuses any. */
 export function underLoad(name: string, server: Program, load: Program, requests: Requests): Contender {

@@ -17,6 +17,8 @@ export const LoadPlan = z.object({
   ),
   /** A header that has another value in every request. */
   uniqueHeader: z.string().optional(),
+  /** Each request's body is an event of a POS: it gets another id in every request, and is signed with this. */
+  webhookSecret: z.string().optional(),
 });
 export type LoadPlan = z.output<typeof LoadPlan>;
 
@@ -58,6 +60,10 @@ export type ImportPlan = z.output<typeof ImportPlan>;
 
 export const Rate = z.object({ perSecond: z.number() });
 export type Rate = z.output<typeof Rate>;
+
+/** A pull of a POS menu with so many items, into an empty menu or one that has them all. */
+export const PullPlan = z.object({ how: z.enum(["service", "bare"]), items: z.int(), known: z.boolean() });
+export type PullPlan = z.output<typeof PullPlan>;
 
 export const PickUpPlan = z.object({ samples: z.int() });
 export type PickUpPlan = z.output<typeof PickUpPlan>;

@@ -3,6 +3,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import sharp from "sharp";
 import { Caller } from "./http.js";
 import { importElsewhere, readMenu } from "./menus.js";
+import { connectTill } from "./pos.js";
 import { queueCounts } from "./queues.js";
 
 /**
@@ -124,6 +125,8 @@ async function play(): Promise<void> {
   await delivered(customer, "ORDER_ACCEPTED", orderId);
   await delivered(owner, "NEW_ORDER", orderId);
   tell(`17:22  A worker has told the customer (ORDER_ACCEPTED) and the bakery (NEW_ORDER).`);
+
+  await connectTill({ anyone, admin, owner, partnerId: String(partnerId), tell, until });
 
   const counts = await queueCounts(base);
   tell(`18:00  On the dashboard (${base}/admin/queues) the admin sees the jobs:`);

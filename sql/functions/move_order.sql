@@ -68,7 +68,7 @@ begin
       where r.order_id = moved and p.id = r.promo_id;
     end if;
     perform withdraw_review(moved);
-  elsif target = 'COMPLETED' then
+  elsif target = 'COMPLETED' and known.user_id is not null then
     perform credit_completed_order(moved);
   end if;
   return query select outcome, target;

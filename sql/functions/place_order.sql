@@ -16,6 +16,9 @@
 --
 -- Without a promo of its own an order uses the one that its buyer has attached, if that still holds.
 --
+-- An order that was taken elsewhere is sold and paid for there: it leaves promos alone, and what cannot be had any more may
+-- be in it. It may have no buyer (null); it has no key then either.
+--
 -- item_ids are distinct and name boxes or menu items; amounts are minor units.
 --
 -- Plans are generic: for every call's own arrays Postgres would plan anew, which costs more than running the statements.
@@ -32,7 +35,8 @@ create or replace function place_order(
   order_key text,
   order_fingerprint bytea,
   order_pickup_code text,
-  caused_by text
+  caused_by text,
+  taken_elsewhere boolean default false
 ) returns jsonb
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -81,8 +85,8 @@ begin
   end if;
 
   select p.status, p.preparation_minutes,
-         exists (select from users u where u.id = buyer and u.deleted_at is null) as buyer_exists,
-         (select a.promo_id from promo_attachments a where a.user_id = buyer) as attached_promo,
+         buyer is null or exists (select from users u where u.id = buyer and u.deleted_at is null) as buyer_exists,
+         (select a.promo_id from promo_attachments a where a.user_id = buyer and not taken_elsewhere) as attached_promo,
          coalesce(
            (select r.rate_percent from commission_rates r where r.partner_id = p.id),
            (select r.rate_percent from commission_rates r where r.partner_id is null),
@@ -125,7 +129,7 @@ begin
            total + coalesce(sum(m.price_minor * item_qtys[array_position(item_ids, m.id)]), 0)
     into menu_ids, menu_names, menu_prices, total
     from menu_items m
-    where m.id = any (item_ids) and m.partner_id = seller and m.archived_at is null and m.available;
+    where m.id = any (item_ids) and m.partner_id = seller and m.archived_at is null and (m.available or taken_elsewhere);
   end if;
 
   if cardinality(box_ids) + cardinality(menu_ids) < cardinality(item_ids) or cardinality(expired_ids) > 0 then

@@ -37,7 +37,7 @@ export const insertOrderPlacedNotifications = (db: Db, orderId: string) =>
     select recipient.user_id, recipient.kind, o.id, o.partner_id
     from orders o
     cross join lateral (
-      select o.user_id, 'ORDER_ACCEPTED' as kind
+      select o.user_id, 'ORDER_ACCEPTED' as kind where o.user_id is not null
       union all
       select p.owner_id, 'NEW_ORDER' from partners p where p.id = o.partner_id and p.owner_id is not null
       union all

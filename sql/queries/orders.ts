@@ -4,7 +4,8 @@ import { PromoRefusal } from "../../lib/promo.js";
 import type { Db } from "../db.js";
 
 export interface NewOrder {
-  userId: string;
+  /** Null for an order that was taken elsewhere, of someone whom we do not know. */
+  userId: string | null;
   partnerId: string;
   /** Each id once; it names a box or a menu item of the partner. */
   items: { id: string; qty: number }[];
@@ -12,6 +13,8 @@ export interface NewOrder {
   address: string | null;
   /** A promo for this order; without one the buyer's attached promo counts. */
   promoCode: string | null;
+  /** Sold and paid for already: promos are left alone, and what is said not to be available may be in it. */
+  takenElsewhere?: boolean;
   /** The client's Idempotency-Key with the digest of its canonical payload. */
   idempotency: { key: string; fingerprint: Buffer } | null;
   pickupCode: string;
@@ -61,7 +64,8 @@ export async function placeOrder(db: Db, order: NewOrder): Promise<Placement> {
       ${order.idempotency?.key ?? null}::text,
       ${order.idempotency?.fingerprint ?? null}::bytea,
       ${order.pickupCode}::text,
-      ${order.requestId}::text
+      ${order.requestId}::text,
+      ${order.takenElsewhere === true}::boolean
     ) as placement`;
   return Placement.parse(row?.placement);
 }
@@ -75,7 +79,8 @@ export interface OrderItemRow {
 
 export interface OrderRow {
   id: string;
-  userId: string;
+  /** Null where the order was taken elsewhere, of someone whom we do not know. */
+  userId: string | null;
   partnerId: string;
   status: OrderStatus;
   address: string | null;
@@ -182,7 +187,7 @@ export type OrderMoved = z.output<typeof OrderMoved>;
 /** Who moves an order: their own, their partner's, or, as the service itself, anyone's. */
 export type OrderMover =
   | { actor: "CUSTOMER"; userId: string }
-  | { actor: "PARTNER"; userId: string; partnerId: string }
+  | { actor: "PARTNER"; /** Null when it is their POS that moves it. */ userId: string | null; partnerId: string }
   | { actor: "SERVICE" };
 
 /**

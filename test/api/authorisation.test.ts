@@ -37,6 +37,7 @@ const admitted: Record<Auth, readonly CallerName[]> = {
   PARTNER: everyPartner,
   ACTIVE_PARTNER: ["bakery", "other partner"],
   ADMIN: ["admin"],
+  PARTNER_OR_ADMIN: [...everyPartner, "admin"],
   BANNER_READER: ["nobody", "banner key", ...everyUser],
   LOCATION_WRITER: ["admin", "location key"],
 };

@@ -38,6 +38,7 @@ beforeAll(async () => {
     PARTNER: owner,
     ACTIVE_PARTNER: owner,
     ADMIN: admin.client,
+    PARTNER_OR_ADMIN: admin.client,
     BANNER_READER: client,
     LOCATION_WRITER: admin.client,
   };

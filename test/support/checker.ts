@@ -14,7 +14,7 @@ export interface Verdict {
 interface StoredOrder {
   id: string;
   key: string | null;
-  buyerId: string;
+  buyerId: string | null;
   sellerId: string;
   lines: string[];
   events: string[];
@@ -23,13 +23,13 @@ interface StoredOrder {
 
 const listOrders = (ask: Ask) =>
   ask<StoredOrder>(`
-    select o.id, k.key, o.user_id as "buyerId", o.partner_id as "sellerId",
+    select o.id, coalesce(k.key, p.external_id) as key, o.user_id as "buyerId", o.partner_id as "sellerId",
       array(
         select coalesce(i.box_id, i.menu_item_id) || ' ' || i.qty
         from order_items i where i.order_id = o.id order by i.position
       ) as lines,
       array(
-        select e.to_status || ' ' || e.actor_id from order_events e where e.order_id = o.id order by e.position
+        select e.to_status || ' ' || coalesce(e.actor_id::text, 'nobody') from order_events e where e.order_id = o.id order by e.position
       ) as events,
       array(
         select n.kind || ' ' || n.user_id || ' ' || n.status || ' ' || (n.settled_at is not null)
@@ -37,6 +37,7 @@ const listOrders = (ask: Ask) =>
       ) as told
     from orders o
     left join idempotency_keys k on k.order_id = o.id
+    left join pos_orders p on p.order_id = o.id
     order by o.id`);
 
 const same = (a: readonly string[], b: readonly string[]) => a.length === b.length && a.every((x, i) => x === b[i]);
@@ -57,8 +58,12 @@ function* checkOrder(asked: OrderTaken, stored: readonly StoredOrder[]): Generat
     )
   )
     yield `order ${order.id} has other items`;
-  if (!same(order.events, [`ACCEPTED ${buyerId}`])) yield `order ${order.id} has the events ${order.events.join()}`;
-  const told = [`ORDER_ACCEPTED ${buyerId}`, ...seller.peopleIds.map((id) => `NEW_ORDER ${id}`)];
+  if (!same(order.events, [`ACCEPTED ${buyerId ?? "nobody"}`]))
+    yield `order ${order.id} has the events ${order.events.join()}`;
+  const told = [
+    ...(buyerId === null ? [] : [`ORDER_ACCEPTED ${buyerId}`]),
+    ...seller.peopleIds.map((id) => `NEW_ORDER ${id}`),
+  ];
   if (!same(order.told.toSorted(), told.map((person) => `${person} SENT true`).toSorted()))
     yield `order ${order.id} has the notifications ${order.told.join()}`;
 }
@@ -92,6 +97,13 @@ async function* checkJobs(ask: Ask): AsyncGenerator<string> {
   for (const { what } of wrong) yield what;
 }
 
+async function* checkEvents(ask: Ask): AsyncGenerator<string> {
+  const unsettled = await ask<{ id: string; status: string; error: string | null }>(
+    "select event_id as id, status, last_error as error from pos_events where status <> 'PROCESSED'",
+  );
+  for (const { id, status, error } of unsettled) yield `event ${id} of a till is ${status}: ${String(error)}`;
+}
+
 async function* checkCodes(ask: Ask, { codes }: Traffic): AsyncGenerator<string> {
   const phones = new Set((await ask<{ phone: string }>("select phone from otp")).map(({ phone }) => phone));
   for (const { phone, outcome } of codes) {
@@ -118,7 +130,7 @@ export async function check(ask: Ask, traffic: Traffic, workerLines: readonly Li
   for (const asked of traffic.orders) wrong.push(...checkOrder(asked, byKey.get(asked.key) ?? []));
   const keys = new Set(traffic.orders.map(({ key }) => key));
   for (const { id, key } of stored) if (key === null || !keys.has(key)) wrong.push(`order ${id} is nobody's`);
-  for (const checked of [checkStock(ask, traffic), checkJobs(ask), checkCodes(ask, traffic)])
+  for (const checked of [checkStock(ask, traffic), checkJobs(ask), checkEvents(ask), checkCodes(ask, traffic)])
     for await (const sentence of checked) wrong.push(sentence);
 
   const pushes = tally(workerLines.filter(({ msg }) => msg === "push").map((line) => String(line["notificationId"])));
@@ -134,6 +146,7 @@ export async function check(ask: Ask, traffic: Traffic, workerLines: readonly Li
     wrong,
     counts: {
       "orders acknowledged": outcomes(orders, "ok"),
+      "of them at tills": orders.filter(({ buyerId, outcome }) => buyerId === null && outcome === "ok").length,
       "orders refused": outcomes(orders, "refused"),
       "orders unknown": outcomes(orders, "unknown"),
       "orders tried more than once": orders.filter(({ attempts }) => attempts > 1).length,

@@ -5,9 +5,10 @@ import { inTime } from "../../lib/in-time.js";
 import { toMajor } from "../../lib/money.js";
 import { sql } from "../../sql/db.js";
 import type { Client, Reply } from "./api.js";
-import { addMenuItem, bakery, listBox, newPhone, user, type Character } from "./cast.js";
+import { addMenuItem, admin, bakery, listBox, newPhone, user, type Character } from "./cast.js";
 import type { OwnPostgres } from "./own-postgres.js";
 import type { Random } from "./random.js";
+import { newSecret, signed } from "./till.js";
 
 const BAKERIES = 3;
 const CUSTOMERS = 8;
@@ -29,14 +30,18 @@ export interface Product {
 
 export interface Seller {
   id: string;
+  /** What its till signs with. */
+  tillSecret: string;
   /** Who is told of its orders. */
   peopleIds: string[];
   products: Product[];
 }
 
 export interface OrderTaken {
+  /** The client's, or the till's number for it. */
   key: string;
-  buyerId: string;
+  /** Null when it was taken at the till. */
+  buyerId: string | null;
   seller: Seller;
   lines: { id: string; qty: number }[];
   outcome: Outcome;
@@ -58,12 +63,26 @@ export interface Traffic {
   codes: CodeAsked[];
 }
 
-async function openSeller(client: Client): Promise<Seller> {
+/** What the till calls the item that there is always. */
+const ALWAYS = "roll";
+
+/** Connects a seller's till; answers what it signs with. Nobody reads its menu: there is none. */
+async function connectTill(partnerId: string, { client }: Character): Promise<string> {
+  const webhookSecret = newSecret();
+  const credentials = { accountId: partnerId, baseUrl: "https://till.test", token: "till-token", webhookSecret };
+  const sent = { partnerId, adapterName: "generic", credentialsJson: JSON.stringify(credentials) };
+  const reply = await client.put("/api/v1/pos/credentials", sent);
+  if (reply.status !== 200) throw unexpected("a till", reply);
+  await sql`update pos_credentials set next_sync_at = now() + interval '1 day' where partner_id = ${partnerId}::uuid`;
+  return webhookSecret;
+}
+
+async function openSeller(client: Client, operator: Character): Promise<Seller> {
   const opened = await bakery(client);
   const staff = await user(client);
   await sql`insert into partner_staff (user_id, partner_id) values (${staff.id}::uuid, ${opened.id}::uuid)`;
   const products: Product[] = [
-    { id: await addMenuItem(opened, { price: 120 }), priceMinor: 12_000, stock: null },
+    { id: await addMenuItem(opened, { price: 120, externalId: ALWAYS }), priceMinor: 12_000, stock: null },
     // some sell out during the storm, some never
     ...(await Promise.all(
       [30, 300, 10_000].map(async (stock) => ({
@@ -73,7 +92,8 @@ async function openSeller(client: Client): Promise<Seller> {
       })),
     )),
   ];
-  return { id: opened.id, peopleIds: [opened.owner.id, staff.id], products };
+  const tillSecret = await connectTill(opened.id, operator);
+  return { id: opened.id, tillSecret, peopleIds: [opened.owner.id, staff.id], products };
 }
 
 /** The answer, or null when the connection broke or the service said that it does not know. */
@@ -108,6 +128,17 @@ async function place(order: OrderTaken, { client }: Character): Promise<Outcome>
   return "ok";
 }
 
+async function tell({ key, lines, seller }: OrderTaken, client: Client): Promise<Outcome> {
+  const qty = lines[0]?.qty ?? 0;
+  const data = { items: [{ externalId: ALWAYS, qty }], totalAmount: 120 * qty };
+  const event = { type: "order.created", externalId: key, partnerExternalId: seller.id, data };
+  const { body, headers } = signed(event, seller.tillSecret);
+  const reply = await answerTo(() => client.send("post", "/api/v1/pos/webhooks/generic", body, { headers }));
+  if (reply === null) return "unknown";
+  if (reply.status !== 200) throw unexpected("an event", reply);
+  return "ok";
+}
+
 async function sendCode({ phone }: CodeAsked, client: Client): Promise<Outcome> {
   const reply = await answerTo(() => client.post("/api/v1/auth/otp/send", { phone }));
   if (reply === null) return "unknown";
@@ -138,9 +169,10 @@ export interface Clients {
   finish(): Promise<Traffic>;
 }
 
-/** Sends orders and asks for codes, by many clients at once, until they are to finish. */
+/** Sends orders, has tills tell of some, and asks for codes, by many clients at once, until they are to finish. */
 export async function startTraffic(client: Client, ask: OwnPostgres["ask"], random: Random): Promise<Clients> {
-  const sellers = await Promise.all(Array.from({ length: BAKERIES }, () => openSeller(client)));
+  const operator = await admin(client);
+  const sellers = await Promise.all(Array.from({ length: BAKERIES }, () => openSeller(client, operator)));
   const customers = await Promise.all(Array.from({ length: CUSTOMERS }, () => user(client)));
   const traffic: Traffic = { sellers, orders: [], codes: [] };
   let enough = false;
@@ -157,7 +189,7 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
     }
   };
 
-  const newOrder = ({ id: buyerId }: Character, seller: Seller, products: readonly Product[]): OrderTaken => {
+  const newOrder = (buyerId: string | null, seller: Seller, products: readonly Product[]): OrderTaken => {
     const lines = products.map(({ id }) => ({ id, qty: random.between(1, 2) }));
     const order: OrderTaken = {
       key: randomUUID(),
@@ -172,9 +204,21 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
     while (goesOn()) {
       const seller = random.pick(sellers);
       const products = random.shuffle(seller.products).slice(0, random.between(1, 2));
-      const order = newOrder(customer, seller, products);
+      const order = newOrder(customer.id, seller, products);
       await settle(order, () => place(order, customer), random);
       do await delay(random.between(20, 150));
+      while (backlog > LONGEST_BACKLOG && goesOn());
+    }
+  };
+
+  const tellAgainAndAgain = async (seller: Seller): Promise<void> => {
+    const always = seller.products.filter(({ stock }) => stock === null);
+    while (goesOn()) {
+      const order = newOrder(null, seller, always);
+      await settle(order, () => tell(order, client), random);
+      // POS systems tell some things twice, whatever the answer was
+      if (random.between(1, 3) === 1) await tell(order, client);
+      do await delay(random.between(50, 300));
       while (backlog > LONGEST_BACKLOG && goesOn());
     }
   };
@@ -191,6 +235,7 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
   const running = Promise.all([
     watchBacklog(),
     ...customers.map(orderAgainAndAgain),
+    ...sellers.map(tellAgainAndAgain),
     ...Array.from({ length: NEW_PHONES }, askForCodes),
   ]);
   running.catch(() => (enough = true));
@@ -199,7 +244,7 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
       const customer = random.pick(customers);
       const seller = random.pick(sellers);
       const order = newOrder(
-        customer,
+        customer.id,
         seller,
         seller.products.filter(({ stock }) => stock === null),
       );

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import autocannon from "autocannon";
 import { LoadPlan, type Load } from "../messages.js";
 import { answerParent } from "./answer.js";
@@ -5,18 +6,30 @@ import { answerParent } from "./answer.js";
 // Sends requests over so many connections for so long, as fast as they are answered.
 
 let unique = 0;
+const next = () => `bench-${process.pid}-${(unique += 1)}`;
 
-async function run({ url, connections, seconds, requests, uniqueHeader }: LoadPlan): Promise<Load> {
+/** Makes a request's body another event, and signs it as Standard Webhooks has it. */
+function sign(prepared: autocannon.Request, secret: Buffer): autocannon.Request {
+  const [id, timestamp] = [next(), String(Math.floor(Date.now() / 1_000))];
+  const body = String(prepared.body).replace("EVENT", id);
+  const mac = createHmac("sha256", secret).update(`${id}.${timestamp}.${body}`).digest("base64");
+  const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${mac}` };
+  return { ...prepared, body, headers: { ...prepared.headers, ...headers } };
+}
+
+async function run({ url, connections, seconds, requests, uniqueHeader, webhookSecret }: LoadPlan): Promise<Load> {
+  const key = webhookSecret === undefined ? null : Buffer.from(webhookSecret.slice("whsec_".length), "base64");
   const slices: autocannon.Request[][] = Array.from({ length: connections }, () => []);
   requests.forEach((request, index) => {
     slices[index % connections]?.push({
       ...request,
       ...(uniqueHeader !== undefined && {
         setupRequest: (prepared: autocannon.Request) => {
-          Object.assign(prepared.headers ?? {}, { [uniqueHeader]: `bench-${process.pid}-${(unique += 1)}` });
+          Object.assign(prepared.headers ?? {}, { [uniqueHeader]: next() });
           return prepared;
         },
       }),
+      ...(key && { setupRequest: (prepared: autocannon.Request) => sign(prepared, key) }),
     });
   });
   const before = process.cpuUsage();

@@ -10,6 +10,7 @@ import { menu } from "./menu.js";
 import { notifications } from "./notifications.js";
 import { orders } from "./orders.js";
 import { partners } from "./partners.js";
+import { pos } from "./pos.js";
 import { reviews } from "./reviews.js";
 import { users } from "./users.js";
 import type { Expectations } from "./scene.js";
@@ -28,6 +29,7 @@ export const expectations: Expectations = {
   ...notifications,
   ...orders,
   ...partners,
+  ...pos,
   ...reviews,
   ...users,
 };

@@ -43,4 +43,19 @@ export const menu: Expectations = {
     answer: "200",
     except: foreign("bakery"),
   },
+  "POST /api/v1/menu/pos/sync": {
+    ask: (as) => as.post("/api/v1/menu/pos/sync"),
+    // none of them has a POS
+    answer: "409 CONFLICT",
+  },
+  "GET /api/v1/menu/pos/sync/:id": {
+    prepare: async ({ bakeryId }) => {
+      const [sync] = await sql<{ id: string }[]>`
+        insert into pos_syncs (partner_id, status, settled_at) values (${bakeryId}::uuid, 'DONE', now()) returning id`;
+      return sync?.id ?? randomUUID();
+    },
+    ask: (as, _scene, id) => as.get(`/api/v1/menu/pos/sync/${id}`),
+    answer: "200",
+    except: foreign("bakery"),
+  },
 };

@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { config } from "../../lib/config.js";
+import { conflict, notFound, unavailable, type ApiError } from "../../lib/errors.js";
+import { lookups, sql } from "../../sql/db.js";
+import { findPosSync, requestPosSync, type PosSyncRow } from "../../sql/queries/pos-syncs.js";
+import { awaitResult, poke } from "../../sql/signals.js";
+import { ok, section } from "../endpoint.js";
+import { Id, IdParams, Timestamp } from "../schemas.js";
+
+const RETRY_SECONDS = 60;
+
+const SyncErrors = z.array(z.object({ externalId: z.string().nullable(), message: z.string() }));
+
+const SyncView = z
+  .object({
+    syncId: Id,
+    status: z.enum(["QUEUED", "RUNNING", "DONE", "FAILED"]),
+    progress: z
+      .number()
+      .nullable()
+      .meta({ description: "0 to 1; null while nobody knows how long the menu is", example: 0.4 }),
+    itemsSynced: z.int().meta({ example: 318 }),
+    itemsFailed: z.int().meta({ example: 2 }),
+    itemsArchived: z.int().meta({ description: "came from the POS before, and are gone there", example: 1 }),
+    unchanged: z.boolean().meta({ description: "the POS says that its menu is as it was, and gave nothing" }),
+    errors: SyncErrors.meta({ description: "what was wrong with single items, the first 200 or a few more" }),
+    reason: z.string().nullable().meta({ description: "why it failed", example: null }),
+    createdAt: Timestamp,
+    settledAt: Timestamp.nullable(),
+  })
+  .meta({ id: "MenuSync" });
+
+/** Why a sync failed, for its partner. */
+function reasonOf({ failure, reason }: PosSyncRow): string | null {
+  switch (failure) {
+    case null:
+      return null;
+    case "REFUSED":
+      return `The POS refuses the connection: ${reason ?? "no reason is given"}.`;
+    case "UNAVAILABLE":
+      return `The POS gives no answer just now: ${reason ?? "no reason is given"}.`;
+    case "TOO_LARGE":
+      return `The menu cannot be taken over: ${reason ?? "it is too long"}.`;
+    case "REPLACED":
+      return "The connection to the POS was changed in the meantime; another sync has begun.";
+    case "ABANDONED":
+      return "The sync was given up on our side.";
+  }
+}
+
+function refusal(sync: PosSyncRow): ApiError {
+  const reason = reasonOf(sync) ?? "";
+  return sync.failure === "UNAVAILABLE" || sync.failure === "ABANDONED"
+    ? unavailable(reason, RETRY_SECONDS)
+    : conflict(reason);
+}
+
+/** How far a sync is, by the number of items that the last one left. */
+function progressOf({ status, itemsExpected, itemsSynced, itemsFailed }: PosSyncRow): number | null {
+  if (status === "DONE") return 1;
+  if (!itemsExpected) return status === "QUEUED" ? 0 : null;
+  return Math.min(Math.round(((itemsSynced + itemsFailed) / itemsExpected) * 100) / 100, 0.99);
+}
+
+export const menuSync = section({ prefix: "/menu/pos/sync", tag: "Menu" });
+
+menuSync.post(
+  "/",
+  {
+    summary: "Take the menu over from the POS",
+    description:
+      "Items are matched by external id. New ones are added, those that came from the POS are changed, and archived when the POS " +
+      "does not have them any more; what was made by hand or by CSV stays as it is. Whoever asks while a sync is open waits for " +
+      "that one. When it takes longer the answer is 202, and `Location` has the result later. 409 `CONFLICT`: no POS is " +
+      "connected, or it refuses the connection; 503 `UNAVAILABLE`: it gives no answer, and is asked again by and by. It is " +
+      "also done every 6 hours, and when the POS tells of a change.",
+    auth: "PARTNER",
+    answers: {
+      200: z.object({
+        itemsSynced: z.int().meta({ example: 318 }),
+        itemsFailed: z.int().meta({ example: 2 }),
+        syncId: Id,
+      }),
+      202: z.object({ syncId: Id }),
+    },
+    errors: ["409 CONFLICT", "503 UNAVAILABLE"],
+  },
+  async ({ partner, gone, requestId }) => {
+    const syncId = await requestPosSync(sql, partner.id, { inPerson: true, requestId });
+    if (syncId === undefined) throw conflict("This partner is not connected to a POS.");
+    poke("staged_jobs");
+    const settled = await awaitResult(
+      { name: "pos-sync", id: syncId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
+      async () => {
+        const sync = await findPosSync(lookups, partner.id, syncId);
+        return sync?.settledAt ? sync : null;
+      },
+    );
+    if (!settled)
+      return { status: 202 as const, body: { syncId }, headers: { Location: `/api/v1/menu/pos/sync/${syncId}` } };
+    if (settled.failure !== null) throw refusal(settled);
+    const { itemsSynced, itemsFailed } = settled;
+    return ok({ itemsSynced, itemsFailed, syncId });
+  },
+);
+
+menuSync.get(
+  "/:id",
+  {
+    summary: "Read how a sync of the own menu goes, or went",
+    auth: "PARTNER",
+    params: IdParams,
+    answers: { 200: SyncView },
+  },
+  async ({ partner, params }) => {
+    const sync = await findPosSync(lookups, partner.id, params.id);
+    if (!sync) throw notFound("This sync");
+    const { id, status, itemsSynced, itemsFailed, itemsArchived, unchanged, createdAt, settledAt } = sync;
+    return ok({
+      syncId: id,
+      status,
+      progress: progressOf(sync),
+      itemsSynced,
+      itemsFailed,
+      itemsArchived,
+      unchanged,
+      errors: SyncErrors.parse(sync.errors),
+      reason: reasonOf(sync),
+      createdAt: createdAt.toISOString(),
+      settledAt: settledAt?.toISOString() ?? null,
+    });
+  },
+);

@@ -1,0 +1,11 @@
+import { z } from "zod";
+import { contract } from "./contract.js";
+
+/** Pulls a partner's menu from their POS, and settles the sync with what came of it. */
+export const posSync = contract({
+  queue: "pos-sync",
+  payload: z.object({ syncId: z.uuid() }),
+  attempts: 5,
+  backoffMs: 5_000,
+  concurrency: 4,
+});

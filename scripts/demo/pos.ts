@@ -1,0 +1,123 @@
+import { createHmac, randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { z } from "zod";
+import type { Caller } from "./http.js";
+
+/** Who takes part, and what the day has for telling it. */
+export interface Scene {
+  anyone: Caller;
+  admin: Caller;
+  owner: Caller;
+  partnerId: string;
+  tell: (line: string) => void;
+  until: <T>(what: string, look: () => Promise<T | undefined>) => Promise<T>;
+}
+
+const menu = (soldOut: readonly string[] = []) =>
+  [
+    { externalId: "till-1", name: "Капучино", category: "Кофе", price: 220 },
+    { externalId: "till-2", name: "Флэт уайт", category: "Кофе", price: 250 },
+    { externalId: "till-3", name: "Тыквенный суп", category: "Горячее", price: 390.5 },
+    { externalId: "till-4", name: "Зона доставки", category: "Служебное" },
+  ].map((item) => ({ ...item, available: !soldOut.includes(item.externalId) }));
+
+/** A till on this machine that speaks the open protocol: it gives its menu to whoever has the token, and signs what it tells. */
+async function startTill() {
+  const [accountId, token, key] = [`till-${randomUUID()}`, randomUUID(), randomBytes(24)];
+  let items = menu();
+  let pulls = 0;
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith("/menu")) pulls += 1;
+    const known = request.headers.authorization === `Bearer ${token}`;
+    response.writeHead(known ? 200 : 401, { "content-type": "application/json" });
+    response.end(JSON.stringify(known ? { items } : {}));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+
+  /** An event, with the headers of a call that tells of it. */
+  const event = (type: string, data: Record<string, unknown>, externalId: string = randomUUID()) => {
+    const body = { type, externalId, partnerExternalId: accountId, data };
+    const [id, timestamp] = [randomUUID(), String(Math.floor(Date.now() / 1_000))];
+    const mac = createHmac("sha256", key).update(`${id}.${timestamp}.${JSON.stringify(body)}`);
+    const signature = `v1,${mac.digest("base64")}`;
+    return { body, headers: { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature } };
+  };
+
+  return {
+    credentials: {
+      adapterName: "generic",
+      credentialsJson: JSON.stringify({
+        accountId,
+        baseUrl: `http://127.0.0.1:${port}`,
+        token,
+        webhookSecret: `whsec_${key.toString("base64")}`,
+      }),
+    },
+    event,
+    sellOut: (externalId: string) => void (items = menu([externalId])),
+    pulls: () => pulls,
+    stop: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** The bakery's till is connected, its menu arrives, and it tells what happens at the counter, some of it twice. */
+export async function connectTill({ anyone, admin, owner, partnerId, tell, until }: Scene): Promise<void> {
+  const till = await startTill();
+  try {
+    const tried = await admin.call("POST", "/pos/test-connection", till.credentials);
+    if (tried.body["ok"] !== true) {
+      tell(`17:30  (The service cannot reach a till on this machine: ${String(tried.body["message"])})`);
+      return;
+    }
+    await admin.call("PUT", "/pos/credentials", { partnerId, ...till.credentials });
+    tell(`17:30  The admin tries the bakery's till out and connects it: ${String(tried.body["message"])}`);
+
+    const pulled = await owner.call("POST", "/menu/pos/sync", undefined, [200, 202]);
+    const { syncId } = pulled.body;
+    const { body: sync } = await until("the till's menu is there", async () => {
+      const read = await owner.call("GET", `/menu/pos/sync/${String(syncId)}`);
+      return read.body["status"] === "DONE" ? read : undefined;
+    });
+    const [problem] = z.array(z.object({ message: z.string() })).parse(sync["errors"]);
+    tell(
+      `17:31  Its menu arrives: ${String(sync["itemsSynced"])} items; ${String(sync["itemsFailed"])} is left out (${problem?.message ?? ""}).`,
+    );
+
+    const send = ({ body, headers }: ReturnType<typeof till.event>, expected = 200) =>
+      anyone.call("POST", "/pos/webhooks/generic", body, [expected], headers);
+    const number = `counter-${randomUUID()}`;
+    const sold = { items: [{ externalId: "till-1", qty: 2 }], totalAmount: 440 };
+    const order = till.event("order.created", sold, number);
+    await Promise.all([send(order), send(till.event("order.created", sold, number)), send(order)]);
+    await send(till.event("order.status", { orderExternalId: number, status: "READY" }));
+    till.sellOut("till-3");
+    const soldOut = till.event("item.availability", { items: [{ externalId: "till-3", available: false }] });
+    await Promise.all([send(soldOut), send(soldOut)]);
+    const forged = await send({ ...order, body: { ...order.body, data: { ...sold, totalAmount: 1 } } }, 401);
+    tell(`17:32  It tells of an order at the counter (three times), that it is ready, and that the soup is sold out.`);
+    tell(`       Somebody else tells of an order at a better price, unsigned: ${String(forged.body["code"])}.`);
+
+    const taken = await until("the till's order is there", async () => {
+      const { list } = await owner.call("GET", "/partners/me/orders");
+      const fromTill = list.filter(({ totalAmount }) => totalAmount === 440);
+      return fromTill.some(({ status }) => status === "READY") ? fromTill : undefined;
+    });
+    const soup = await until("the soup is sold out", async () => {
+      const { list } = await owner.call("GET", "/menu/items");
+      return list.find(({ externalId, available }) => externalId === "till-3" && available === false);
+    });
+    if (taken.length !== 1) throw new Error("one order of the till became several");
+    await until("the till is asked what else is new", () => Promise.resolve(till.pulls() > 1 || undefined));
+    tell(
+      `17:33  A worker has made it ${taken.length} order, ${String(taken[0]?.["status"])}, and taken “${String(soup["name"])}” off sale.`,
+    );
+  } finally {
+    till.stop();
+  }
+}

@@ -1,0 +1,51 @@
+import "./environment.js";
+import { currentKeyId } from "../lib/crypto.js";
+import { reseal } from "../lib/envelope.js";
+import { exitWithLine } from "../lib/lifecycle.js";
+import { closeDatabase, sql } from "../sql/db.js";
+import {
+  listCredentialsOfOtherKeys,
+  posCredentialsContext,
+  updateSealedCredentials,
+  type SealedCredentials,
+} from "../sql/queries/pos-credentials.js";
+
+/**
+ * Seals anew, under the first of CREDENTIALS_KEYS, what is kept under another one, while the service runs. It may be
+ * stopped and begun again at any time; what somebody changes meanwhile is sealed under the first key by that.
+ */
+
+const BATCH = 500;
+
+if (process.argv.length > 2) exitWithLine("Usage: npm run rotate-credentials");
+
+function sealedAnew({ partnerId, sealed }: SealedCredentials): string | null {
+  try {
+    return reseal(sealed, posCredentialsContext(partnerId));
+  } catch {
+    return null;
+  }
+}
+
+const keyId = currentKeyId();
+let done = 0;
+const unreadable: string[] = [];
+let after: string | null = null;
+for (;;) {
+  const batch: readonly SealedCredentials[] = await listCredentialsOfOtherKeys(sql, keyId, after, BATCH);
+  for (const credentials of batch) {
+    const sealed = sealedAnew(credentials);
+    if (sealed === null) unreadable.push(credentials.partnerId);
+    else if (await updateSealedCredentials(sql, credentials, sealed)) done += 1;
+  }
+  after = batch.at(-1)?.partnerId ?? null;
+  if (batch.length < BATCH) break;
+}
+await closeDatabase();
+process.stdout.write(
+  `${done} ${done === 1 ? "partner's credentials are" : "partners' credentials are"} sealed anew under ${keyId}.\n`,
+);
+if (unreadable.length > 0) {
+  const some = unreadable.slice(0, 10).join(", ");
+  exitWithLine(`${unreadable.length} cannot be opened with any of CREDENTIALS_KEYS; enter them again: ${some}`);
+}

@@ -1,0 +1,189 @@
+import { z } from "zod";
+import type { PosChange } from "../../lib/pos/adapter.js";
+import type { Db } from "../db.js";
+
+export interface ReceivedEvent {
+  partnerId: string;
+  account: string;
+  eventId: string;
+  change: PosChange;
+}
+
+const Changes = z.array(z.json());
+
+/** Keeps events that have not come in before, with the jobs that look into their partners' mailboxes, as one statement; answers how many were new. */
+export async function receivePosEvents(
+  db: Db,
+  provider: string,
+  events: readonly ReceivedEvent[],
+  requestId: string,
+): Promise<number> {
+  const [row] = await db<{ added: number | null }[]>`
+    select receive_pos_events(
+      ${provider}::text,
+      ${events.map(({ partnerId }) => partnerId)}::uuid[],
+      ${events.map(({ account }) => account)}::text[],
+      ${events.map(({ eventId }) => eventId)}::text[],
+      ${db.json(Changes.parse(events.map(({ change }) => change)))},
+      ${requestId}::text
+    ) as added`;
+  return row?.added ?? 0;
+}
+
+export type PosEventStatus = "QUEUED" | "PROCESSED" | "PARKED";
+
+/** An event that has its turn. */
+export interface MailboxEvent {
+  id: number;
+  partnerId: string;
+  provider: string;
+  eventId: string;
+  /** See lib/pos/event.ts. */
+  change: unknown;
+  requestId: string | null;
+  status: PosEventStatus;
+  /** How often it has failed. */
+  attempts: number;
+  /** 0 when it has its turn now. */
+  dueInMs: number;
+}
+
+/** From now on a message for this partner stages another job: this one is about to look. */
+export const openMailbox = (db: Db, partnerId: string) =>
+  db`update pos_mailboxes set job_id = null where partner_id = ${partnerId}::uuid and job_id is not null`;
+
+/** Lets one transaction at a time work off a partner's events, until `tx` ends. */
+export const lockPosEvents = (tx: Db, partnerId: string) =>
+  tx`select from pg_advisory_xact_lock(hashtextextended('pos events ' || ${partnerId}::text, 0))`;
+
+/** Finds the event of a partner whose turn it is. */
+export const findNextPosEvent = async (db: Db, partnerId: string) =>
+  (
+    await db<MailboxEvent[]>`
+      select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
+             attempts, greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer as "dueInMs"
+      from pos_events
+      where partner_id = ${partnerId}::uuid and status = 'QUEUED'
+      order by id
+      limit 1`
+  )[0];
+
+/** Finds an event by its number. */
+export const findPosEvent = async (db: Db, id: number) =>
+  (
+    await db<MailboxEvent[]>`
+      select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
+             attempts, greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer as "dueInMs"
+      from pos_events
+      where id = ${id}::bigint`
+  )[0];
+
+/** Settles an event, and the job that kept it in sight while it was parked. */
+export const updatePosEventProcessed = (tx: Db, id: number) =>
+  tx`
+    with settled as (
+      update pos_events set status = 'PROCESSED', settled_at = now(), last_error = null where id = ${id}::bigint
+      returning job_id
+    )
+    update staged_jobs set done_at = now(), dead_at = null, last_error = null
+    where id in (select job_id from settled) and done_at is null`;
+
+/** Notes why an event could not be made ours, and that it may be tried again in `ms` milliseconds. */
+export const updatePosEventFailed = (tx: Db, { id, attempts }: MailboxEvent, error: string, ms: number) =>
+  tx`
+    update pos_events
+    set attempts = attempts + 1, last_error = ${error}, next_try_at = now() + make_interval(secs => ${ms}::float8 / 1000)
+    where id = ${id}::bigint and status = 'QUEUED' and attempts = ${attempts}`;
+
+/** Puts an event aside, and lets a job try it once more in `ms` milliseconds, unless an earlier one still stands for it. `tx` has `lockPosEvents`. */
+export const parkPosEvent = (tx: Db, { id, partnerId, attempts, requestId }: MailboxEvent, error: string, ms: number) =>
+  tx`
+    with due as (
+      select now() + make_interval(secs => ${ms}::float8 / 1000) as at
+    ), job as (
+      insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
+      select 'pos-events', jsonb_build_object('partnerId', ${partnerId}::uuid, 'eventId', event.id), ${requestId}::text,
+             due.at, due.at
+      from pos_events event, due
+      where event.id = ${id}::bigint and event.status = 'QUEUED' and event.attempts = ${attempts}
+        and not exists (select from staged_jobs earlier where earlier.id = event.job_id and earlier.done_at is null)
+      returning id
+    )
+    update pos_events
+    set status = 'PARKED', settled_at = now(), attempts = attempts + 1, last_error = ${error},
+        job_id = coalesce((select id from job), job_id)
+    where id = ${id}::bigint and status = 'QUEUED' and attempts = ${attempts}`;
+
+/** Has a job look into a partner's mailbox in `ms` milliseconds or before. */
+export const ringPosMailbox = (tx: Db, partnerId: string, ms: number, requestId: string | null) =>
+  tx`
+    select from ring_pos_mailbox(
+      ${partnerId}::uuid, lock_pos_mailbox(${partnerId}::uuid), now() + make_interval(secs => ${ms}::float8 / 1000),
+      ${requestId}::text
+    )`;
+
+/** Puts a parked event back, with an admin's audit record and a job; false when there is no such event that is parked. */
+export async function replayPosEvent(tx: Db, id: number, actorId: string, requestId: string): Promise<boolean> {
+  const [replayed] = await tx<{ partnerId: string }[]>`
+    with replayed as (
+      update pos_events
+      set status = 'QUEUED', settled_at = null, attempts = 0, next_try_at = now()
+      where id = ${id}::bigint and status = 'PARKED'
+      returning id, partner_id
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select ${actorId}::uuid, 'POS_EVENT_REPLAY', partner_id, jsonb_build_object('event', id) from replayed
+    )
+    select partner_id as "partnerId" from replayed`;
+  if (!replayed) return false;
+  await ringPosMailbox(tx, replayed.partnerId, 0, requestId);
+  return true;
+}
+
+/** What admins see of an event; what it says of customers is not in it. */
+export interface ListedPosEvent {
+  id: number;
+  partnerId: string;
+  provider: string;
+  account: string;
+  eventId: string;
+  kind: string | null;
+  status: PosEventStatus;
+  attempts: number;
+  lastError: string | null;
+  receivedAt: Date;
+  settledAt: Date | null;
+}
+
+/** Lists the events in one of `statuses`, newest first, after the one with number `after`. */
+export const listPosEvents = (db: Db, statuses: readonly PosEventStatus[], after: number | null, limit: number) =>
+  db<ListedPosEvent[]>`
+    select found.id, found.partner_id as "partnerId", found.provider, found.account, found.event_id as "eventId",
+           found.change ->> 'kind' as kind, found.status, found.attempts, found.last_error as "lastError",
+           found.received_at as "receivedAt", found.settled_at as "settledAt"
+    from unnest(${[...statuses]}::pos_event_status[]) as wanted (status)
+    cross join lateral (
+      select e.id, e.partner_id, e.provider, e.account, e.event_id, e.change, e.status, e.attempts, e.last_error,
+             e.received_at, e.settled_at
+      from pos_events e
+      where e.status = wanted.status and (${after}::bigint is null or e.id < ${after}::bigint)
+      order by e.id desc
+      limit ${limit}
+    ) as found
+    order by found.id desc
+    limit ${limit}`;
+
+/** Whether there is an event with this number. */
+export const hasPosEvent = async (db: Db, id: number): Promise<boolean> =>
+  (await db`select from pos_events where id = ${id}::bigint`).count === 1;
+
+/** Deletes up to `limit` events that were settled 30 days ago, and what they said of customers with them; answers how many. */
+export async function deleteOldPosEvents(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from pos_events
+    where id in (
+      select id from pos_events where settled_at < now() - interval '30 days' order by settled_at limit ${limit}
+      for update skip locked
+    )`;
+  return count;
+}

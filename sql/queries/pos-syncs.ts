@@ -1,0 +1,248 @@
+import type { PosMenuItem } from "../../lib/pos/adapter.js";
+import type { Db } from "../db.js";
+
+/** Asks for a sync of a partner's menu, or joins the one that is open; undefined when the partner has no POS. `inPerson`: somebody waits. */
+export async function requestPosSync(
+  db: Db,
+  partnerId: string,
+  { inPerson, requestId }: { inPerson: boolean; requestId: string | null },
+): Promise<string | undefined> {
+  const [row] = await db<{ id: string | null }[]>`
+    select request_pos_sync(${partnerId}::uuid, ${inPerson}::boolean, ${requestId}::text) as id`;
+  return row?.id ?? undefined;
+}
+
+export type PosSyncStatus = "QUEUED" | "RUNNING" | "DONE" | "FAILED";
+export type PosSyncFailure = "REFUSED" | "UNAVAILABLE" | "TOO_LARGE" | "REPLACED" | "ABANDONED";
+
+export interface PosSyncRow {
+  id: string;
+  status: PosSyncStatus;
+  itemsExpected: number | null;
+  itemsSynced: number;
+  itemsFailed: number;
+  itemsArchived: number;
+  unchanged: boolean;
+  /** [{externalId, message}] */
+  errors: unknown;
+  failure: PosSyncFailure | null;
+  reason: string | null;
+  createdAt: Date;
+  settledAt: Date | null;
+}
+
+/** Finds one of the partner's syncs. */
+export const findPosSync = async (db: Db, partnerId: string, id: string) =>
+  (
+    await db<PosSyncRow[]>`
+      select id, status, items_expected as "itemsExpected", items_synced as "itemsSynced", items_failed as "itemsFailed",
+             items_archived as "itemsArchived", unchanged, errors, failure, reason, created_at as "createdAt",
+             settled_at as "settledAt"
+      from pos_syncs
+      where id = ${id}::uuid and partner_id = ${partnerId}::uuid`
+  )[0];
+
+/** A sync that this start of it has to carry out. */
+export interface StartedSync {
+  id: string;
+  partnerId: string;
+  /** Which start of the sync this is: an earlier one may not go on. */
+  run: number;
+  try: number;
+  adapter: string;
+  sealed: string;
+  revision: string | null;
+}
+
+/** Begins a sync, from its beginning, and takes it from whoever had begun it; undefined when it is settled. */
+export const takePosSync = async (db: Db, id: string) =>
+  (
+    await db<StartedSync[]>`
+      update pos_syncs s
+      set status = 'RUNNING', run = s.run + 1, again = false, items_synced = 0, items_failed = 0, items_archived = 0,
+          errors = '[]',
+          items_expected = (
+            select count(*) from menu_items m
+            where m.partner_id = s.partner_id and m.source = 'POS' and m.archived_at is null
+          )
+      from pos_credentials c
+      where s.id = ${id}::uuid and s.settled_at is null and c.partner_id = s.partner_id
+      returning s.id, s.partner_id as "partnerId", s.run, s.try, c.adapter, c.sealed, c.revision`
+  )[0];
+
+/** An item that was not taken over. */
+export interface SyncError {
+  externalId: string | null;
+  message: string;
+}
+
+/** Errors that a sync keeps to be shown; all are counted. */
+const MOST_ERRORS = 200;
+
+/**
+ * Adds to what a sync has done, and keeps it from being settled or begun anew until `tx` ends; false when that has happened
+ * already, and then this start of it may do no more.
+ */
+export async function addSyncProgress(
+  tx: Db,
+  { id, run }: Pick<StartedSync, "id" | "run">,
+  synced: number,
+  errors: readonly SyncError[],
+): Promise<boolean> {
+  const shown = errors.slice(0, MOST_ERRORS).map((error) => ({ ...error }));
+  const { count } = await tx`
+    update pos_syncs
+    set items_synced = items_synced + ${synced}::integer, items_failed = items_failed + ${errors.length}::integer,
+        errors = case when jsonb_array_length(errors) < ${MOST_ERRORS}::integer then errors || ${tx.json(shown)} else errors end
+    where id = ${id}::uuid and run = ${run}::integer and settled_at is null`;
+  return count === 1;
+}
+
+/**
+ * Puts items of a partner's POS, each once, into its menu and their categories with them: new ones, and what has changed of
+ * those that came from the POS before. Those of a person's making are left as they are, and their external ids answered.
+ * `tx` is a transaction.
+ */
+export async function upsertPosItems(tx: Db, partnerId: string, items: readonly PosMenuItem[]): Promise<string[]> {
+  const categories = items.map(({ category }) => category);
+  await tx`
+    insert into menu_categories (partner_id, name)
+    select ${partnerId}::uuid, name
+    from (select distinct on (lower(name)) name from unnest(${categories}::text[]) as name order by lower(name)) as named
+    where not exists (
+      select from menu_categories known where known.partner_id = ${partnerId}::uuid and lower(known.name) = lower(named.name)
+    )
+    on conflict (partner_id, lower(name)) do nothing`;
+  const kept = await tx<{ externalId: string }[]>`
+    with pulled as materialized (
+      select external_id, name, category, price_minor, nullif(description, '') as description,
+             nullif(weight_grams, 0) as weight_grams, available
+      from unnest(
+        ${items.map(({ externalId }) => externalId)}::text[],
+        ${items.map(({ name }) => name)}::text[],
+        ${categories}::text[],
+        ${items.map(({ priceMinor }) => priceMinor)}::bigint[],
+        ${items.map(({ description }) => description ?? "")}::text[],
+        ${items.map(({ weightGrams }) => weightGrams ?? 0)}::integer[],
+        ${items.map(({ available }) => available)}::boolean[]
+      ) as pulled (external_id, name, category, price_minor, description, weight_grams, available)
+    ), named as materialized (
+      select spelled.category, c.id
+      from (select distinct category from pulled) as spelled
+      join menu_categories c on c.partner_id = ${partnerId}::uuid and lower(c.name) = lower(spelled.category)
+    ), compared as materialized (
+      select p.external_id, n.id as category_id, p.name, p.price_minor, p.description, p.weight_grams, p.available, m.source,
+             m.id is not null and not m.archived_by_sync
+               and (m.category_id, m.name, m.price_minor, m.description, m.weight_grams, m.available)
+                   is not distinct from (n.id, p.name, p.price_minor, p.description, p.weight_grams, p.available) as same
+      from pulled p
+      join named n on n.category = p.category
+      left join menu_items m on m.partner_id = ${partnerId}::uuid and m.external_id = p.external_id
+    ), taken as (
+      insert into menu_items as known (
+        partner_id, category_id, name, price_minor, description, weight_grams, external_id, source, available
+      )
+      select ${partnerId}::uuid, category_id, name, price_minor, description, weight_grams, external_id, 'POS', available
+      from compared
+      where not same and (source is null or source = 'POS')
+      order by external_id
+      on conflict (partner_id, external_id) where external_id is not null do update
+      set category_id = excluded.category_id, name = excluded.name, price_minor = excluded.price_minor,
+          description = excluded.description, weight_grams = excluded.weight_grams, available = excluded.available,
+          archived_at = case when known.archived_by_sync then null else known.archived_at end,
+          archived_by_sync = false, updated_at = now()
+      where known.source = 'POS'
+    )
+    select external_id as "externalId" from compared where source <> 'POS'`;
+  return kept.map(({ externalId }) => externalId);
+}
+
+/** Archives what came from the POS and is not among `present`; answers how many. */
+export async function archiveAbsentItems(tx: Db, partnerId: string, present: readonly string[]): Promise<number> {
+  const { count } = await tx`
+    update menu_items m
+    set archived_at = now(), archived_by_sync = true, updated_at = now()
+    where m.partner_id = ${partnerId}::uuid and m.source = 'POS' and m.archived_at is null
+      and not exists (
+        select from unnest(${[...present]}::text[]) as present (external_id) where present.external_id = m.external_id
+      )`;
+  return count;
+}
+
+/** Notes the end of a complete pull: how many items are gone, whether nothing had changed, and from which revision the next one goes on. */
+export const updateSyncPulled = (
+  tx: Db,
+  { id, partnerId }: Pick<StartedSync, "id" | "partnerId">,
+  { archived, unchanged, revision }: { archived: number; unchanged: boolean; revision: string | null },
+) =>
+  tx`
+    with known as (
+      update pos_credentials set revision = ${revision}::text where partner_id = ${partnerId}::uuid
+    )
+    update pos_syncs set items_archived = ${archived}::integer, unchanged = ${unchanged}::boolean where id = ${id}::uuid`;
+
+export interface SyncOutcome {
+  failure: PosSyncFailure | null;
+  /** What the partner is told, if it is more than the failure's name says. */
+  reason: string | null;
+  /** In how long it is to be tried again by itself, in milliseconds; null: not at all. */
+  retryInMs: number | null;
+}
+
+/** Settles a sync that this start of it has carried out, tells whoever waits, and has another follow where that is due; false when it is no longer this start's. */
+export async function settlePosSync(
+  tx: Db,
+  { id, run }: Pick<StartedSync, "id" | "run">,
+  { failure, reason, retryInMs }: SyncOutcome,
+  requestId: string | null,
+): Promise<boolean> {
+  const [row] = await tx<{ settled: boolean | null }[]>`
+    select settle_pos_sync(
+      ${id}::uuid, ${run}::integer, ${failure === null ? "DONE" : "FAILED"}::pos_sync_status,
+      ${failure}::pos_sync_failure, ${reason}::text, now() + make_interval(secs => ${retryInMs}::float8 / 1000),
+      ${requestId}::text
+    ) as settled`;
+  return row?.settled === true;
+}
+
+/** Keeps a partner's credentials, and what is known of its menu under them, as they are until `tx` ends. */
+export const lockPosCredentials = (tx: Db, partnerId: string) =>
+  tx`select from pos_credentials where partner_id = ${partnerId}::uuid for no key update`;
+
+/** Asks for the syncs of up to `limit` partners whose time has come; answers how many. */
+export async function requestDueSyncs(db: Db, limit: number): Promise<number> {
+  const due = await db<{ id: string | null }[]>`
+    with due as (
+      select partner_id from pos_credentials where next_sync_at <= now() order by next_sync_at limit ${limit}
+      for no key update skip locked
+    ), scheduled as (
+      update pos_credentials c set next_sync_at = next_pos_sync(c.partner_id, now())
+      from due
+      where c.partner_id = due.partner_id
+      returning c.partner_id
+    )
+    select request_pos_sync(partner_id, false, null) as id from scheduled`;
+  return due.length;
+}
+
+/** Settles up to `limit` syncs whose job was given up, so that others can be begun; answers how many. */
+export async function abandonDeadSyncs(db: Db, limit: number): Promise<number> {
+  const abandoned = await db<{ settled: boolean | null }[]>`
+    select settle_pos_sync(s.id, null, 'FAILED', 'ABANDONED', null, null, null) as settled
+    from pos_syncs s
+    left join staged_jobs j on j.id = s.job_id and j.dead_at is null and j.done_at is null
+    where s.settled_at is null and j.id is null
+    limit ${limit}`;
+  return abandoned.length;
+}
+
+/** Deletes up to `limit` syncs that were settled 30 days ago; answers how many. */
+export async function deleteOldPosSyncs(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from pos_syncs
+    where id in (
+      select id from pos_syncs where settled_at < now() - interval '30 days' order by settled_at limit ${limit}
+      for update skip locked
+    )`;
+  return count;
+}

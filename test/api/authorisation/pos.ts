@@ -1,0 +1,41 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "../../../sql/db.js";
+import type { Expectations } from "./scene.js";
+
+// nobody is there
+const baseUrl = "https://pos.invalid";
+const credentialsJson = () => JSON.stringify({ accountId: randomUUID(), baseUrl, token: "till-token" });
+
+export const pos: Expectations = {
+  "GET /api/v1/pos/adapters": { ask: (as) => as.get("/api/v1/pos/adapters"), answer: "200" },
+  "PUT /api/v1/pos/credentials": {
+    ask: (as, { bakeryId }) =>
+      as.put("/api/v1/pos/credentials", {
+        partnerId: bakeryId,
+        adapterName: "generic",
+        credentialsJson: credentialsJson(),
+      }),
+    answer: "200",
+  },
+  "POST /api/v1/pos/test-connection": {
+    ask: (as) => as.post("/api/v1/pos/test-connection", { adapterName: "generic", credentialsJson: credentialsJson() }),
+    answer: "200",
+  },
+  // what counts is the signature, and nobody here can make one
+  "POST /api/v1/pos/webhooks/:provider": {
+    ask: (as) => as.post("/api/v1/pos/webhooks/generic", { type: "menu.updated" }),
+    answer: "401 UNAUTHORIZED",
+  },
+  "GET /api/v1/admin/pos/events": { ask: (as) => as.get("/api/v1/admin/pos/events"), answer: "200" },
+  "POST /api/v1/admin/pos/events/:id/replay": {
+    prepare: async ({ bakeryId }) => {
+      const [event] = await sql<{ id: number }[]>`
+        insert into pos_events (partner_id, provider, account, event_id, change, status, settled_at)
+        values (${bakeryId}::uuid, 'generic', 'bakery', ${randomUUID()}, '{"kind": "menu.updated"}', 'PARKED', now())
+        returning id`;
+      return String(event?.id);
+    },
+    ask: (as, _scene, id) => as.post(`/api/v1/admin/pos/events/${id}/replay`),
+    answer: "200",
+  },
+};

@@ -1,0 +1,168 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Reply } from "../support/api.js";
+import type { Bakery, Character } from "../support/cast.js";
+import { newSecret, startTill, type Till } from "../support/till.js";
+
+process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
+const { startApi } = await import("../support/api.js");
+const cast = await import("../support/cast.js");
+const { disclose } = await import("../../lib/envelope.js");
+const { closeDatabase, sql } = await import("../../sql/db.js");
+const { posCredentialsContext } = await import("../../sql/queries/pos-credentials.js");
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let till: Till;
+let admin: Character;
+let bakery: Bakery;
+
+beforeAll(async () => {
+  api = await startApi();
+  till = await startTill();
+  admin = await cast.admin(api.client);
+  bakery = await cast.bakery(api.client);
+});
+
+afterAll(async () => {
+  await api.stop();
+  await till.stop();
+  await closeDatabase();
+});
+
+const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
+const newAccount = () => `corner-bakery-${randomUUID()}`;
+
+const connect = (credentialsJson: string, fields: Record<string, unknown> = {}) =>
+  admin.client.put("/api/v1/pos/credentials", {
+    partnerId: bakery.id,
+    adapterName: "generic",
+    credentialsJson,
+    ...fields,
+  });
+
+const tryOut = (credentialsJson: string, fields: Record<string, unknown> = {}) =>
+  bakery.owner.client.post("/api/v1/pos/test-connection", { adapterName: "generic", credentialsJson, ...fields });
+
+interface Kept {
+  adapter: string;
+  account: string;
+  sealed: string;
+}
+
+const kept = async (partnerId: string) =>
+  (await sql<Kept[]>`select adapter, account, sealed from pos_credentials where partner_id = ${partnerId}::uuid`)[0];
+
+test("partners and admins see what can be connected, and what each adapter needs to know", async () => {
+  for (const { client } of [bakery.owner, admin]) {
+    const { status, list } = await client.get("/api/v1/pos/adapters");
+    expect(status).toBe(200);
+    const generic = list.find(({ name }) => name === "generic");
+    expect(generic).toEqual({
+      name: "generic",
+      displayName: expect.any(String),
+      webhooks: true,
+      credentialsSchema: expect.objectContaining({
+        type: "object",
+        properties: expect.objectContaining({ accountId: expect.anything(), token: expect.anything() }),
+        required: expect.arrayContaining(["accountId", "token"]),
+      }),
+    });
+  }
+});
+
+describe("credentials", () => {
+  test("are kept so that they open for their partner alone, and are never shown", async () => {
+    const [account, webhookSecret] = [newAccount(), newSecret()];
+    const credentials = till.credentials(account, { webhookSecret });
+    const saved = await connect(credentials);
+    expect([saved.status, saved.body]).toEqual([200, { partnerId: bakery.id, adapterName: "generic" }]);
+    const row = await kept(bakery.id);
+    expect(row).toMatchObject({ adapter: "generic", account });
+    expect(row?.sealed).not.toContain(till.token);
+    const context = posCredentialsContext(bakery.id);
+    expect(JSON.parse(disclose(row!.sealed, context))).toEqual(JSON.parse(credentials));
+    expect(() => disclose(row!.sealed, posCredentialsContext(randomUUID()))).toThrow();
+  });
+
+  test("replace earlier ones, and what was known of the menu under those", async () => {
+    await connect(till.credentials(newAccount()));
+    await sql`update pos_credentials set revision = '17' where partner_id = ${bakery.id}::uuid`;
+    const account = newAccount();
+    expect((await connect(till.credentials(account))).status).toBe(200);
+    expect(
+      await sql`select account, revision from pos_credentials where partner_id = ${bakery.id}::uuid`,
+    ).toMatchObject([{ account, revision: null }]);
+  });
+
+  test("leave a record of who entered them, without their values", async () => {
+    const account = newAccount();
+    await connect(till.credentials(account));
+    const [event] = await sql<{ actorId: string; details: unknown }[]>`
+      select actor_id as "actorId", details from audit_events
+      where action = 'POS_CREDENTIALS' and subject_id = ${bakery.id}::uuid order by id desc limit 1`;
+    expect(event).toEqual({ actorId: admin.id, details: { adapter: "generic" } });
+  });
+
+  test("of an account that is another partner's: 409 CONFLICT", async () => {
+    const credentials = till.credentials(newAccount());
+    await connect(credentials);
+    const other = await cast.bakery(api.client);
+    expect(outcome(await connect(credentials, { partnerId: other.id }))).toBe("409 CONFLICT");
+    expect(await kept(other.id)).toBeUndefined();
+    expect((await connect(credentials)).status).toBe(200);
+  });
+
+  test("of a partner that there is not: 404; of an adapter that there is not: 400 VALIDATION_ERROR", async () => {
+    const credentials = till.credentials(newAccount());
+    expect(outcome(await connect(credentials, { partnerId: randomUUID() }))).toBe("404 NOT_FOUND");
+    for (const send of [connect, tryOut])
+      expect(outcome(await send(credentials, { adapterName: "abacus" }))).toBe("400 VALIDATION_ERROR");
+  });
+
+  test.each([
+    ["no JSON", "{secret-token-4711"],
+    ["no object", '"secret-token-4711"'],
+    ["null", "null"],
+    ["a field missing", '{"token":"secret-token-4711"}'],
+    ["a field of another type", '{"accountId":{"x":"secret-token-4711"},"token":7}'],
+    ["a field that is too much", '{"secret-token-4711":1}'],
+  ])("that are %s: 400 INVALID_CREDENTIALS, and nothing of them is in the answer", async (_what, credentials) => {
+    for (const send of [connect, tryOut]) {
+      const refused = await send(credentials);
+      expect(outcome(refused)).toBe("400 INVALID_CREDENTIALS");
+      expect(refused.text).not.toContain("4711");
+    }
+  });
+
+  test("that are wrong are refused with the names of the fields", async () => {
+    const { accountId: _, ...rest } = { ...JSON.parse(till.credentials(newAccount())) };
+    const refused = await connect(JSON.stringify({ ...rest, token: 7 }));
+    const paths = (refused.body["errors"] as { path: string }[]).map(({ path }) => path);
+    expect(paths.sort()).toEqual(["credentialsJson.accountId", "credentialsJson.token"]);
+  });
+});
+
+describe("trying credentials out", () => {
+  test("says that they hold, or why not, and saves nothing", async () => {
+    const contents = () => sql`select p::text from pos_credentials p union all select a::text from audit_events a`;
+    const before = await contents();
+    const works = await tryOut(till.credentials(newAccount()));
+    expect([works.status, works.body["ok"]]).toEqual([200, true]);
+    const refused = await tryOut(till.credentials(newAccount(), { token: "another" }));
+    expect([refused.status, refused.body["ok"]]).toEqual([200, false]);
+    till.fail(500);
+    const away = await admin.client.post("/api/v1/pos/test-connection", {
+      adapterName: "generic",
+      credentialsJson: till.credentials(newAccount()),
+    });
+    till.fail(null);
+    expect([away.status, away.body["ok"]]).toEqual([200, false]);
+    for (const { text } of [works, refused, away]) expect(text).not.toContain(till.token);
+    expect(await contents()).toEqual(before);
+  });
+
+  test("says so when nobody is there", async () => {
+    const { status, body } = await tryOut(till.credentials(newAccount(), { baseUrl: "http://127.0.0.1:9" }));
+    expect([status, body["ok"]]).toEqual([200, false]);
+  });
+});

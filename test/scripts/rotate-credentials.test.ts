@@ -1,0 +1,99 @@
+import { execFile } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+
+const newKey = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
+const [former, current, lost] = [newKey("former"), newKey("current"), newKey("lost")];
+
+// this process, and the service that it stands for, know both keys
+process.env["CREDENTIALS_KEYS"] = [current, former].join(",");
+const { enclose, disclose } = await import("../../lib/envelope.js");
+const { startApi } = await import("../support/api.js");
+const cast = await import("../support/cast.js");
+const { closeDatabase, sql } = await import("../../sql/db.js");
+const { posCredentialsContext, updateSealedCredentials } = await import("../../sql/queries/pos-credentials.js");
+
+let api: Awaited<ReturnType<typeof startApi>>;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+
+afterAll(async () => {
+  await api.stop();
+  await closeDatabase();
+});
+
+beforeEach(() => sql`truncate pos_credentials`);
+
+/** Runs one of the scripts to its end: what it prints and its exit code. */
+function run(script: string, args: string[] = [], env: NodeJS.ProcessEnv = {}) {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  return new Promise<{ code: number; output: string }>((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ["--import", "tsx", path, ...args],
+      { env: { ...process.env, ...env } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
+}
+
+const rotate = (args: string[] = [], keys = [current, former]) =>
+  run("../../scripts/rotate-credentials.ts", args, { CREDENTIALS_KEYS: keys.join(",") });
+
+/** Credentials of a new partner, sealed by a process with these keys alone. */
+async function keep(keys: string, text = "a secret"): Promise<string> {
+  const { id } = await cast.bakery(api.client);
+  const { output } = await run("../support/enclose.ts", [text, posCredentialsContext(id)], { CREDENTIALS_KEYS: keys });
+  await sql`
+    insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
+    values (${id}::uuid, 'generic', ${randomUUID()}, ${output}, now())`;
+  return id;
+}
+
+const kept = async (partnerId: string) =>
+  (await sql<{ sealed: string }[]>`select sealed from pos_credentials where partner_id = ${partnerId}::uuid`)[0]!
+    .sealed;
+
+test("seals anew what is under a former key, and what was under the current one stays as it is", async () => {
+  const [old, young] = [await keep(former), await keep(current)];
+  const before = await kept(young);
+  expect((await kept(old)).startsWith("former.")).toBe(true);
+  expect(await rotate()).toEqual({ code: 0, output: "1 partner's credentials are sealed anew under current.\n" });
+  expect((await kept(old)).startsWith("current.")).toBe(true);
+  expect(disclose(await kept(old), posCredentialsContext(old))).toBe("a secret");
+  expect(await kept(young)).toBe(before);
+  // the former key can go
+  expect(await rotate([], [current])).toEqual({
+    code: 0,
+    output: "0 partners' credentials are sealed anew under current.\n",
+  });
+});
+
+test("says which it cannot open, and leaves them as they are", async () => {
+  const [unreadable, old] = [await keep(lost), await keep(former)];
+  const before = await kept(unreadable);
+  const { code, output } = await rotate();
+  expect(code).toBe(1);
+  expect(output).toContain("1 partner's credentials are sealed anew under current.");
+  expect(output).toContain(`1 cannot be opened with any of CREDENTIALS_KEYS; enter them again: ${unreadable}`);
+  expect(await kept(unreadable)).toBe(before);
+  expect((await kept(old)).startsWith("current.")).toBe(true);
+});
+
+test("overwrites nothing that was changed meanwhile", async () => {
+  const id = await keep(former);
+  const before = await kept(id);
+  const context = posCredentialsContext(id);
+  await sql`update pos_credentials set sealed = ${enclose("another", context)} where partner_id = ${id}::uuid`;
+  expect(await updateSealedCredentials(sql, { partnerId: id, sealed: before }, enclose("a secret", context))).toBe(
+    false,
+  );
+  expect(disclose(await kept(id), context)).toBe("another");
+});
+
+test("takes no arguments", async () => {
+  expect(await rotate(["all"])).toEqual({ code: 1, output: "Usage: npm run rotate-credentials\n" });
+});

@@ -1,0 +1,5 @@
+import { enclose } from "../../lib/envelope.js";
+
+// Prints what a process with these keys seals: a text, for a place.
+const [text = "", context = ""] = process.argv.slice(2);
+process.stdout.write(enclose(text, context));

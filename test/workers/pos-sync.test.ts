@@ -1,0 +1,223 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Bakery, Character } from "../support/cast.js";
+import { startTill, type Till } from "../support/till.js";
+import { until } from "../support/until.js";
+
+process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
+process.env["SYNC_WAIT_MS"] = "0";
+
+const { startApi } = await import("../support/api.js");
+const cast = await import("../support/cast.js");
+const { allSynced, startPosWorkers } = await import("../support/pos-workers.js");
+const { task } = await import("../support/task.js");
+const { Postponed } = await import("../../lib/errors.js");
+const { closeBroker } = await import("../../queues/broker.js");
+const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
+const { addSyncProgress, deleteOldPosSyncs, requestDueSyncs, requestPosSync, takePosSync, abandonDeadSyncs } =
+  await import("../../sql/queries/pos-syncs.js");
+const { closeSignals } = await import("../../sql/signals.js");
+const { pullMenu } = await import("../../workers/pos-sync.js");
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let till: Till;
+let admin: Character;
+let bakery: Bakery;
+
+beforeAll(async () => {
+  api = await startApi();
+  till = await startTill();
+  admin = await cast.admin(api.client);
+});
+
+afterAll(async () => {
+  await api.stop();
+  await till.stop();
+  await Promise.all([closeBroker(), closeSignals()]);
+  await closeDatabase();
+});
+
+beforeEach(async () => {
+  till.fail(null);
+  bakery = await connectedBakery();
+});
+
+async function connectedBakery(): Promise<Bakery> {
+  const opened = await cast.bakery(api.client);
+  await admin.client.put("/api/v1/pos/credentials", {
+    partnerId: opened.id,
+    adapterName: "generic",
+    credentialsJson: till.credentials(`account-${randomUUID()}`),
+  });
+  return opened;
+}
+
+const items = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => ({
+    externalId: `item-${from + n}`,
+    name: `Item ${from + n}`,
+    category: `Category ${n % 7}`,
+    price: (1_000 + n) / 100,
+  }));
+
+const request = async () => String(await requestPosSync(sql, bakery.id, { inPerson: false, requestId: null }));
+const read = (id: string) => bakery.owner.client.get(`/api/v1/menu/pos/sync/${id}`);
+const countItems = async () =>
+  (await sql`select from menu_items where partner_id = ${bakery.id}::uuid and archived_at is null`).count;
+
+test("whoever cannot wait is told where to look, and the menu is there once a worker runs", async () => {
+  till.serve(items(3));
+  const asked = await bakery.owner.client.post("/api/v1/menu/pos/sync");
+  const location = String(asked.headers.get("location"));
+  expect([asked.status, location]).toEqual([202, `/api/v1/menu/pos/sync/${asked.string("syncId")}`]);
+  expect((await bakery.owner.client.get(location)).body).toMatchObject({ status: "QUEUED", progress: 0 });
+  const workers = startPosWorkers();
+  await allSynced(bakery.id);
+  await workers.stop();
+  expect((await bakery.owner.client.get(location)).body).toMatchObject({ status: "DONE", itemsSynced: 3 });
+});
+
+test("a sync is joined by whoever asks before its end, whether it has begun or not", async () => {
+  const ask = async () => (await bakery.owner.client.post("/api/v1/menu/pos/sync")).string("syncId");
+  till.serve(items(1));
+  const first = await ask();
+  expect(await Promise.all(Array.from({ length: 5 }, ask))).toEqual(Array.from({ length: 5 }, () => first));
+  expect(await request()).toBe(first);
+  await takePosSync(sql, first);
+  expect([await ask(), await request()]).toEqual([first, first]);
+  await pullMenu(task({ syncId: first }));
+  expect(await ask()).not.toBe(first);
+});
+
+test("a long menu is taken over in batches, and one that is too long is not taken over to its end", async () => {
+  till.serve(items(2_500), items(1, 2_500));
+  const id = await request();
+  await pullMenu(task({ syncId: id }));
+  expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 2_501, itemsFailed: 0 });
+  expect(await countItems()).toBe(2_501);
+  expect((await bakery.owner.client.get("/api/v1/menu/categories")).list).toHaveLength(7);
+
+  const rejected = Array.from({ length: 100_001 }, (_, n) => ({ externalId: `bad-${n}` }));
+  till.serve(rejected);
+  const next = await request();
+  await pullMenu(task({ syncId: next }));
+  expect((await read(next)).body).toMatchObject({
+    status: "FAILED",
+    reason: "The menu cannot be taken over: the menu has more than 100000 items.",
+  });
+  expect(await countItems()).toBe(2_501);
+});
+
+describe("a sync that was cut short", () => {
+  test("by the end of its process goes on when it is begun again, with the right counts", async () => {
+    till.serve(items(10), items(10, 10));
+    const id = await request();
+    const started = await takePosSync(sql, id);
+    await transaction((tx) => addSyncProgress(tx, started!, 7, [{ externalId: null, message: "bad" }]));
+    await pullMenu(task({ syncId: id }));
+    expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 20, itemsFailed: 0, errors: [] });
+    expect(await countItems()).toBe(20);
+  });
+
+  test("because its process stops is put back, and may be begun again", async () => {
+    till.serve(items(10));
+    const id = await request();
+    const stopping = new AbortController();
+    const release = till.hold();
+    const work = pullMenu({ ...task({ syncId: id }), signal: stopping.signal });
+    await until(() => till.asked.length > 0);
+    stopping.abort();
+    release();
+    await expect(work).rejects.toThrow(Postponed);
+    await pullMenu(task({ syncId: id }));
+    expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 10 });
+  });
+
+  test("and begun again is out of the hands of who had begun it", async () => {
+    till.serve(items(10));
+    const id = await request();
+    till.asked.length = 0;
+    const release = till.hold();
+    const former = pullMenu(task({ syncId: id }));
+    former.catch(() => undefined);
+    await until(() => till.asked.length > 0);
+    const current = await takePosSync(sql, id);
+    release();
+    await expect(former).rejects.toThrow("");
+    expect((await read(id)).body).toMatchObject({ status: "RUNNING", itemsSynced: 0 });
+    expect(current?.run).toBe(2);
+    expect(await countItems()).toBe(0);
+  });
+
+  test("and whose job was given up makes room for others", async () => {
+    const id = await request();
+    await sql`update staged_jobs set dead_at = now() where payload ->> 'syncId' = ${id}`;
+    const abandoned = await abandonDeadSyncs(sql, 100);
+    expect(abandoned).toBeGreaterThan(0);
+    expect((await read(id)).body).toMatchObject({ status: "FAILED", reason: "The sync was given up on our side." });
+    till.serve(items(1));
+    const next = await request();
+    expect(next).not.toBe(id);
+    expect(await abandonDeadSyncs(sql, 100)).toBe(0);
+    await pullMenu(task({ syncId: next }));
+    expect(await countItems()).toBe(1);
+  });
+});
+
+test("tells how far it is by what the menu had before", async () => {
+  till.serve(items(40));
+  await pullMenu(task({ syncId: await request() }));
+  const id = await request();
+  const started = await takePosSync(sql, id);
+  const progress = async () => (await read(id)).body["progress"];
+  expect(await progress()).toBe(0);
+  await transaction((tx) => addSyncProgress(tx, started!, 10, []));
+  expect(await progress()).toBe(0.25);
+  await transaction((tx) => addSyncProgress(tx, started!, 100, []));
+  expect(await progress()).toBe(0.99);
+});
+
+describe("the schedule", () => {
+  const nextAt = async (partnerId: string) =>
+    (
+      await sql<{ at: Date }[]>`
+        select next_sync_at as at from pos_credentials where partner_id = ${partnerId}::uuid`
+    )[0]!.at.getTime();
+
+  test("has every partner's menu synced every 6 hours, at a time of its own", async () => {
+    const sixHours = 6 * 3_600_000;
+    const others = await Promise.all(Array.from({ length: 5 }, connectedBakery));
+    const times = await Promise.all([bakery, ...others].map(({ id }) => nextAt(id)));
+    for (const at of times) {
+      expect(at).toBeGreaterThan(Date.now());
+      expect(at).toBeLessThanOrEqual(Date.now() + sixHours);
+    }
+    expect(new Set(times).size).toBe(6);
+
+    await sql`update pos_credentials set next_sync_at = next_sync_at - interval '12 hours' where partner_id = ${bakery.id}::uuid`;
+    expect(await requestDueSyncs(sql, 100)).toBe(1);
+    expect((await sql`select from pos_syncs where partner_id = ${bakery.id}::uuid and status = 'QUEUED'`).count).toBe(
+      1,
+    );
+    expect(await nextAt(bakery.id)).toBe(times[0]);
+    expect(await requestDueSyncs(sql, 100)).toBe(0);
+  });
+
+  test("asks for a few at a time, and once when it runs twice", async () => {
+    const partners = [bakery, ...(await Promise.all(Array.from({ length: 4 }, connectedBakery)))].map(({ id }) => id);
+    await sql`update pos_credentials set next_sync_at = now() where partner_id = any(${partners}::uuid[])`;
+    const asked = await Promise.all([requestDueSyncs(sql, 2), requestDueSyncs(sql, 2)]);
+    expect(asked.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(4);
+    while ((await requestDueSyncs(sql, 2)) > 0);
+    expect((await sql`select from pos_syncs where partner_id = any(${partners}::uuid[])`).count).toBe(5);
+  });
+});
+
+test("a sync of long ago is forgotten", async () => {
+  till.serve([]);
+  const id = await request();
+  await pullMenu(task({ syncId: id }));
+  await sql`update pos_syncs set settled_at = now() - interval '31 days' where id = ${id}::uuid`;
+  expect(await deleteOldPosSyncs(sql, 100)).toBe(1);
+  expect((await read(id)).status).toBe(404);
+});

@@ -1,0 +1,134 @@
+import { createHash, randomInt } from "node:crypto";
+import type { PosChange } from "../lib/pos/adapter.js";
+import { PosChangeJson } from "../lib/pos/event.js";
+import { readPhone } from "../lib/phone.js";
+import type { Db } from "../sql/db.js";
+import { moveOrder, placeOrder, type Placement } from "../sql/queries/orders.js";
+import type { MailboxEvent } from "../sql/queries/pos-events.js";
+import {
+  findPosOrder,
+  insertPosOrder,
+  listItemsByExternalId,
+  takeCustomer,
+  updateAvailability,
+} from "../sql/queries/pos-orders.js";
+import { requestPosSync } from "../sql/queries/pos-syncs.js";
+
+const MINUTE_MS = 60_000;
+const MAX_LINES = 50;
+const MAX_QTY = 100;
+const MAX_ADDRESS = 500;
+
+/** An event that cannot be made ours as things are; its message is for admins and quotes nothing of the event. */
+export class Unfit extends Error {
+  override name = "Unfit";
+  constructor(
+    message: string,
+    /** When things may be otherwise. */
+    readonly retryInMs = 0,
+    /** Whether a sync of the menu may change them. */
+    readonly needsMenu = false,
+  ) {
+    super(message);
+  }
+}
+
+type Change<K extends PosChange["kind"]> = Extract<PosChange, { kind: K }>;
+
+/** Makes an event's change ours, in the transaction that settles the event. Throws Unfit, and then nothing is kept. */
+export async function applyChange(tx: Db, event: MailboxEvent): Promise<void> {
+  const { success, data: change } = PosChangeJson.safeParse(event.change);
+  if (!success) throw new Unfit("the event says something that we do not know");
+  switch (change.kind) {
+    case "menu.updated":
+      await requestSync(tx, event);
+      return;
+    case "item.availability":
+      await applyAvailability(tx, event, change);
+      return;
+    case "order.created":
+      await applyOrder(tx, event, change);
+      return;
+    case "order.status":
+      await applyStatus(tx, event, change);
+      return;
+  }
+}
+
+const requestSync = (tx: Db, { partnerId, requestId }: MailboxEvent) =>
+  requestPosSync(tx, partnerId, { inPerson: false, requestId });
+
+async function applyAvailability(tx: Db, event: MailboxEvent, { items }: Change<"item.availability">): Promise<void> {
+  // of an item that is named twice the last word counts
+  const told = [...new Map(items.map((item) => [item.externalId, item])).values()];
+  await updateAvailability(tx, event.partnerId, told);
+  // it may have been told late, after what came later, or of items that the menu does not have: the POS is asked for the truth
+  await requestSync(tx, event);
+}
+
+/** What an order of the POS asks for, by our own ids, each once. */
+async function linesOf(tx: Db, { partnerId }: MailboxEvent, { items }: Change<"order.created">) {
+  const wanted = new Map<string, number>();
+  for (const { externalId, qty } of items) wanted.set(externalId, (wanted.get(externalId) ?? 0) + qty);
+  if (wanted.size === 0 || wanted.size > MAX_LINES) throw new Unfit(`an order has 1 to ${MAX_LINES} items`);
+  if ([...wanted.values()].some((qty) => qty < 1 || qty > MAX_QTY))
+    throw new Unfit(`an order has 1 to ${MAX_QTY} of an item`);
+  const found = await listItemsByExternalId(tx, partnerId, [...wanted.keys()]);
+  if (found.length < wanted.size) throw new Unfit("the menu does not have some of the items", 10 * MINUTE_MS, true);
+  return found.map(({ id, externalId }) => ({ id, qty: wanted.get(externalId) ?? 0 }));
+}
+
+async function applyOrder(tx: Db, event: MailboxEvent, change: Change<"order.created">): Promise<void> {
+  const { partnerId, provider, eventId, requestId } = event;
+  if ((await findPosOrder(tx, partnerId, provider, eventId)) !== undefined) return;
+  const items = await linesOf(tx, event, change);
+  const phone = change.customerPhone === null ? null : readPhone(change.customerPhone);
+  const userId = phone === null ? null : ((await takeCustomer(tx, phone)) ?? null);
+  // with blanks, so that no client can have sent the same
+  const key = `pos ${provider} ${partnerId} ${eventId}`;
+  const placement = await placeOrder(tx, {
+    userId,
+    partnerId,
+    items,
+    totalMinor: change.totalMinor,
+    address: change.address?.trim().slice(0, MAX_ADDRESS) ?? null,
+    promoCode: null,
+    takenElsewhere: true,
+    idempotency: userId === null ? null : { key, fingerprint: createHash("sha256").update(key).digest() },
+    pickupCode: String(randomInt(1_000_000)).padStart(6, "0"),
+    requestId,
+  });
+  if (placement.outcome !== "PLACED" && placement.outcome !== "DUPLICATE") throw refusal(placement.outcome);
+  await insertPosOrder(tx, partnerId, provider, eventId, placement.orderId);
+}
+
+function refusal(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">): Unfit {
+  switch (outcome) {
+    case "WRONG_TOTAL":
+      return new Unfit("the total is not the sum of the menu's prices", 10 * MINUTE_MS, true);
+    case "UNKNOWN_ITEMS":
+      return new Unfit("some of the items are not on offer", 10 * MINUTE_MS, true);
+    case "PARTNER_INACTIVE":
+    case "NO_PARTNER":
+      return new Unfit("the partner does not take orders at the moment");
+    default:
+      return new Unfit(`the order was refused: ${outcome}`);
+  }
+}
+
+const moves = ["READY", "COMPLETED", "CANCELLED"] as const;
+/** Nothing that a POS moves an order to: it begins with one, and only we say the other. */
+const others = ["ACCEPTED", "NO_SHOW"];
+
+async function applyStatus(tx: Db, event: MailboxEvent, change: Change<"order.status">): Promise<void> {
+  const { partnerId, provider } = event;
+  const status = change.status.toUpperCase();
+  if (others.includes(status)) return;
+  const move = moves.find((known) => known === status);
+  if (move === undefined) throw new Unfit("orders do not have this status");
+  const orderId = await findPosOrder(tx, partnerId, provider, change.orderExternalId);
+  // when it comes in, this event gets its turn again
+  if (orderId === undefined) throw new Unfit("the order has not come in", 60 * MINUTE_MS);
+  // a move that is not allowed from where the order is came too late, and means nothing
+  await moveOrder(tx, orderId, move, { actor: "PARTNER", userId: null, partnerId });
+}

@@ -1,0 +1,111 @@
+import { describeError } from "../lib/describe-error.js";
+import { PermanentError, Postponed } from "../lib/errors.js";
+import { isConnectionLost, transaction, sql, type Db } from "../sql/db.js";
+import {
+  findNextPosEvent,
+  findPosEvent,
+  lockPosEvents,
+  openMailbox,
+  parkPosEvent,
+  ringPosMailbox,
+  updatePosEventFailed,
+  updatePosEventProcessed,
+  type MailboxEvent,
+} from "../sql/queries/pos-events.js";
+import { requestPosSync } from "../sql/queries/pos-syncs.js";
+import { poke } from "../sql/signals.js";
+import type { Handler, Task } from "./consume.js";
+import { applyChange, Unfit } from "./pos-changes.js";
+
+/** How often an event is tried that fails for no reason we know. */
+const ATTEMPTS = 5;
+const FIRST_RETRY_MS = 5_000;
+/** So that whoever stops this process never waits for a mailbox without end. */
+const MOST_IN_A_ROW = 500;
+
+type MailboxTask = Task<{ partnerId: string; eventId: number | null }>;
+
+/** For admins; without values of the event. */
+const reasonOf = (error: unknown) => (error instanceof Unfit ? error.message : describeError(error));
+
+/** Makes an event ours that has its turn, and settles it with that. */
+async function settle(tx: Db, event: MailboxEvent): Promise<void> {
+  await applyChange(tx, event);
+  await updatePosEventProcessed(tx, event.id);
+}
+
+/** Notes that an event could not be made ours: it is tried again later, with all that came after it, or put aside. */
+async function noteFailure(tx: Db, event: MailboxEvent, error: unknown): Promise<void> {
+  const { partnerId, requestId, attempts } = event;
+  await lockPosEvents(tx, partnerId);
+  if (error instanceof Unfit || attempts + 1 >= ATTEMPTS) {
+    await parkPosEvent(tx, event, reasonOf(error), error instanceof Unfit ? error.retryInMs : 0);
+    if (error instanceof Unfit && error.needsMenu) await requestPosSync(tx, partnerId, { inPerson: false, requestId });
+    return;
+  }
+  const waitMs = FIRST_RETRY_MS * 3 ** attempts;
+  await updatePosEventFailed(tx, event, reasonOf(error), waitMs);
+  await ringPosMailbox(tx, partnerId, waitMs, requestId);
+}
+
+/** Works off the partner's next event; false when none has its turn now. */
+async function workOffNext({ payload: { partnerId }, log }: MailboxTask): Promise<boolean> {
+  const turn: { of?: MailboxEvent } = {};
+  try {
+    return await transaction(async (tx) => {
+      await lockPosEvents(tx, partnerId);
+      const event = await findNextPosEvent(tx, partnerId);
+      if (!event) return false;
+      if (event.dueInMs > 0) {
+        await ringPosMailbox(tx, partnerId, event.dueInMs, event.requestId);
+        return false;
+      }
+      turn.of = event;
+      await settle(tx, event);
+      return true;
+    });
+  } catch (error) {
+    const event = turn.of;
+    // no event is to blame for a database that is away
+    if (!event || isConnectionLost(error)) throw error;
+    log.warn({ event: event.id, attempt: event.attempts + 1, error: reasonOf(error) }, "an event of a POS failed");
+    await transaction((tx) => noteFailure(tx, event, error));
+    return true;
+  }
+}
+
+/** Tries an event that was parked once more; the job stays, for an operator to see and to run again, while that fails. */
+async function tryAgain({ payload: { partnerId } }: MailboxTask, eventId: number): Promise<void> {
+  try {
+    await transaction(async (tx) => {
+      await lockPosEvents(tx, partnerId);
+      const event = await findPosEvent(tx, eventId);
+      if (event?.status !== "PARKED") return;
+      await settle(tx, event);
+      // what waited for it is in the mailbox again
+      const next = await findNextPosEvent(tx, partnerId);
+      if (next) await ringPosMailbox(tx, partnerId, next.dueInMs, next.requestId);
+    });
+  } catch (error) {
+    if (isConnectionLost(error)) throw error;
+    throw new PermanentError(`event ${eventId} of the POS is parked: ${reasonOf(error)}`);
+  }
+}
+
+export const drainMailbox: Handler<{ partnerId: string; eventId: number | null }> = async (task) => {
+  const { partnerId, eventId } = task.payload;
+  try {
+    if (eventId !== null) {
+      await tryAgain(task, eventId);
+      return;
+    }
+    // whoever puts an event in from now on has another job come for it
+    await openMailbox(sql, partnerId);
+    for (let n = 0; n < MOST_IN_A_ROW && !task.signal.aborted; n += 1) {
+      if (!(await workOffNext(task))) return;
+    }
+    throw new Postponed(new Date());
+  } finally {
+    poke("staged_jobs");
+  }
+};
