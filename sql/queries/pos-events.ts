@@ -18,15 +18,15 @@ export async function receivePosEvents(
   events: readonly ReceivedEvent[],
   requestId: string,
 ): Promise<number> {
-  const [row] = await db<{ added: number | null }[]>`
-    select receive_pos_events(
+  const [row] = await db<{ added: number }[]>`
+    select coalesce(receive_pos_events(
       ${provider}::text,
       ${events.map(({ partnerId }) => partnerId)}::uuid[],
       ${events.map(({ account }) => account)}::text[],
       ${events.map(({ eventId }) => eventId)}::text[],
       ${db.json(Changes.parse(events.map(({ change }) => change)))},
       ${requestId}::text
-    ) as added`;
+    )::integer, 0) as added`;
   return row?.added ?? 0;
 }
 
@@ -61,7 +61,7 @@ export const findNextPosEvent = async (db: Db, partnerId: string) =>
   (
     await db<MailboxEvent[]>`
       select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
-             attempts, greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer as "dueInMs"
+             attempts, coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
       from pos_events
       where partner_id = ${partnerId}::uuid and status = 'QUEUED'
       order by id
@@ -73,7 +73,7 @@ export const findPosEvent = async (db: Db, id: number) =>
   (
     await db<MailboxEvent[]>`
       select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
-             attempts, greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer as "dueInMs"
+             attempts, coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
       from pos_events
       where id = ${id}::bigint`
   )[0];

@@ -8,7 +8,7 @@ export async function requestPosSync(
   { inPerson, requestId }: { inPerson: boolean; requestId: string | null },
 ): Promise<string | undefined> {
   const [row] = await db<{ id: string | null }[]>`
-    select request_pos_sync(${partnerId}::uuid, ${inPerson}::boolean, ${requestId}::text) as id`;
+    select request_pos_sync(${partnerId}::uuid, ${inPerson}::boolean, ${requestId}::text)::uuid as id`;
   return row?.id ?? undefined;
 }
 
@@ -153,7 +153,7 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
           archived_by_sync = false, updated_at = now()
       where known.source = 'POS'
     )
-    select external_id as "externalId" from compared where source <> 'POS'`;
+    select coalesce(external_id, '') as "externalId" from compared where source <> 'POS'`;
   return kept.map(({ externalId }) => externalId);
 }
 
@@ -201,7 +201,7 @@ export async function settlePosSync(
       ${id}::uuid, ${run}::integer, ${failure === null ? "DONE" : "FAILED"}::pos_sync_status,
       ${failure}::pos_sync_failure, ${reason}::text, now() + make_interval(secs => ${retryInMs}::float8 / 1000),
       ${requestId}::text
-    ) as settled`;
+    )::boolean as settled`;
   return row?.settled === true;
 }
 
@@ -221,14 +221,14 @@ export async function requestDueSyncs(db: Db, limit: number): Promise<number> {
       where c.partner_id = due.partner_id
       returning c.partner_id
     )
-    select request_pos_sync(partner_id, false, null) as id from scheduled`;
+    select request_pos_sync(partner_id, false, null)::uuid as id from scheduled`;
   return due.length;
 }
 
 /** Settles up to `limit` syncs whose job was given up, so that others can be begun; answers how many. */
 export async function abandonDeadSyncs(db: Db, limit: number): Promise<number> {
   const abandoned = await db<{ settled: boolean | null }[]>`
-    select settle_pos_sync(s.id, null, 'FAILED', 'ABANDONED', null, null, null) as settled
+    select settle_pos_sync(s.id, null, 'FAILED', 'ABANDONED', null, null, null)::boolean as settled
     from pos_syncs s
     left join staged_jobs j on j.id = s.job_id and j.dead_at is null and j.done_at is null
     where s.settled_at is null and j.id is null
