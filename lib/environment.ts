@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
 import { phonePattern } from "./phone.js";
+import { isVapidPair, isVapidPrivateKey, isVapidPublicKey, parseServiceAccount, type VapidKeys } from "./push-keys.js";
 import { isTimeZone } from "./time-zones.js";
 
 const flag = z.stringbool().default(false);
@@ -172,6 +173,35 @@ export const environment = z
       .string()
       .default('{"to":"{phone}","text":"{text}"}')
       .describe("the gateway's body; `{phone}` and `{text}` are filled in, escaped for JSON"),
+    VAPID_PUBLIC_KEY: z
+      .string()
+      .refine(isVapidPublicKey, "must be a point of P-256 in base64url, 87 characters; `npm run keys` makes one")
+      .optional()
+      .describe("what browsers subscribe to Web Push with; changing it voids every subscription"),
+    VAPID_PRIVATE_KEY: z
+      .string()
+      .refine(isVapidPrivateKey, "must be 32 bytes in base64url, 43 characters; `npm run keys` makes one")
+      .optional()
+      .describe("the public one's other half, which signs what push services are sent"),
+    VAPID_SUBJECT: z
+      .string()
+      .regex(/^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, "must be an address such as mailto:push@example.com")
+      .optional()
+      .describe("where push services find us when our messages trouble them: a `mailto:` or `https:` address"),
+    FCM_SERVICE_ACCOUNT: z
+      .string()
+      .transform(
+        shaped(
+          parseServiceAccount,
+          "the JSON key of a service account, with type, project_id, client_email and an RSA private_key",
+        ),
+      )
+      .optional()
+      .describe("the JSON key of a service account that may send through FCM, from the Firebase console"),
+    FCM_URL: z
+      .url({ protocol: /^https?$/, error: "must be an address such as https://fcm.example.com" })
+      .default("https://fcm.googleapis.com")
+      .describe("a server of your own that speaks FCM's protocol"),
     CURRENCY: z
       .string()
       .regex(/^[A-Z]{3}$/, "must be an ISO 4217 code")
@@ -233,7 +263,18 @@ export const environment = z
       if (env.ALLOW_PRIVATE_ADDRESSES) refuse("ALLOW_PRIVATE_ADDRESSES", "must not be set in production");
       if (env.RATE_LIMIT_DISABLED) refuse("RATE_LIMIT_DISABLED", "must not be set in production");
       if (env.SMS_SENDER !== "http") refuse("SMS_SENDER", "must be `http` in production");
+      if (!env.FCM_URL.startsWith("https:")) refuse("FCM_URL", "must be https in production");
+      if (env.FCM_SERVICE_ACCOUNT?.token_uri.startsWith("https:") === false)
+        refuse("FCM_SERVICE_ACCOUNT", "must have an https token_uri in production");
     }
+    const vapid = ["VAPID_PUBLIC_KEY", "VAPID_PRIVATE_KEY", "VAPID_SUBJECT"] as const;
+    const given = vapid.filter((name) => env[name] !== undefined);
+    for (const name of vapid) {
+      if (given.length > 0 && env[name] === undefined) refuse(name, `is missing; ${given.join(" and ")} is set`);
+    }
+    const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey } = env;
+    if (publicKey !== undefined && privateKey !== undefined && !isVapidPair(publicKey, privateKey))
+      refuse("VAPID_PRIVATE_KEY", "does not belong to VAPID_PUBLIC_KEY");
     if (!["none", "openstreetmap"].includes(env.GEOCODER) && env.GEOCODER_KEY === undefined)
       refuse("GEOCODER_KEY", `is missing; GEOCODER is \`${env.GEOCODER}\``);
     const together = (name: keyof typeof env, ...others: (keyof typeof env)[]) => {
@@ -251,6 +292,8 @@ export const environment = z
 export type Config = Readonly<z.output<typeof environment>> & {
   readonly PUBLIC_URL: string;
   readonly SMS_SENDER: "log" | "http";
+  /** Null: no Web Push. */
+  readonly VAPID: VapidKeys | null;
 };
 
 /** Parses the environment; throws an Error whose one-line message names every wrong variable and never shows a value. */
@@ -262,9 +305,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     throw new Error(`Wrong configuration: ${faults.join("; ")}`);
   }
   const { data } = result;
+  const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject } = data;
   return Object.freeze({
     ...data,
     PUBLIC_URL: (data.PUBLIC_URL ?? `http://localhost:${data.PORT}`).replace(/\/$/, ""),
     SMS_SENDER: data.SMS_SENDER ?? "log",
+    VAPID: publicKey && privateKey && subject ? { publicKey, privateKey, subject } : null,
   });
 }

@@ -29,24 +29,26 @@ const publicKey = bytes.refine((point) => {
   }
 });
 
-const Endpoint = z
-  .string()
-  .max(2_048)
-  .regex(/^https:\/\/[\x21-\x7e]+$/)
-  .refine((address) => {
-    const url = URL.canParse(address) ? new URL(address) : null;
-    return url !== null && url.username === "" && url.password === "";
-  });
+const endpoint = (pattern: RegExp) =>
+  z
+    .string()
+    .max(2_048)
+    .regex(pattern)
+    .refine((address) => {
+      const url = URL.canParse(address) ? new URL(address) : null;
+      return url !== null && url.username === "" && url.password === "";
+    });
 
 /** What a browser's `PushSubscription.toJSON()` has. */
 const Subscription = z.object({
-  endpoint: Endpoint,
+  endpoint: endpoint(/^https:\/\/[\x21-\x7e]+$/),
   keys: z.object({
     p256dh: publicKey,
     // RFC 8291, section 3.2
     auth: bytes.refine((secret) => secret.length === 16),
   }),
 });
+const LocalSubscription = Subscription.extend({ endpoint: endpoint(/^https?:\/\/[\x21-\x7e]+$/) });
 
 function parseJson(text: string): unknown {
   try {
@@ -56,11 +58,15 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Reads the push token of a device as its app sends it; null for what cannot be one. */
-export function parsePushToken(platform: Platform, sent: string): PushAddress | null {
+/** Reads the push token of a device as its app sends it; null for what cannot be one. Without TLS only where `allowHttp`, for a push service on the developer's own machine. */
+export function parsePushToken(
+  platform: Platform,
+  sent: string,
+  { allowHttp = false }: { allowHttp?: boolean } = {},
+): PushAddress | null {
   if (registrationToken.test(sent)) return { address: sent, keys: null };
   if (platform !== "web") return null;
-  const { success, data } = Subscription.safeParse(parseJson(sent));
+  const { success, data } = (allowHttp ? LocalSubscription : Subscription).safeParse(parseJson(sent));
   if (!success) return null;
   const { p256dh, auth } = data.keys;
   return { address: data.endpoint, keys: { p256dh: p256dh.toString("base64url"), auth: auth.toString("base64url") } };

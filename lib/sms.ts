@@ -1,6 +1,6 @@
-import { z } from "zod";
 import { config } from "./config.js";
 import type { Logger } from "./log.js";
+import { networkCode, neverSent } from "./network-error.js";
 
 const gatewayTimeoutMs = 10_000;
 
@@ -50,8 +50,8 @@ async function callGateway(phone: string, text: string, timeoutMs: number): Prom
   const response = await fetch(fill(config.SMS_HTTP_URL ?? "", encodeURIComponent, values), request).catch(
     (error: unknown) => {
       throw neverSent(error)
-        ? new SmsRefused(`the SMS gateway cannot be reached (${codeOf(error)})`)
-        : new Error(`no answer from the SMS gateway (${codeOf(error)})`);
+        ? new SmsRefused(`the SMS gateway cannot be reached (${networkCode(error)})`)
+        : new Error(`no answer from the SMS gateway (${networkCode(error)})`);
     },
   );
   await response.body?.cancel();
@@ -60,17 +60,3 @@ async function callGateway(phone: string, text: string, timeoutMs: number): Prom
   // Whoever answers 504 does not know what became of the message behind it.
   throw response.status === 504 ? new Error(message) : new SmsRefused(message);
 }
-
-const FetchError = z.object({ name: z.string(), cause: z.object({ code: z.string() }).optional().catch(undefined) });
-
-/** How a failed call is told apart: by the code of the system's error beneath it. */
-function codeOf(error: unknown): string {
-  const known = FetchError.safeParse(error);
-  return known.success ? (known.data.cause?.code ?? known.data.name) : "unknown";
-}
-
-/** Failures that come before the first byte of a request is sent. */
-const neverSent = (error: unknown): boolean =>
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|ERR_(TLS|SSL)_\w+)$/.test(
-    codeOf(error),
-  );

@@ -1,4 +1,6 @@
 import { newCredentialsKey, newSigningKey } from "../lib/keys.js";
+import { newVapidKeys } from "../lib/push-keys.js";
 
-// Two lines for a .env file.
+// Lines for a .env file.
 process.stdout.write(`SIGNING_KEYS='${newSigningKey()}'\nCREDENTIALS_KEYS=${newCredentialsKey()}\n`);
+for (const [name, value] of Object.entries(newVapidKeys())) process.stdout.write(`${name}=${value}\n`);

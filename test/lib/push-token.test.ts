@@ -55,6 +55,14 @@ describe("a push token", () => {
     expect(web(subscription)).toBeNull();
   });
 
+  test("of a browser without TLS is one where that is allowed", () => {
+    const local = JSON.stringify({ endpoint: "http://127.0.0.1:8080/1", keys: { p256dh, auth } });
+    expect(parsePushToken("web", local)).toBeNull();
+    expect(parsePushToken("web", local, { allowHttp: true })).toMatchObject({ address: "http://127.0.0.1:8080/1" });
+    const other = JSON.stringify({ endpoint: "ftp://127.0.0.1/1", keys: { p256dh, auth } });
+    expect(parsePushToken("web", other, { allowHttp: true })).toBeNull();
+  });
+
   test("that is anything at all is read or refused, never a fault", () => {
     fc.assert(
       fc.property(fc.constantFrom("ios", "android", "web"), fc.oneof(fc.string(), fc.json()), (platform, sent) => {

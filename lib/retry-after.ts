@@ -1,0 +1,9 @@
+/** Nobody is waited for longer. */
+const LONGEST_SECONDS = 24 * 60 * 60;
+
+/** What a `Retry-After` header asks for, in seconds from `now`: it has either their number or a date. Null for neither. */
+export function retryAfterSeconds(header: string | undefined, now: Date): number | null {
+  const text = header?.trim() ?? "";
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now.getTime()) / 1_000;
+  return Number.isNaN(seconds) ? null : Math.min(Math.max(Math.ceil(seconds), 0), LONGEST_SECONDS);
+}

@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+
+export interface Answer {
+  status: number;
+  headers?: OutgoingHttpHeaders;
+  body?: string;
+}
+
+/** An answer, or none: `hang` takes a request and never answers, `drop` takes it and cuts the connection. */
+export type Told = Answer | "hang" | "drop";
+
+/** A server on a port of its own that reads each request whole; `answer` says what it comes to. */
+export async function startService(answer: (request: IncomingMessage, body: Buffer) => Told) {
+  const arrivals: (() => void)[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const told = answer(request, Buffer.concat(chunks));
+      arrivals.splice(0).forEach((arrived) => arrived());
+      if (told === "drop") request.socket.destroy();
+      else if (told !== "hang") response.writeHead(told.status, told.headers).end(told.body);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the push service does not listen");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    /** Resolves when the next request has arrived. */
+    arrival: () => new Promise<void>((resolve) => arrivals.push(resolve)),
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
