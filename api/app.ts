@@ -28,7 +28,7 @@ import { loyalty } from "./routes/loyalty.js";
 import { menu } from "./routes/menu.js";
 import { menuImports } from "./routes/menu-import.js";
 import { menuSync } from "./routes/menu-sync.js";
-import { notifications } from "./routes/notifications.js";
+import { adminNotifications, notifications } from "./routes/notifications.js";
 import { offers } from "./routes/offers.js";
 import { orders } from "./routes/orders.js";
 import { adminPartners, partners } from "./routes/partners.js";
@@ -71,6 +71,7 @@ const sections: Section[] = [
   adminPromo,
   devices,
   notifications,
+  adminNotifications,
   auth,
   apiKeys,
   campaigns,

@@ -58,6 +58,16 @@ export function flawsOf({ price, originalPrice, pickupWindowStart: start, pickup
   return flaws;
 }
 
+/** What those who like a box are told when it changes so; null when it is no news for them. */
+export function newsOf(
+  before: { priceMinor: Minor; quantityAvailable: number },
+  after: { priceMinor: Minor; quantityAvailable: number },
+): "BOX_BACK" | "BOX_CHEAPER" | null {
+  if (after.quantityAvailable === 0) return null;
+  if (before.quantityAvailable === 0) return "BOX_BACK";
+  return after.priceMinor < before.priceMinor ? "BOX_CHEAPER" : null;
+}
+
 /** The refusal of a box that would not make sense as it was asked for. */
 export const invalidBox = (...errors: { path: string; message: string }[]) =>
   new ApiError(400, "VALIDATION_ERROR", errors.map(({ path, message }) => `${path}: ${message}`).join("; "), {

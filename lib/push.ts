@@ -1,16 +1,25 @@
+import { config } from "./config.js";
+import { fcmSender } from "./fcm.js";
 import type { Logger } from "./log.js";
+import type { PushMessage, PushOutcome } from "./push-sender.js";
+import type { PushAddress } from "./push-token.js";
+import { webPushSender } from "./web-push.js";
 
-/** What a sender delivers. */
-export interface PushMessage {
-  readonly notificationId: string;
-  readonly kind: string;
+const sendWebPush = config.VAPID ? webPushSender(config.VAPID) : null;
+const sendFcm = config.FCM_SERVICE_ACCOUNT ? fcmSender(config.FCM_SERVICE_ACCOUNT) : null;
+
+export type PushService = "web-push" | "fcm";
+
+/** Who brings messages to a device: Web Push when it gave a subscription, FCM when it gave a registration token. */
+export const serviceOf = ({ keys }: PushAddress): PushService => (keys ? "web-push" : "fcm");
+
+/** Sends a message to a device; never throws. Outside production it goes to the log where there are no keys to send it with. */
+export async function sendPush(device: PushAddress, message: PushMessage, log: Logger): Promise<PushOutcome> {
+  const service = serviceOf(device);
+  const send = service === "fcm" ? sendFcm : sendWebPush;
+  if (send) return send(device, message);
+  if (config.NODE_ENV === "production") return { result: "refused", reason: `there are no keys for ${service}` };
+  const { notificationId, kind, title, body } = message;
+  log.info({ notificationId, kind, title, body }, "push");
+  return { result: "sent" };
 }
-
-/** Delivers a notification; throws when it should be tried again. */
-export type PushSender = (message: PushMessage, log: Logger) => Promise<void>;
-
-/** Writes the notification to the log instead of sending it. */
-export const sendPush: PushSender = ({ notificationId, kind }, log) => {
-  log.info({ notificationId, kind }, "push");
-  return Promise.resolve();
-};

@@ -6,6 +6,7 @@ import { parseEnv } from "node:util";
 import { readConfig, type Config } from "../lib/environment.js";
 import { inTime } from "../lib/in-time.js";
 import { newCredentialsKey, newSigningKey } from "../lib/keys.js";
+import { newVapidKeys } from "../lib/push-keys.js";
 import { migrate } from "../sql/migrate.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { NotStarted, supervise, type Supervised } from "./supervise.js";
@@ -27,11 +28,18 @@ const developmentDefaults = {
   ADMIN_PHONES: "+79990000000",
   OTP_FIXED_CODE: "000000",
   HOST: "127.0.0.1",
-  // a till, or what stands in for one, is on the same machine
+  // whatever stands in for others is on the same machine
   ALLOW_PRIVATE_ADDRESSES: "1",
 };
 
-const newKeys = () => ({ SIGNING_KEYS: newSigningKey(), CREDENTIALS_KEYS: newCredentialsKey() });
+const newKeys = () => ({
+  SIGNING_KEYS: newSigningKey(),
+  CREDENTIALS_KEYS: newCredentialsKey(),
+  ...newVapidKeys(),
+});
+
+/** Only whole pairs are taken from what was made here: a key of one's own needs its own other half. */
+const isVapid = (name: string) => name.startsWith("VAPID_");
 
 /** Writes variables to a file that only this user may read, whole or not at all. */
 async function keep(folder: string, name: string, variables: Record<string, string>): Promise<void> {
@@ -41,11 +49,23 @@ async function keep(folder: string, name: string, variables: Record<string, stri
   await rename(`${file}.new`, file);
 }
 
-/** The keys that were made at the first start; without them nobody would stay logged in, and secrets would be lost. */
-async function keptKeys(folder: string): Promise<NodeJS.Dict<string>> {
+/**
+ * The keys that were made at the first start, or by the first version that needs them; without them nobody would stay
+ * logged in, secrets would be lost and browsers would hear nothing any more.
+ */
+async function keptKeys(folder: string): Promise<Record<string, string>> {
   const file = join(folder, "keys.env");
-  if (!existsSync(file)) await keep(folder, "keys.env", newKeys());
-  return parseEnv(await readFile(file, "utf8"));
+  const known = existsSync(file) ? parseEnv(await readFile(file, "utf8")) : {};
+  const keys = { ...newKeys(), ...known };
+  if (Object.keys(known).length < Object.keys(keys).length) await keep(folder, "keys.env", keys);
+  return keys;
+}
+
+/** What is given, with keys behind it. */
+function withKeys(keys: Record<string, string>, given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const ownVapid = Object.keys(given).some(isVapid);
+  const needed = Object.entries(keys).filter(([name]) => !(ownVapid && isVapid(name)));
+  return { ...Object.fromEntries(needed), ...given };
 }
 
 function whyNot(error: unknown, host: string, port: number): string {
@@ -133,7 +153,7 @@ const processes: Supervised[] = [];
 async function start(signal: AbortSignal): Promise<void> {
   const given = givenEnvironment();
   // every wrong variable is named before anything is started, so with stand-ins for what is made later
-  const config = readConfig({ DATABASE_URL: "postgres://embedded", ...newKeys(), ...given });
+  const config = readConfig({ DATABASE_URL: "postgres://embedded", ...withKeys(newKeys(), given) });
   const port = await checkPort(config);
   await makeFolder(config.DATA_DIR);
   signal.throwIfAborted();
@@ -153,7 +173,8 @@ async function start(signal: AbortSignal): Promise<void> {
     databaseUrl = (await starting).url;
     signal.throwIfAborted();
   }
-  Object.assign(process.env, await keptKeys(config.DATA_DIR), given, { DATABASE_URL: databaseUrl, PORT: String(port) });
+  const variables = withKeys(await keptKeys(config.DATA_DIR), given);
+  Object.assign(process.env, variables, { DATABASE_URL: databaseUrl, PORT: String(port) });
   await prepareDatabase(databaseUrl);
   // scripts that are run by hand look here; until now it names the database of a service that may still run
   await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl });

@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:http";
-import { collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 import { config } from "../lib/config.js";
 import { describeError } from "../lib/describe-error.js";
 import { exitWithLine } from "../lib/lifecycle.js";
@@ -18,6 +18,14 @@ export const jobDurations = new Histogram({
   help: "How long jobs ran, by queue and outcome",
   labelNames: ["queue", "outcome"],
   buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300],
+  registers: [registry],
+});
+
+/** Messages to devices, by push service and by what became of them; `unauthorized` is for an operator to look into. */
+export const pushMessages = new Counter({
+  name: "push_messages_total",
+  help: "Messages to devices, by push service and outcome",
+  labelNames: ["service", "result"],
   registers: [registry],
 });
 

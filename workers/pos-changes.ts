@@ -121,7 +121,7 @@ const moves = ["READY", "COMPLETED", "CANCELLED"] as const;
 const others = ["ACCEPTED", "NO_SHOW"];
 
 async function applyStatus(tx: Db, event: MailboxEvent, change: Change<"order.status">): Promise<void> {
-  const { partnerId, provider } = event;
+  const { partnerId, provider, requestId } = event;
   const status = change.status.toUpperCase();
   if (others.includes(status)) return;
   const move = moves.find((known) => known === status);
@@ -130,5 +130,5 @@ async function applyStatus(tx: Db, event: MailboxEvent, change: Change<"order.st
   // when it comes in, this event gets its turn again
   if (orderId === undefined) throw new Unfit("the order has not come in", 60 * MINUTE_MS);
   // a move that is not allowed from where the order is came too late, and means nothing
-  await moveOrder(tx, orderId, move, { actor: "PARTNER", userId: null, partnerId });
+  await moveOrder(tx, orderId, move, { actor: "PARTNER", userId: null, partnerId }, { requestId });
 }

@@ -7,6 +7,7 @@ import { deleteNeedlessFiles, keepShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
+import { deleteOldNotifications } from "../sql/queries/inbox.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
 import { deleteOldPosEvents } from "../sql/queries/pos-events.js";
@@ -15,6 +16,7 @@ import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { purgeJobs } from "../sql/queries/staged-jobs.js";
 import { poke } from "../sql/signals.js";
+import { eraseAccounts } from "../sql/queries/users.js";
 import type { Handler, Task } from "./consume.js";
 import { settleAllAbandoned } from "./menu-import.js";
 import type { Rhythm } from "./schedules.js";
@@ -98,6 +100,9 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
   "settle-menu-imports": inBatches("*/10 * * * *", "menu imports given up", settleAllAbandoned),
   "purge-menu-imports": purging("47 3 * * *", deleteOldMenuImports),
+  /** Each has much that hangs on it. */
+  "erase-accounts": inBatches("23 * * * *", "accounts erased", (db) => eraseAccounts(db, 100)),
+  "purge-notifications": purging("47 3 * * *", deleteOldNotifications),
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "clear-away-files": {
     rhythm: { pattern: "47 * * * *" },

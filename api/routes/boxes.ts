@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { conflict, notFound } from "../../lib/errors.js";
+import { fanOut } from "../../queues/index.js";
 import { contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
 import {
   deleteBox,
@@ -17,7 +18,9 @@ import {
 } from "../../sql/queries/boxes.js";
 import { releaseImage } from "../../sql/queries/files.js";
 import { findPartner } from "../../sql/queries/partners.js";
+import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { findPrincipal } from "../../sql/queries/users.js";
+import { poke } from "../../sql/signals.js";
 import {
   Box,
   boxFields,
@@ -25,6 +28,7 @@ import {
   flawsOf,
   foreignItems,
   invalidBox,
+  newsOf,
   OwnListedBox,
   presentBox,
   presentOwnBox,
@@ -124,7 +128,7 @@ boxes.get(
 boxes.post(
   "/",
   { summary: "List a box", auth: "ACTIVE_PARTNER", body: NewBox, answers: { 201: BoxState } },
-  async ({ user, partner, body: { imageFileId, ...body } }) => {
+  async ({ user, partner, body: { imageFileId, ...body }, requestId }) => {
     const fields = {
       title: body.title,
       description: body.description ?? null,
@@ -139,11 +143,12 @@ boxes.post(
     };
     const box =
       imageFileId === undefined
-        ? await insertBox(sql, partner.id, { ...fields, image: null })
+        ? await insertBox(sql, partner.id, { ...fields, image: null }, requestId)
         : await transaction(async (tx) =>
-            insertBox(tx, partner.id, { ...fields, image: await ownImage(tx, imageFileId, user.id) }),
+            insertBox(tx, partner.id, { ...fields, image: await ownImage(tx, imageFileId, user.id) }, requestId),
           );
     if (!box) throw foreignItems();
+    poke("staged_jobs");
     return created(box, `/api/v1/boxes/${box.id}`);
   },
 );
@@ -189,7 +194,7 @@ boxes.put(
     answers: { 200: BoxState },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, partner, params: { id }, body: { imageFileId, ...body } }) => {
+  async ({ user, partner, params: { id }, body: { imageFileId, ...body }, requestId }) => {
     const changed = await transaction(async (tx) => {
       const box = await takeOwnBox(tx, id, partner.id);
       if (!box) throw notFound("This box");
@@ -204,13 +209,17 @@ boxes.put(
         return updateBoxRepeat(tx, box.id, repeat);
       }
       if (body.items && !(await replaceBoxItems(tx, box.id, partner.id, body.items))) throw foreignItems();
-      if (imageFileId === undefined) return updateBox(tx, box.id, { ...merge(box, body), image: box.image });
+      const merged = merge(box, body);
+      const news = newsOf(box, merged);
+      if (news) await stageJob(tx, fanOut, { announcement: news, subjectId: box.id, after: null }, { requestId });
+      if (imageFileId === undefined) return updateBox(tx, box.id, { ...merged, image: box.image });
       const image = imageFileId && (await ownImage(tx, imageFileId, user.id));
-      const updated = await updateBox(tx, box.id, { ...merge(box, body), image });
+      const updated = await updateBox(tx, box.id, { ...merged, image });
       if (image !== box.image) await releaseImage(tx, box.image);
       return updated;
     });
     if (!changed) throw notFound("This box");
+    poke("staged_jobs");
     return ok(changed);
   },
 );
@@ -239,9 +248,12 @@ boxes.patch(
     answers: { 200: z.object({ id: Id, quantityAvailable: z.int() }) },
     errors: ["409 CONFLICT"],
   },
-  async ({ partner, params: { id }, body }) => {
-    const changed = await updateBoxQuantity(contended, id, partner.id, body.available);
-    if (changed) return ok(changed);
+  async ({ partner, params: { id }, body, requestId }) => {
+    const changed = await updateBoxQuantity(contended, id, partner.id, body.available, requestId);
+    if (changed) {
+      poke("staged_jobs");
+      return ok(changed);
+    }
     await ownBox(id, partner.id);
     throw expired();
   },
@@ -294,10 +306,11 @@ boxes.post(
     answers: { 201: Box },
     errors: ["409 CONFLICT"],
   },
-  async ({ partner, params: { id } }) => {
-    const repeated = await repeatBox(sql, id, partner.id);
+  async ({ partner, params: { id }, requestId }) => {
+    const repeated = await repeatBox(sql, id, partner.id, requestId);
     if (!repeated) throw notFound("This box");
     if (repeated.id === null) throw conflict("There is nothing to list: none of this box was offered.");
+    poke("staged_jobs");
     const box = await ownBox(repeated.id, partner.id);
     return created({ ...presentBox(box), items: box.items ?? [] }, `/api/v1/boxes/${box.id}`);
   },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { config } from "../../lib/config.js";
 import { sha256 } from "../../lib/crypto.js";
 import { ApiError, notFound } from "../../lib/errors.js";
 import { parsePushToken, platforms } from "../../lib/push-token.js";
@@ -41,7 +42,7 @@ devices.post(
     errors: ["400 INVALID_PUSH_TOKEN"],
   },
   async ({ user, body: { pushToken, platform, locale = null } }) => {
-    const parsed = parsePushToken(platform, pushToken);
+    const parsed = parsePushToken(platform, pushToken, { allowHttp: config.ALLOW_PRIVATE_ADDRESSES });
     if (!parsed) throw new ApiError(400, "INVALID_PUSH_TOKEN", `This is no push token of a device on ${platform}.`);
     const { address, keys } = parsed;
     const device = await insertDevice(

@@ -319,13 +319,19 @@ orders.post(
     answers: { 200: OrderState },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, params: { id } }) => {
-    const asCustomer = await moveOrder(contended, id, "CANCELLED", { actor: "CUSTOMER", userId: user.id });
+  async ({ user, params: { id }, requestId }) => {
+    const asCustomer = await moveOrder(
+      contended,
+      id,
+      "CANCELLED",
+      { actor: "CUSTOMER", userId: user.id },
+      { requestId },
+    );
     if (asCustomer) return ok(presentMove(id, asCustomer));
     const partnerId = (await findPrincipal(lookups, user.id))?.partnerId;
     if (!partnerId) throw notFound("This order");
     const asPartner = { actor: "PARTNER", userId: user.id, partnerId } as const;
-    return ok(presentMove(id, await moveOrder(contended, id, "CANCELLED", asPartner)));
+    return ok(presentMove(id, await moveOrder(contended, id, "CANCELLED", asPartner, { requestId })));
   },
 );
 
@@ -341,9 +347,9 @@ orders.put(
     answers: { 200: OrderState },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, partner, params: { id }, body: { status } }) => {
+  async ({ user, partner, params: { id }, body: { status }, requestId }) => {
     const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
-    return ok(presentMove(id, await moveOrder(contended, id, status, mover)));
+    return ok(presentMove(id, await moveOrder(contended, id, status, mover, { requestId })));
   },
 );
 
@@ -358,8 +364,8 @@ orders.post(
     answers: { 200: OrderState },
     errors: ["400 INVALID_CODE", "409 CONFLICT"],
   },
-  async ({ user, partner, params: { id }, body: { pickupCode } }) => {
+  async ({ user, partner, params: { id }, body: { pickupCode }, requestId }) => {
     const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
-    return ok(presentMove(id, await moveOrder(contended, id, "COMPLETED", mover, pickupCode)));
+    return ok(presentMove(id, await moveOrder(contended, id, "COMPLETED", mover, { pickupCode, requestId })));
   },
 );

@@ -270,11 +270,15 @@ function declareMove(path: string, summary: string, move: PartnerMove): void {
       answers: { 200: PartnerState },
       errors: ["409 CONFLICT"],
     },
-    async ({ user, params, body }) => {
-      const moved = await movePartner(sql, params.id, move, user.id, body.reason ?? null).catch((error: unknown) => {
+    async ({ user, params, body, requestId }) => {
+      const reason = body.reason ?? null;
+      const moved = await movePartner(sql, params.id, move, user.id, reason, requestId).catch((error: unknown) => {
         throw isUniqueViolation(error) ? conflict("Another partner has taken this owner's phone meanwhile.") : error;
       });
-      if (moved) return ok(moved);
+      if (moved) {
+        poke("staged_jobs");
+        return ok(moved);
+      }
       const partner = await findPartner(sql, params.id);
       if (!partner) throw notFound("This partner");
       if (partner.status !== partnerMoves[move].to)

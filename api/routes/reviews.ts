@@ -9,6 +9,7 @@ import {
   moderateReview,
   publishReview,
 } from "../../sql/queries/reviews.js";
+import { poke } from "../../sql/signals.js";
 import { created, ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
 import { changesOf, Id, IdParams, text, Timestamp } from "../schemas.js";
@@ -33,8 +34,8 @@ reviews.post(
     answers: { 201: z.object({ id: Id, orderId: Id, rating: Rating, status: ReviewStatus }) },
     errors: ["404 NOT_FOUND", "409 CONFLICT"],
   },
-  async ({ user, body: { orderId, rating, text: words = null } }) => {
-    const published = await publishReview(sql, { orderId, userId: user.id, rating, text: words });
+  async ({ user, body: { orderId, rating, text: words = null }, requestId }) => {
+    const published = await publishReview(sql, { orderId, userId: user.id, rating, text: words }, requestId);
     switch (published?.outcome) {
       case undefined:
         throw notFound("This order");
@@ -43,6 +44,7 @@ reviews.post(
       case "TWICE":
         throw conflict("This order has a review already.");
       case "PUBLISHED":
+        poke("staged_jobs");
         return created({ id: published.id, orderId: orderId.toLowerCase(), rating, status: "PUBLISHED" as const });
     }
   },
@@ -162,10 +164,11 @@ reviews.put(
     answers: { 200: ReviewState },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, params: { id }, body: { decision, revision } }) => {
-    const moderated = await moderateReview(sql, id, decision, revision, user.id);
+  async ({ user, params: { id }, body: { decision, revision }, requestId }) => {
+    const moderated = await moderateReview(sql, id, decision, revision, user.id, requestId);
     if (!moderated) throw notFound("This review");
     if (!moderated.moved) throw conflict("This review was edited since it was read.");
+    poke("staged_jobs");
     return ok({ id: id.toLowerCase(), status: moderated.status });
   },
 );

@@ -18,6 +18,7 @@ import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
 import { pullMenus, takeWebhooks } from "./pos.js";
 import type { Program } from "./program.js";
+import { deliverMessages } from "./push.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
 const startBare = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("scripts/bench/programs/bare", env);
@@ -181,6 +182,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   images: { title: "Convert photographs of 12 megapixels", measure: convertImages },
   uploads: { title: "Upload documents of 9 MB, 20 at once", measure: uploadFiles },
   csv: { title: "Import menus of a partner as CSV", measure: importMenus },
+  push: { title: "Deliver a notification through Web Push", measure: deliverMessages },
   memory: { title: "Memory of one API process under load", measure: memory },
   processes: { title: "Two API processes against one", measure: processes },
 };

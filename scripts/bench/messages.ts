@@ -57,6 +57,17 @@ export const ImportPlan = z.object({
   rows: z.int(),
 });
 export type ImportPlan = z.output<typeof ImportPlan>;
+/** Messages to send to a push service, `atOnce` at a time. */
+export const DeliveryPlan = z.object({
+  how: z.enum(["worker", "bare"]),
+  service: z.url(),
+  messages: z.int(),
+  atOnce: z.int(),
+});
+export type DeliveryPlan = z.output<typeof DeliveryPlan>;
+
+/** With the CPU time that the process took for each message. */
+export const DeliveryRate = z.object({ perSecond: z.number(), cpuMicros: z.number() });
 
 export const Rate = z.object({ perSecond: z.number() });
 export type Rate = z.output<typeof Rate>;

@@ -4,6 +4,7 @@ import sharp from "sharp";
 import { Caller } from "./http.js";
 import { importElsewhere, readMenu } from "./menus.js";
 import { connectTill } from "./pos.js";
+import { listenInBrowser } from "./push.js";
 import { queueCounts } from "./queues.js";
 
 /**
@@ -46,6 +47,14 @@ const delivered = (caller: Caller, kind: string, orderId: unknown) =>
     return list.find((each) => each["kind"] === kind && each["orderId"] === orderId && each["status"] === "SENT");
   });
 
+/** Gives a caller a phone that takes messages at any hour, since a day here is over in seconds. */
+async function withPhone(caller: Caller): Promise<Caller> {
+  await caller.call("POST", "/notifications/devices", { platform: "android", pushToken: `demo:${randomUUID()}` });
+  const quietHours = { quietHoursStart: "00:00:00", quietHoursEnd: "00:00:00" };
+  await caller.call("PUT", "/users/me/notification-preferences", quietHours);
+  return caller;
+}
+
 async function play(): Promise<void> {
   const anyone = new Caller(base);
   tell(`A day at the marketplace on ${base}\n`);
@@ -69,7 +78,7 @@ async function play(): Promise<void> {
   const approved = await admin.call("PUT", `/admin/partners/${String(partnerId)}/approve`);
   tell(`09:00  The admin approves it: ${String(approved.body["status"])}.`);
 
-  const owner = await anyone.signIn(ownerPhone, code);
+  const owner = await withPhone(await anyone.signIn(ownerPhone, code));
   const menu = await readMenu("bakery.ru.csv");
   const imported = await owner.upload("/menu/import/csv", menu);
   const { list: items } = await owner.call("GET", "/menu/items");
@@ -103,7 +112,7 @@ async function play(): Promise<void> {
     `17:00  What was baked too much goes into boxes: ${String(box.body["quantityAvailable"])} × 249.90, to be picked up tonight.`,
   );
 
-  const customer = await anyone.signIn(newPhone(), code);
+  const customer = await withPhone(await anyone.signIn(newPhone(), code));
   const seen = await anyone.call("GET", `/boxes/${String(box.body["id"])}`);
   tell(`17:20  A customer signs in and looks at “${String(seen.body["title"])}”, ${String(seen.body["imageUrl"])}`);
 
@@ -127,6 +136,8 @@ async function play(): Promise<void> {
   tell(`17:22  A worker has told the customer (ORDER_ACCEPTED) and the bakery (NEW_ORDER).`);
 
   await connectTill({ anyone, admin, owner, partnerId: String(partnerId), tell, until });
+  const boxId = String(box.body["id"]);
+  await listenInBrowser({ customer, partnerId: String(partnerId), boxId, price: 249.9, tell, until });
 
   const counts = await queueCounts(base);
   tell(`18:00  On the dashboard (${base}/admin/queues) the admin sees the jobs:`);

@@ -1,6 +1,7 @@
 -- Moves an order from one of the statuses `allowed` to `target`, with everything that follows from it, or not at all. One
 -- call is one statement. With `as_customer` or `as_partner` only their own order is found. What came of it: MOVED, ALREADY
--- (it has this status), NOT_ALLOWED (from the status it has), TOO_LATE (for the customer), WRONG_CODE, or no row.
+-- (it has this status), NOT_ALLOWED (from the status it has), TOO_LATE (for the customer), WRONG_CODE, or no row. `caused_by`
+-- is the request that the jobs it stages come from.
 --
 -- Rows are locked in the order that placing an order locks them too: boxes by id, promo, loyalty accounts.
 create or replace function move_order(
@@ -11,7 +12,8 @@ create or replace function move_order(
   mover_id uuid,
   as_customer uuid,
   as_partner uuid,
-  shown_pickup_code text
+  shown_pickup_code text,
+  caused_by text default null
 ) returns table (outcome text, status order_status)
 language plpgsql
 as $$
@@ -47,19 +49,28 @@ begin
   select moved, max(e.position) + 1, mover_id, mover, known.status, target, statement_timestamp()
   from order_events e
   where e.order_id = moved;
+  insert into staged_jobs (queue, payload, request_id)
+  values ('fan-out', jsonb_build_object('announcement', 'ORDER_' || target, 'subjectId', moved), caused_by);
 
   if target = 'CANCELLED' then
     perform from boxes b
     where b.id in (select i.box_id from order_items i where i.order_id = moved)
     order by b.id
     for no key update;
-    update boxes b
-    set quantity_available = b.quantity_available + i.qty,
-        quantity_reserved = b.quantity_reserved - i.qty,
-        status = case when b.status = 'SOLD_OUT' then 'ACTIVE' else b.status end,
-        updated_at = statement_timestamp()
-    from order_items i
-    where i.order_id = moved and i.box_id = b.id;
+    with given_back as (
+      update boxes b
+      set quantity_available = b.quantity_available + i.qty,
+          quantity_reserved = b.quantity_reserved - i.qty,
+          status = case when b.status = 'SOLD_OUT' then 'ACTIVE' else b.status end,
+          updated_at = statement_timestamp()
+      from order_items i
+      where i.order_id = moved and i.box_id = b.id
+      returning b.id, b.quantity_available = i.qty as was_none
+    )
+    insert into staged_jobs (queue, payload, request_id)
+    select 'fan-out', jsonb_build_object('announcement', 'BOX_BACK', 'subjectId', id), caused_by
+    from given_back
+    where was_none;
 
     update promo_redemptions set returned_at = statement_timestamp() where order_id = moved and returned_at is null;
     if found then

@@ -1,7 +1,7 @@
 -- Lists a box again on a local day of its partner's zone, at the same local time (right on days when clocks change), with as
 -- many boxes as were offered and the same contents. Answers the new box's id; null where this day's box is listed already,
 -- or its window is over.
-create or replace function repeat_box(source_id uuid, on_day date, counted boolean) returns uuid
+create or replace function repeat_box(source_id uuid, on_day date, counted boolean, caused_by text default null) returns uuid
 language plpgsql
 as $$
 declare
@@ -31,6 +31,9 @@ begin
   from box_items i
   join menu_items m on m.id = i.menu_item_id and m.archived_at is null
   where i.box_id = source_id and repeated is not null;
+  insert into staged_jobs (queue, payload, request_id)
+  select 'fan-out', jsonb_build_object('announcement', 'BOX_LISTED', 'subjectId', repeated), caused_by
+  where repeated is not null;
   return repeated;
 end
 $$;

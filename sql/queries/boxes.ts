@@ -32,8 +32,8 @@ export interface BoxState {
   status: BoxStatus;
 }
 
-/** Lists a box; undefined, and nothing written, when one of its items is not on the partner's menu. */
-export const insertBox = async (db: Db, partnerId: string, box: NewBox) =>
+/** Lists a box, and has those told who like its partner; undefined, and nothing written, when one of its items is not on the partner's menu. */
+export const insertBox = async (db: Db, partnerId: string, box: NewBox, requestId: string | null = null) =>
   (
     await db<BoxState[]>`
       with contents as (
@@ -58,6 +58,9 @@ export const insertBox = async (db: Db, partnerId: string, box: NewBox) =>
       ), new_items as (
         insert into box_items (box_id, menu_item_id, qty)
         select new_box.id, contents.id, contents.qty from new_box, contents
+      ), told as (
+        insert into staged_jobs (queue, payload, request_id)
+        select 'fan-out', jsonb_build_object('announcement', 'BOX_LISTED', 'subjectId', id), ${requestId} from new_box
       )
       select id, title, quantity_available as "quantityAvailable", status from new_box`
   )[0];
@@ -212,17 +215,40 @@ export async function replaceBoxItems(
   return count === items.length;
 }
 
-/** Sets how many of a box can be ordered from now on, whatever was sold; undefined when the partner has no such box that is still on offer. */
-export const updateBoxQuantity = async (db: Db, id: string, partnerId: string, quantityAvailable: number) =>
+/**
+ * Sets how many of a box can be ordered from now on, whatever was sold, and has those told who wait for one; undefined when
+ * the partner has no such box that is still on offer.
+ */
+export const updateBoxQuantity = async (
+  db: Db,
+  id: string,
+  partnerId: string,
+  quantityAvailable: number,
+  requestId: string | null = null,
+) =>
   (
     await db<{ id: string; quantityAvailable: number }[]>`
-      update boxes
-      set quantity_available = ${quantityAvailable}::integer,
-          status = case when ${quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
-          updated_at = now()
-      where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null
-        and status <> 'EXPIRED' and pickup_window_end > now()
-      returning id, quantity_available as "quantityAvailable"`
+      with before as materialized (
+        select id, quantity_available
+        from boxes
+        where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null
+          and status <> 'EXPIRED' and pickup_window_end > now()
+        for no key update
+      ), changed as (
+        update boxes b
+        set quantity_available = ${quantityAvailable}::integer,
+            status = case when ${quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
+            updated_at = now()
+        from before
+        where b.id = before.id
+        returning b.id, b.quantity_available, before.quantity_available as before
+      ), told as (
+        insert into staged_jobs (queue, payload, request_id)
+        select 'fan-out', jsonb_build_object('announcement', 'BOX_BACK', 'subjectId', id), ${requestId}
+        from changed
+        where before = 0 and quantity_available > 0
+      )
+      select id, quantity_available as "quantityAvailable" from changed`
   )[0];
 
 /** Hides a box from the public, or shows it again; undefined when the partner has no such box. */
@@ -255,7 +281,7 @@ export async function expireBoxes(db: Db, limit: number): Promise<number> {
 }
 
 /** Lists a box again on the next day of its partner's zone on which its window is not over; undefined when the partner has no such box, or nothing to offer. */
-export const repeatBox = async (db: Db, id: string, partnerId: string) =>
+export const repeatBox = async (db: Db, id: string, partnerId: string, requestId: string | null = null) =>
   (
     await db<{ id: string | null }[]>`
       with next_day as (
@@ -269,7 +295,10 @@ export const repeatBox = async (db: Db, id: string, partnerId: string) =>
         where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null
       )
       select (
-        select coalesce(repeat_box(next_day.id, next_day.day, false), repeat_box(next_day.id, next_day.day + 1, false))
+        select coalesce(
+          repeat_box(next_day.id, next_day.day, false, ${requestId}),
+          repeat_box(next_day.id, next_day.day + 1, false, ${requestId})
+        )
       )::text as id
       from next_day`
   )[0];

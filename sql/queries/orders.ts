@@ -191,15 +191,15 @@ export type OrderMover =
   | { actor: "SERVICE" };
 
 /**
- * Moves an order as one statement, with its event, its boxes, its promo use and what the customer earns; undefined when
- * the mover has no such order. With `pickupCode` only while that is the order's.
+ * Moves an order as one statement, with its event, its boxes, its promo use, what the customer earns and who is told of it;
+ * undefined when the mover has no such order. With `pickupCode` only while that is the order's.
  */
 export async function moveOrder(
   db: Db,
   id: string,
   move: OrderMove,
   mover: OrderMover,
-  pickupCode: string | null = null,
+  { pickupCode = null, requestId = null }: { pickupCode?: string | null; requestId?: string | null } = {},
 ): Promise<OrderMoved | undefined> {
   const { from, by } = orderMoves[move];
   const movers: readonly OrderActor[] = by;
@@ -214,7 +214,8 @@ export async function moveOrder(
       ${mover.actor === "SERVICE" ? null : mover.userId}::uuid,
       ${mover.actor === "CUSTOMER" ? mover.userId : null}::uuid,
       ${mover.actor === "PARTNER" ? mover.partnerId : null}::uuid,
-      ${pickupCode}::text
+      ${pickupCode}::text,
+      ${requestId}::text
     )`;
   return moved && OrderMoved.parse(moved);
 }

@@ -193,8 +193,18 @@ export interface MovedPartner {
   status: PartnerStatus;
 }
 
-/** Makes an admin's move if the partner's status allows it, with its audit record; undefined when it does not (or there is no such partner). */
-export const movePartner = async (db: Db, id: string, move: PartnerMove, actorId: string, reason: string | null) => {
+/**
+ * Makes an admin's move if the partner's status allows it, with its audit record, and has its people told; undefined when it
+ * does not (or there is no such partner).
+ */
+export const movePartner = async (
+  db: Db,
+  id: string,
+  move: PartnerMove,
+  actorId: string,
+  reason: string | null,
+  requestId: string | null = null,
+) => {
   const { from, to } = partnerMoves[move];
   const [moved] = await db<MovedPartner[]>`
     with moved as (
@@ -208,6 +218,9 @@ export const movePartner = async (db: Db, id: string, move: PartnerMove, actorId
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select ${actorId}::uuid, ${`PARTNER_${move}`}, moved.id, jsonb_build_object('reason', ${reason}::text) from moved
+    ), told as (
+      insert into staged_jobs (queue, payload, request_id)
+      select 'fan-out', jsonb_build_object('announcement', ${`PARTNER_${to}`}::text, 'subjectId', id), ${requestId} from moved
     )
     select id, name, status from moved`;
   return moved;

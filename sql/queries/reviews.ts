@@ -16,11 +16,23 @@ const Published = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("TWICE") }),
 ]);
 
-/** Publishes a customer's review and counts it, as one statement; undefined when they have no such order. */
-export async function publishReview(db: Db, { orderId, userId, rating, text }: NewReview) {
+/** Publishes a customer's review, counts it and has the partner told, as one statement; undefined when they have no such order. */
+export async function publishReview(
+  db: Db,
+  { orderId, userId, rating, text }: NewReview,
+  requestId: string | null = null,
+) {
   const [row] = await db<{ outcome: string | null; id: string | null }[]>`
-    select outcome, id
-    from publish_review(${orderId}::uuid, ${userId}::uuid, ${rating}::integer, ${text}::text)`;
+    with published as materialized (
+      select outcome, id
+      from publish_review(${orderId}::uuid, ${userId}::uuid, ${rating}::integer, ${text}::text)
+    ), told as (
+      insert into staged_jobs (queue, payload, request_id)
+      select 'fan-out', jsonb_build_object('announcement', 'REVIEW_PUBLISHED', 'subjectId', id), ${requestId}
+      from published
+      where outcome = 'PUBLISHED'
+    )
+    select outcome, id from published`;
   return row && Published.parse(row);
 }
 
@@ -45,7 +57,7 @@ export async function editReview(
 }
 
 /**
- * Takes an admin's decision on a review, with its audit record; `moved` is false when they have read another revision than
+ * Takes an admin's decision on a review, with its audit record, and has its author told; `moved` is false when they have read another revision than
  * there is now. Undefined when there is no such review.
  */
 export async function moderateReview(
@@ -54,6 +66,7 @@ export async function moderateReview(
   decision: "APPROVE" | "REJECT",
   revision: number | null,
   actorId: string,
+  requestId: string | null = null,
 ) {
   const { from, to } = reviewMoves[decision];
   const [row] = await db<{ moved: boolean | null; status: ReviewStatus | null }[]>`
@@ -65,6 +78,11 @@ export async function moderateReview(
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select ${actorId}::uuid, 'REVIEW_MODERATED', ${id}::uuid, jsonb_build_object('from', before, 'to', status)
+      from decided
+      where before <> status
+    ), told as (
+      insert into staged_jobs (queue, payload, request_id)
+      select 'fan-out', jsonb_build_object('announcement', ${`REVIEW_${to}`}::text, 'subjectId', ${id}::uuid), ${requestId}
       from decided
       where before <> status
     )

@@ -53,6 +53,22 @@ export interface DueJob {
   sends: number;
 }
 
+/** How many jobs of a queue are due and not done, counted up to `most`, and when that was. */
+export async function findBacklog(db: Db, { queue }: Contract, most: number): Promise<{ jobs: number; at: Date }> {
+  // a row that is due comes up to be sent (again) within a quarter of an hour; those further off wait for their time
+  const [backlog] = await db<{ jobs: number; at: Date }[]>`
+    select count(*) as jobs, now() as at
+    from (
+      select
+      from staged_jobs
+      where done_at is null and dead_at is null and next_send_at < now() + interval '15 minutes' and run_at <= now()
+        and queue = ${queue}
+      limit ${most}
+    ) as due`;
+  if (!backlog) throw new Error("a backlog was not counted");
+  return backlog;
+}
+
 /**
  * Takes up to `limit` rows that are due for these queues. Each comes due again after 10 s, then 30 s, 90 s, … up to
  * 14 min, for as long as it is neither done nor dead; handing it over again means nothing while the broker has it.

@@ -90,6 +90,13 @@ export async function deleteAccount(db: Db, userId: string): Promise<boolean> {
   return row?.deleted === true;
 }
 
+/** Erases what is personal of up to `limit` accounts that were deleted 30 days ago; answers how many. */
+export async function eraseAccounts(db: Db, limit: number): Promise<number> {
+  const [row] = await db<{ erased: number | null }[]>`
+    select erased from erase_accounts(${limit}::integer) as erased`;
+  return row?.erased ?? 0;
+}
+
 /** Makes the account with this phone an admin, or an admin no more; false when nobody has logged in with it. */
 export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean> {
   const updated = await db<{ id: string }[]>`

@@ -4,6 +4,7 @@ import { migrate } from "../../sql/migrate.js";
 import { startOwnPostgres } from "../support/own-postgres.js";
 import { recordPlans, type Executed } from "../support/plans.js";
 import { task } from "../support/task.js";
+import type { Occasion } from "../../queues/fan-out.js";
 import type { CallerName, Scene } from "../api/authorisation/scene.js";
 
 /** Of a million orders; `npm run plans` takes them all, and shows the plans. */
@@ -25,6 +26,8 @@ const { expectations } = await import("../api/authorisation/expectations.js");
 const { setScene } = await import("../api/authorisation/scene.js");
 const { signAccessToken } = await import("../../lib/tokens.js");
 const { closeDatabase } = await import("../../sql/db.js");
+const { announce } = await import("../../workers/fan-out.js");
+const { deliverPush } = await import("../../workers/push.js");
 const { tasks, runUpkeep } = await import("../../workers/upkeep.js");
 
 let plans: Awaited<ReturnType<typeof recordPlans>>;
@@ -124,9 +127,12 @@ async function ask(name: string, stage: Scene): Promise<Executed[]> {
 const isReport = (name: string) => name.includes("/analytics");
 /** Nobody could ask for anything after it. */
 const farewell = "DELETE /api/v1/users/me";
+/** Asks for no rows at all. */
+const configured = "GET /api/v1/notifications/vapid-public-key";
 
 describe("on a big database no request reads a big table whole, or more of one than it answers with", () => {
-  test.each(Object.keys(expectations).filter((name) => !isReport(name) && name !== farewell))("%s", async (name) => {
+  const others = (name: string) => !isReport(name) && name !== farewell && name !== configured;
+  test.each(Object.keys(expectations).filter(others))("%s", async (name) => {
     examine(name, [...(await ask(name, scene)), ...(name.startsWith("GET") ? await ask(name, busyScene) : [])]);
   });
 });
@@ -161,6 +167,66 @@ describe("nor does the housekeeping read more than it should", () => {
     await plans.take();
     await runUpkeep(task({ task: name }));
     examine(name, await plans.take());
+  });
+});
+
+describe("nor does telling people of what happens", () => {
+  /** Has it told as often as it takes a prepared statement to settle, and examines what that came to. */
+  async function tell(announcement: Occasion, subjectId: string, after: readonly (string | null)[] = [null]) {
+    const executed: Executed[] = [];
+    for (const last of Array.from({ length: REPETITIONS }, () => after).flat()) {
+      // as if the messages before were sent
+      await postgres.ask("update staged_jobs set done_at = now() where queue = 'push' and done_at is null");
+      await plans.take();
+      await announce(task({ announcement, subjectId, after: last }));
+      executed.push(...(await plans.take()));
+    }
+    examine(announcement, executed);
+  }
+
+  test.each([
+    "ORDER_PLACED",
+    "ORDER_READY",
+    "ORDER_COMPLETED",
+    "ORDER_CANCELLED",
+    "ORDER_NO_SHOW",
+    "PICKUP_SOON",
+  ] as const)("%s", (occasion) => tell(occasion, busyScene.orderId));
+
+  test("PARTNER_SUSPENDED", () => tell("PARTNER_SUSPENDED", busyScene.bakeryId));
+
+  test.each(["REVIEW_PUBLISHED", "REVIEW_APPROVED"] as const)("%s", async (occasion) => {
+    const [review] = await postgres.ask<{ id: string }>("select id from reviews limit 1");
+    await tell(occasion, review!.id);
+  });
+
+  test("of a box, to the followers of the partner that most people like", async () => {
+    const [loved] = await postgres.ask<{ id: string; fans: string; middle: string }>(`
+      select partner_id as id, count(*) as fans, (array_agg(id order by id))[count(*) / 2] as middle
+      from favorites where partner_id is not null group by 1 order by count(*) desc limit 1`);
+    expect(Number(loved!.fans)).toBeGreaterThan(5_000);
+    await postgres.ask(`
+      insert into boxes (
+        partner_id, city_id, title, price_minor, quantity_available, pickup_window_start, pickup_window_end
+      )
+      select id, city_id, 'Для всех', 10000, 5, now(), now() + interval '2 hours' from partners where id = '${loved!.id}'`);
+    const [box] = await postgres.ask<{ id: string }>("select id from boxes where title = 'Для всех'");
+    await postgres.ask(`update partners set status = 'ACTIVE' where id = '${loved!.id}'`);
+    await tell("BOX_LISTED", box!.id, [null, loved!.middle]);
+    const [told] = await postgres.ask<{ count: string }>(
+      `select count(*) from notifications where box_id = '${box!.id}'`,
+    );
+    expect(Number(told!.count)).toBeGreaterThan(500);
+    await tell("BOX_BACK", box!.id);
+  });
+
+  test("nor does sending a message", async () => {
+    const waiting = await postgres.ask<{ id: string }>(`
+      insert into notifications (user_id, kind)
+      select user_id, 'LEVEL_REACHED' from devices limit ${REPETITIONS * 2} returning id`);
+    await plans.take();
+    for (const { id } of waiting) await deliverPush(task({ notificationId: id })).catch(() => undefined);
+    examine("push", await plans.take());
   });
 });
 

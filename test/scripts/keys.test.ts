@@ -4,12 +4,19 @@ import { parseEnv, promisify } from "node:util";
 import { expect, test } from "@jest/globals";
 import { readConfig } from "../../lib/environment.js";
 
-test("prints two lines for a .env file that the service can start with", async () => {
+test("prints lines for a .env file that the service can start with", async () => {
   const script = fileURLToPath(new URL("../../scripts/keys.ts", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", script], { env: {} });
   const printed = parseEnv(stdout);
-  expect(Object.keys(printed).sort()).toEqual(["CREDENTIALS_KEYS", "SIGNING_KEYS"]);
+  expect(Object.keys(printed).sort()).toEqual([
+    "CREDENTIALS_KEYS",
+    "SIGNING_KEYS",
+    "VAPID_PRIVATE_KEY",
+    "VAPID_PUBLIC_KEY",
+    "VAPID_SUBJECT",
+  ]);
   const config = readConfig({ ...printed, DATABASE_URL: "postgres://localhost/test" });
   expect(config.SIGNING_KEYS).toHaveLength(1);
   expect(config.CREDENTIALS_KEYS).toHaveLength(1);
+  expect(config.VAPID).toMatchObject({ publicKey: printed["VAPID_PUBLIC_KEY"] });
 });

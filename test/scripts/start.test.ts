@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -86,9 +86,16 @@ test("starts everything, says where it is, stops on Ctrl-C, leaves nothing runni
   expect(await processesOf(folder)).toEqual([]);
   expect(first.stderr).toBe("");
 
+  // as a version left it that knew fewer keys
+  const keys = join(folder, "keys.env");
+  const made = (await readFile(keys, "utf8")).split("\n");
+  await writeFile(keys, made.filter((line) => !line.startsWith("VAPID_")).join("\n"));
   const second = startIt();
   await second.greeted;
   expect(await profile(token)).toEqual(before);
+  const kept = await readFile(keys, "utf8");
+  for (const line of made.filter((line) => !line.startsWith("VAPID_"))) expect(kept).toContain(line);
+  expect(kept).toMatch(/^VAPID_PUBLIC_KEY='[\w-]{87}'$/m);
   second.process.kill("SIGTERM");
   expect(await second.ended).toBe(0);
   expect(await processesOf(folder)).toEqual([]);

@@ -2,6 +2,7 @@ import { expect } from "@jest/globals";
 import { sql } from "../../sql/db.js";
 import type { Client, Reply } from "./api.js";
 import { addMenuItem, bakery, user, type Bakery, type Character } from "./cast.js";
+import { makeReachable } from "./notifications.js";
 import { until } from "./until.js";
 
 /** A bakery that sells rolls, and someone who likes them. */
@@ -12,8 +13,9 @@ export interface Shop {
 }
 
 export async function openShop(client: Client): Promise<Shop> {
-  const seller = await bakery(client);
-  return { bakery: seller, customer: await user(client), rollId: await addMenuItem(seller, { price: 60 }) };
+  const [seller, customer] = [await bakery(client), await user(client)];
+  await makeReachable([seller.owner.id, customer.id]);
+  return { bakery: seller, customer, rollId: await addMenuItem(seller, { price: 60 }) };
 }
 
 /** Orders a roll. */

@@ -6,6 +6,7 @@ import { toMajor } from "../../lib/money.js";
 import { sql } from "../../sql/db.js";
 import type { Client, Reply } from "./api.js";
 import { addMenuItem, admin, bakery, listBox, newPhone, user, type Character } from "./cast.js";
+import { makeReachable } from "./notifications.js";
 import type { OwnPostgres } from "./own-postgres.js";
 import type { Random } from "./random.js";
 import { newSecret, signed } from "./till.js";
@@ -81,6 +82,7 @@ async function openSeller(client: Client, operator: Character): Promise<Seller> 
   const opened = await bakery(client);
   const staff = await user(client);
   await sql`insert into partner_staff (user_id, partner_id) values (${staff.id}::uuid, ${opened.id}::uuid)`;
+  await makeReachable([opened.owner.id, staff.id]);
   const products: Product[] = [
     { id: await addMenuItem(opened, { price: 120, externalId: ALWAYS }), priceMinor: 12_000, stock: null },
     // some sell out during the storm, some never
@@ -174,6 +176,7 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
   const operator = await admin(client);
   const sellers = await Promise.all(Array.from({ length: BAKERIES }, () => openSeller(client, operator)));
   const customers = await Promise.all(Array.from({ length: CUSTOMERS }, () => user(client)));
+  await makeReachable(customers.map(({ id }) => id));
   const traffic: Traffic = { sellers, orders: [], codes: [] };
   let enough = false;
   let backlog = 0;
@@ -182,7 +185,7 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
   const watchBacklog = async (): Promise<void> => {
     while (goesOn()) {
       const [jobs] = await ask<{ open: number }>(
-        "select count(*)::integer as open from staged_jobs where done_at is null and dead_at is null",
+        "select count(*)::integer as open from staged_jobs where done_at is null and dead_at is null and payload ->> 'announcement' is distinct from 'PICKUP_SOON'",
       );
       backlog = jobs?.open ?? 0;
       await delay(250);

@@ -1,6 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { closeDatabase, sql } from "../../sql/db.js";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { z } from "zod";
+import { Postponed } from "../../lib/errors.js";
+import { fanOut, push } from "../../queues/index.js";
+import { closeDatabase, sql, type Db } from "../../sql/db.js";
+import { stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";
 import { closeSignals } from "../../sql/signals.js";
+import type { Task } from "../../workers/consume.js";
 import { announce } from "../../workers/fan-out.js";
 import { startApi, type Client } from "../support/api.js";
 import { bakery, listBox, user } from "../support/cast.js";
@@ -19,7 +25,9 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const announcement = (subjectId: string) => task({ announcement: "ORDER_PLACED" as const, subjectId });
+type Announcement = z.output<(typeof fanOut)["payload"]>;
+
+const announcement = (subjectId: string) => task({ announcement: "ORDER_PLACED" as const, subjectId, after: null });
 
 const told = (orderId: string) =>
   sql<{ userId: string; kind: string; jobs: number }[]>`
@@ -75,4 +83,116 @@ test("when the job cannot be settled, nobody is told: both happen or neither", a
 
 test("an order that is gone is nothing to tell", async () => {
   await expect(announce(announcement("01890000-0000-7000-8000-000000000000"))).resolves.toBeUndefined();
+});
+
+describe("a large audience", () => {
+  const FANS = 2_500;
+  let boxId: string;
+
+  beforeEach(async () => {
+    const shop = await bakery(client);
+    boxId = await listBox(shop);
+    await sql`truncate staged_jobs`;
+    await sql`
+      with fan as (
+        insert into users (service_id, phone)
+        select 'SF-' || ${shop.id} || n, '+7' || ${shop.id} || n from generate_series(1, ${FANS}) as n
+        returning id
+      ), willing as (
+        insert into notification_preferences (user_id, push, sms, email, marketing, quiet_hours_start, quiet_hours_end)
+        select id, true, true, true, true, '00:00', '00:00' from fan
+      )
+      insert into favorites (user_id, partner_id) select id, ${shop.id}::uuid from fan`;
+    await stageJob(sql, fanOut, { announcement: "BOX_LISTED", subjectId: boxId, after: null });
+  });
+
+  /** Runs the fan-out jobs that are open, as workers do; the pushes of each are sent before the next. Answers how many there were. */
+  async function workOff(run: (id: number) => Partial<Task<Announcement>> = () => ({})): Promise<number> {
+    for (let jobs = 0; ;) {
+      const open = await sql<{ id: number; payload: unknown }[]>`
+        select id, payload from staged_jobs where queue = 'fan-out' and done_at is null order by id`;
+      if (open.length === 0) return jobs;
+      for (const { id, payload } of open) {
+        jobs += 1;
+        const settled = { ...task(fanOut.payload.parse(payload)), done: settle(id), ...run(id) };
+        await announce(settled).catch((error: unknown) => {
+          if (!(error instanceof Interrupted)) throw error;
+        });
+        await sql`update staged_jobs set done_at = now() where queue = 'push'`;
+      }
+    }
+  }
+
+  class Interrupted extends Error {}
+  const settle = (id: number) => async (tx: Db) => {
+    const { count } = await tx`update staged_jobs set done_at = now() where id = ${id}::bigint and done_at is null`;
+    if (count === 0) throw new Interrupted("settled by another run");
+  };
+
+  const everyoneOnce = async () => {
+    const [row] = await sql<{ people: number; told: number; jobs: number }[]>`
+      select count(distinct n.user_id)::integer as people, count(distinct n.id)::integer as told, count(j.id)::integer as jobs
+      from notifications n
+      left join staged_jobs j on j.queue = 'push' and j.payload ->> 'notificationId' = n.id::text
+      where n.box_id = ${boxId}::uuid`;
+    expect(row).toEqual({ people: FANS, told: FANS, jobs: FANS });
+  };
+
+  test("is told in batches, each once, one job after the other", async () => {
+    expect(await workOff()).toBe(3);
+    await everyoneOnce();
+  });
+
+  test("is told once each, wherever the jobs are cut short and however often they run", async () => {
+    const cutShort = new Set<number>();
+    const jobs = await workOff((id) => ({
+      done: async (tx) => {
+        await settle(id)(tx);
+        if (cutShort.has(id)) return;
+        cutShort.add(id);
+        throw new Interrupted("the process is gone");
+      },
+    }));
+    expect([jobs, cutShort.size]).toEqual([6, 3]);
+    await everyoneOnce();
+  });
+
+  test("is told once each when every job runs twice at the same time", async () => {
+    const both = (payload: Announcement, id: number) =>
+      Promise.allSettled([1, 2].map(() => announce({ ...task(payload), done: settle(id) })));
+    for (;;) {
+      const [open] = await sql<{ id: number; payload: unknown }[]>`
+        select id, payload from staged_jobs where queue = 'fan-out' and done_at is null`;
+      if (!open) break;
+      const outcomes = await both(fanOut.payload.parse(open.payload), open.id);
+      expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      await sql`update staged_jobs set done_at = now() where queue = 'push'`;
+    }
+    await everyoneOnce();
+  });
+
+  test("waits for the messages before, so that nobody who has ordered waits behind all of them; orders do not wait", async () => {
+    await stageJobs(
+      sql,
+      push,
+      Array.from({ length: 1_000 }, () => ({ notificationId: randomUUID() })),
+    );
+    const listed = task({ announcement: "BOX_LISTED" as const, subjectId: boxId, after: null });
+    await expect(announce(listed)).rejects.toThrow(Postponed);
+    await expect(announce(announcement(randomUUID()))).resolves.toBeUndefined();
+    // those that wait for the end of quiet hours hold nobody up
+    await sql`
+      update staged_jobs set run_at = now() + interval '5 minutes', next_send_at = now() + interval '5 minutes'
+      where queue = 'push'`;
+    await expect(announce(listed)).resolves.toBeUndefined();
+  });
+
+  test("that nobody can order from any more is told no further", async () => {
+    const [first] = await sql<{ id: number; payload: unknown }[]>`select id, payload from staged_jobs`;
+    await announce({ ...task(fanOut.payload.parse(first!.payload)), done: settle(first!.id) });
+    await sql`update staged_jobs set done_at = now() where queue = 'push'`;
+    await sql`update boxes set status = 'SOLD_OUT', quantity_available = 0 where id = ${boxId}::uuid`;
+    expect(await workOff()).toBe(1);
+    expect((await sql`select from notifications where box_id = ${boxId}::uuid`).count).toBe(1_000);
+  });
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { PosChange } from "../../lib/pos/adapter.js";
 import { PermanentError } from "../../lib/errors.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
+import { insertOrderPlacedNotifications } from "../../sql/queries/fan-out.js";
 import { deleteOldPosEvents, lockPosEvents, receivePosEvents } from "../../sql/queries/pos-events.js";
 import { archiveAbsentItems, lockPosCredentials } from "../../sql/queries/pos-syncs.js";
 import { closeSignals } from "../../sql/signals.js";
@@ -179,7 +180,6 @@ describe("an order of the POS", () => {
     const [order] = await orders();
     expect(order).toMatchObject({ userId: null, status: "COMPLETED" });
     expect((await sql`select from loyalty_entries where order_id = ${order!.id}::uuid`).count).toBe(0);
-    const { insertOrderPlacedNotifications } = await import("../../sql/queries/notifications.js");
     await insertOrderPlacedNotifications(sql, order!.id);
     expect(await sql`select user_id as "userId", kind from notifications where order_id = ${order!.id}::uuid`).toEqual([
       { userId: bakery.owner.id, kind: "NEW_ORDER" },

@@ -12,7 +12,11 @@ import { answerParent } from "./answer.js";
 const BATCH = 500;
 
 const newJobs = (count: number) =>
-  Array.from({ length: count }, () => ({ announcement: "ORDER_PLACED" as const, subjectId: randomUUID() }));
+  Array.from({ length: count }, () => ({
+    announcement: "ORDER_PLACED" as const,
+    subjectId: randomUUID(),
+    after: null,
+  }));
 
 async function prepare({ how, batches }: HandOverPlan): Promise<() => Promise<unknown>> {
   if (how === "relay") {

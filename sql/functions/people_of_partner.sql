@@ -1,0 +1,8 @@
+-- Everyone who is told what concerns a partner: its owner and its staff.
+create or replace function people_of_partner(of_partner uuid) returns setof uuid
+language sql stable
+as $$
+  select owner_id from partners where id = of_partner and owner_id is not null
+  union
+  select user_id from partner_staff where partner_id = of_partner
+$$;

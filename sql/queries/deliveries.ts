@@ -1,0 +1,149 @@
+import type { Platform } from "../../lib/push-token.js";
+import type { Db } from "../db.js";
+
+export type DeliveryStatus = "SENDING" | "SENT" | "UNKNOWN" | "LATER" | "GONE" | "FAILED";
+
+/** What is known of a notification on one device when it is about to be sent. */
+interface KnownRow {
+  deviceId: string | null;
+  status: DeliveryStatus | null;
+  reason: string | null;
+  /** Of the device, when its delivery was claimed; null for the others. */
+  address: string | null;
+  p256dh: string | null;
+  auth: string | null;
+  locale: string | null;
+}
+
+/** A device that a notification is to be sent to, by whoever claimed it. */
+export interface ClaimedDevice {
+  id: string;
+  address: string;
+  p256dh: string | null;
+  auth: string | null;
+  locale: string;
+}
+
+/**
+ * Claims the deliveries of a notification that are still to be made, one for each of its user's devices: those that have
+ * not been tried, and those that were certainly not taken. What was claimed `claimSeconds` ago and never told of is given
+ * up, since it may have been sent. `others` are the deliveries that are not this run's to make, as far as they can be seen.
+ */
+export async function claimDeliveries(
+  db: Db,
+  notificationId: string,
+  claimSeconds: number,
+): Promise<{ claimed: ClaimedDevice[]; others: { status: DeliveryStatus; reason: string | null }[] }> {
+  const known = await db<KnownRow[]>`
+    with given_up as (
+      update notification_deliveries
+      set status = 'UNKNOWN', reason = 'cut short while it was sent', ended_at = now()
+      where notification_id = ${notificationId}::uuid and status = 'SENDING'
+        and started_at <= now() - interval '1 second' * ${claimSeconds}::integer
+      returning device_id, status, reason
+    ), claimed as (
+      insert into notification_deliveries as known (notification_id, device_id, platform)
+      select n.id, d.id, d.platform
+      from notifications n
+      join devices d on d.user_id = n.user_id
+      where n.id = ${notificationId}::uuid and d.id not in (select device_id from given_up)
+      order by d.id
+      on conflict (notification_id, device_id) do update set
+        status = 'SENDING', reason = null, attempts = known.attempts + 1, started_at = now(), ended_at = null
+      where known.status = 'LATER'
+      returning device_id
+    ), known as (
+      select device_id, status, reason from given_up
+      union all
+      select k.device_id, k.status, k.reason
+      from notification_deliveries k
+      where k.notification_id = ${notificationId}::uuid and k.device_id not in (select device_id from given_up)
+        and k.device_id not in (select device_id from claimed)
+      union all
+      select device_id, 'SENDING', null from claimed
+    )
+    select
+      known.device_id as "deviceId", known.status, known.reason, d.address, d.p256dh, d.auth, d.locale
+    from known
+    left join claimed on claimed.device_id = known.device_id
+    left join devices d on d.id = claimed.device_id`;
+  return {
+    claimed: known.flatMap(({ deviceId: id, address, p256dh, auth, locale }) =>
+      id === null || address === null || locale === null ? [] : [{ id, address, p256dh, auth, locale }],
+    ),
+    others: known.flatMap(({ address, status, reason }) =>
+      address !== null || status === null ? [] : [{ status, reason }],
+    ),
+  };
+}
+
+export interface DeliveryResult {
+  deviceId: string;
+  status: Exclude<DeliveryStatus, "SENDING">;
+  reason: string | null;
+}
+
+export interface Settlement {
+  status: "SENT" | "FAILED" | "DROPPED";
+  reason: string | null;
+}
+
+/**
+ * Notes what became of claimed deliveries, and forgets the devices that are gone. With a `settlement` it also settles the
+ * notification, unless another run has something open there; answers whether it did.
+ */
+export async function updateDeliveries(
+  db: Db,
+  notificationId: string,
+  results: readonly DeliveryResult[],
+  settlement: Settlement | null,
+): Promise<boolean> {
+  if (results.length === 0) return false;
+  const settled = await db<{ id: string }[]>`
+    with result as (
+      select *
+      from unnest(
+        ${results.map(({ deviceId }) => deviceId)}::uuid[],
+        ${results.map(({ status }) => status)}::text[]::delivery_status[],
+        ${results.map(({ reason }) => reason)}::text[]
+      ) as result (device_id, status, reason)
+    ), told as (
+      update notification_deliveries delivery
+      set status = result.status, reason = result.reason, ended_at = now()
+      from result
+      where delivery.notification_id = ${notificationId}::uuid and delivery.device_id = result.device_id
+    ), forgotten as (
+      delete from devices where id in (select device_id from result where status = 'GONE')
+    )
+    update notifications
+    set status = ${settlement?.status ?? "SENT"}::notification_status, reason = ${settlement?.reason ?? null}, settled_at = now()
+    where ${settlement !== null}::boolean and id = ${notificationId}::uuid and status in ('QUEUED', 'DEFERRED', 'FAILED')
+      and not exists (
+        select from notification_deliveries other
+        where other.notification_id = ${notificationId}::uuid and other.status in ('SENDING', 'LATER')
+          and other.device_id not in (select device_id from result)
+      )
+    returning id`;
+  return settled.length > 0;
+}
+
+export interface Delivery {
+  notificationId: string;
+  deviceId: string;
+  platform: Platform;
+  status: DeliveryStatus;
+  reason: string | null;
+  attempts: number;
+  startedAt: Date;
+  endedAt: Date | null;
+}
+
+/** Lists what was done to bring notifications to each device; there are never many for one. */
+export const listDeliveries = (db: Db, notificationIds: readonly string[]) =>
+  db<Delivery[]>`
+    select
+      notification_id as "notificationId", device_id as "deviceId", platform, status, reason, attempts,
+      started_at as "startedAt", ended_at as "endedAt"
+    from notification_deliveries
+    where notification_id = any(${[...notificationIds]}::uuid[])
+    order by notification_id, device_id`;

@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import pg from "pg";
+import { closeDatabase, sql } from "../../sql/db.js";
+import { deliverPush } from "../../workers/push.js";
+import { runUpkeep } from "../../workers/upkeep.js";
+import { startApi, type Client } from "../support/api.js";
+import { addMenuItem, bakery, user, type Bakery, type Character } from "../support/cast.js";
+import { task } from "../support/task.js";
+
+const database = new pg.Client({ connectionString: process.env["DATABASE_URL"] });
+let client: Client;
+let stop: () => Promise<void>;
+let shop: Bakery;
+
+beforeAll(async () => {
+  ({ client, stop } = await startApi());
+  await database.connect();
+  shop = await bakery(client);
+});
+
+afterAll(async () => {
+  await stop();
+  await database.end();
+  await closeDatabase();
+});
+
+/** The tables in which a text is found. */
+async function tablesWith(text: string): Promise<string[]> {
+  const tables = await database.query<{ name: string }>(`
+    select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`);
+  const looks = tables.rows.map(
+    ({ name }) => `select '${name}' as name where exists (select from ${name} t where position($1 in t::text) > 0)`,
+  );
+  const found = await database.query<{ name: string }>(looks.join(" union all "), [text]);
+  return found.rows.map(({ name }) => name).sort();
+}
+
+/** Someone who has used all there is, and then deleted their account some days ago. */
+async function formerCustomer(days: number) {
+  const secret = randomUUID().replaceAll("-", "");
+  const who = await user(client);
+  const as = who.client;
+  await as.put("/api/v1/users/me", {
+    firstName: `Анна ${secret}`,
+    lastName: secret,
+    email: `${secret}@example.com`,
+    timezone: "Asia/Omsk",
+  });
+  await as.post("/api/v1/users/me/avatar", { avatarUrl: `https://example.com/${secret}.webp` });
+  await as.put("/api/v1/users/me/notification-preferences", { marketing: true });
+  const order = await as.post("/api/v1/orders", {
+    items: [{ menuItemId: await addMenuItem(shop, { price: 60, name: randomUUID() }), qty: 1 }],
+    totalAmount: 60,
+    partnerId: shop.id,
+    address: `улица ${secret}`,
+  });
+  const orderId = order.string("orderId");
+  const review = await as.post("/api/v1/reviews", { orderId, rating: 5, text: "Вкусно" });
+  const [notification] = await sql<{ id: string }[]>`
+    insert into notifications (user_id, kind, order_id) values (${who.id}::uuid, 'ORDER_READY', ${orderId}::uuid) returning id`;
+  await as.delete("/api/v1/users/me");
+  // what a request that came at the same time may have left
+  const pushToken = `fcm:${secret}`;
+  await sql`
+    insert into devices (user_id, platform, address, address_digest, locale)
+    values (${who.id}::uuid, 'ios', ${pushToken}, sha256(convert_to(${pushToken}::text, 'UTF8')), 'ru-RU')`;
+  await sql`
+    insert into notification_deliveries (notification_id, device_id, platform, status)
+    select ${notification!.id}::uuid, id, 'ios', 'SENT' from devices where user_id = ${who.id}::uuid`;
+  await sql`
+    update users set deleted_at = now() - interval '1 day' * ${days}::integer where id = ${who.id}::uuid`;
+  return { ...who, secret, orderId, reviewId: review.string("id"), notificationId: notification!.id };
+}
+
+const tablesAbout = async ({ id }: Character) => (await tablesWith(id)).filter((name) => name !== "rate_counters");
+
+test("of an account that was deleted 30 days ago nothing personal is left; its orders and reviews stay", async () => {
+  const [old, young] = [await formerCustomer(31), await formerCustomer(29)];
+  const run = task({ task: "erase-accounts" });
+  await runUpkeep(run);
+  expect(run.lines).toMatchObject([{ rows: 1 }]);
+
+  expect(await tablesWith(old.secret)).toEqual([]);
+  expect(await tablesWith(old.phone)).toEqual([]);
+  expect(await tablesWith(old.notificationId)).toEqual([]);
+  expect(await tablesAbout(old)).toEqual(["order_events", "orders", "reviews", "users"]);
+
+  expect(await tablesWith(young.secret)).toEqual(["devices", "orders", "users"]);
+  expect(await tablesWith(young.notificationId)).toEqual(["notification_deliveries", "notifications"]);
+
+  const seen = await shop.owner.client.get(`/api/v1/orders/${old.orderId}`);
+  expect([seen.status, seen.body["address"] ?? null]).toEqual([200, null]);
+  const shown = (await client.get(`/api/v1/reviews/partners/${shop.id}`)).list;
+  expect(shown.map(({ id }) => id)).toContain(old.reviewId);
+});
+
+test("what was to be sent to it is not, and finds nothing to do", async () => {
+  const old = await formerCustomer(31);
+  await runUpkeep(task({ task: "erase-accounts" }));
+  await expect(deliverPush(task({ notificationId: old.notificationId }))).resolves.toBeUndefined();
+});
+
+test("an account is erased once, whoever does it at the same time", async () => {
+  await Promise.all([formerCustomer(31), formerCustomer(32)]);
+  const runs = Array.from({ length: 4 }, () => task({ task: "erase-accounts" }));
+  await Promise.all(runs.map(runUpkeep));
+  const rows = runs.flatMap(({ lines }) => lines.map((line) => Number(line["rows"])));
+  expect(rows.reduce((sum, count) => sum + count, 0)).toBe(2);
+  const again = task({ task: "erase-accounts" });
+  await runUpkeep(again);
+  expect(again.lines).toEqual([]);
+});
+
+test("accounts that were not deleted stay as they are", async () => {
+  const anna = await user(client);
+  const before = await sql`select users::text as row from users where id = ${anna.id}::uuid`;
+  await runUpkeep(task({ task: "erase-accounts" }));
+  expect(await sql`select users::text as row from users where id = ${anna.id}::uuid`).toEqual(before);
+});
