@@ -1,0 +1,125 @@
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { z } from "zod";
+import { endpoints } from "../../api/app.js";
+import { closeBroker } from "../../queues/broker.js";
+import { contracts } from "../../queues/index.js";
+import { closeDatabase } from "../../sql/db.js";
+import { closeSignals } from "../../sql/signals.js";
+import { jobDurations, registry } from "../../workers/metrics.js";
+import { startApi } from "../support/api.js";
+
+/** What is exported: by the name of a series its labels, and of each the values that were seen. */
+const exported = new Map<string, Map<string, Set<string>>>();
+
+/** What Prometheus adds by itself. */
+exported.set("up", new Map());
+const added = ["job", "instance"];
+
+/** Takes note of what a process exports, in Prometheus' text format. */
+function note(text: string): void {
+  for (const line of text.split("\n")) {
+    const [, metric = "", kind] = /^# TYPE (\w+) (\w+)$/.exec(line) ?? [];
+    const suffixes = kind === "histogram" ? ["_bucket", "_count", "_sum"] : kind === undefined ? [] : [""];
+    for (const suffix of suffixes) exported.set(metric + suffix, exported.get(metric + suffix) ?? new Map<string, Set<string>>());
+    const [, name = "", labels = ""] = /^(\w+)(?:\{(.*)\})? \S+$/.exec(line) ?? [];
+    const known = exported.get(name);
+    for (const [, label = "", value = ""] of labels.matchAll(/(\w+)="([^"]*)"/g))
+      known?.set(label, (known.get(label) ?? new Set()).add(value));
+  }
+}
+
+/** Labels of which every value was seen. */
+const complete = ["state", "pool", "outcome", "queue"];
+
+/** What a matcher asks for that is not there. */
+function missing(label: string, wanted: string, seen: ReadonlySet<string>): string[] {
+  if (complete.includes(label)) return wanted.split("|").filter((value) => !seen.has(value));
+  return label !== "route" || endpoints.some(({ path }) => path === wanted) ? [] : [wanted];
+}
+
+/** What is wrong with an expression: it asks for what nobody exports, or for what any service may export. */
+function mistakes(expression: string): string[] {
+  const found: string[] = [];
+  const labels = new Set(added);
+  const ungrouped = expression.replace(/\bby \([^)]*\)|\$__rate_interval/g, "");
+  for (const [, name = "", matchers = ""] of ungrouped.matchAll(/\b([a-z]\w*_\w+|up)\b(?!\()(?:\{([^}]*)\})?/g)) {
+    const known = exported.get(name);
+    if (!known) found.push(`nobody exports ${name}`);
+    if (!matchers.includes('job=~"surplus-food-.*"')) found.push(`${name} may be another service's`);
+    for (const label of known?.keys() ?? []) labels.add(label);
+    for (const [, label = "", wanted = ""] of matchers.matchAll(/(\w+)=~?"([^"]*)"/g)) {
+      const seen = known?.get(label);
+      if (seen) found.push(...missing(label, wanted, seen));
+      else if (!added.includes(label)) found.push(`${name} has no ${label}`);
+    }
+  }
+  for (const [, grouped = ""] of expression.matchAll(/\bby \(([^)]*)\)/g))
+    found.push(...grouped.split(", ").flatMap((label) => (labels.has(label) ? [] : `nothing has a ${label}`)));
+  return found;
+}
+
+const read = (name: string) => readFile(new URL(`../../scripts/ops/${name}`, import.meta.url), "utf8");
+
+const Dashboard = z.object({
+  panels: z.array(
+    z.object({
+      id: z.int(),
+      title: z.string(),
+      gridPos: z.object({ x: z.int(), y: z.int(), w: z.int(), h: z.int() }),
+      targets: z.array(z.object({ refId: z.string(), expr: z.string(), legendFormat: z.string() })).optional(),
+    }),
+  ),
+});
+
+const { panels } = Dashboard.parse(JSON.parse(await read("grafana.json")));
+const alerts = await read("alerts.yml");
+
+beforeAll(async () => {
+  const { client, stop } = await startApi();
+  await fetch(`${client.url}/healthz`);
+  note(await (await fetch(`${client.url}/metrics`)).text());
+  await stop();
+  for (const { queue } of contracts) {
+    for (const outcome of ["done", "skipped", "postponed", "failed", "dead"] as const)
+      jobDurations.observe({ queue, outcome }, 0.1);
+  }
+  note(await registry.metrics());
+});
+
+afterAll(async () => {
+  await Promise.all([closeBroker(), closeSignals()]);
+  await closeDatabase();
+});
+
+describe("each panel of the dashboard asks for what is exported", () => {
+  const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }): [string, string] => [title, expr]));
+  test.each(asked)("%s: %s", (_title, expr) => expect(mistakes(expr)).toEqual([]));
+});
+
+describe("so does each alert", () => {
+  const asked = [...alerts.matchAll(/- alert: (\w+)\n +expr: (.+)\n/g)].map(([, name = "", expr = ""]) => [name, expr]);
+  test.each(asked)("%s: %s", (_name, expr) => expect(mistakes(expr)).toEqual([]));
+
+  test("and has a severity and a summary", () => {
+    for (const part of [/severity: (critical|warning) /g, /^ +summary: ./gm, /^ +for: \d+m$/gm, /- alert: /g])
+      expect(alerts.match(part)).toHaveLength(asked.length);
+  });
+});
+
+test.each([
+  ["outbox_lag", ["nobody exports outbox_lag", "outbox_lag may be another service's"]],
+  ['max by (quue) (queue_jobs{job=~"surplus-food-.*",state="wating"})', ["wating", "nothing has a quue"]],
+  ['rate(job_duration_seconds_count{job=~"surplus-food-.*",outcome=~"failed|ded"}[5m])', ["ded"]],
+  ['up{job=~"surplus-food-.*",queue="push"} == 0', ["up has no queue"]],
+  ['http_request_duration_seconds_sum{job=~"surplus-food-.*",route="/orders"}', ["/orders"]],
+])("a mistake would be seen: %s", (expr, found) => expect(mistakes(expr)).toEqual(found));
+
+test("no panel lies on another, and each has a number of its own", () => {
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, n) => `${x + (n % w)} ${y + Math.floor(n / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+  for (const { gridPos } of panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+});
