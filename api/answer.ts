@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Request, Response } from "express";
 
 /** The form that everyone sends (RFC 9110, section 5.6.7); a date of another form counts as none. */
@@ -8,7 +9,7 @@ const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GM
  * Whether the caller has what was last modified when this answer was. It counts also when they insist on an answer from
  * here (Cache-Control: no-cache, which `fetch` adds by itself): this is one.
  */
-function isUnmodified(request: Request, lastModified: number | string | string[]): boolean {
+export function isUnmodified(request: IncomingMessage, lastModified: number | string | string[]): boolean {
   const { "if-modified-since": since, "if-none-match": tag } = request.headers;
   if (since === undefined || tag !== undefined || !httpDate.test(since)) return false;
   const sinceAt = Date.parse(since);

@@ -17,6 +17,7 @@ import { apiKeys } from "./routes/api-keys.js";
 import { auth } from "./routes/auth.js";
 import { boxes } from "./routes/boxes.js";
 import { campaignBanners } from "./routes/campaign-banners.js";
+import { campaignStats } from "./routes/campaign-stats.js";
 import { campaigns } from "./routes/campaigns.js";
 import { adminCities, cities } from "./routes/cities.js";
 import { commissions } from "./routes/commissions.js";
@@ -76,6 +77,7 @@ const sections: Section[] = [
   apiKeys,
   campaigns,
   campaignBanners,
+  campaignStats,
   analytics,
   ownAnalytics,
 ];

@@ -16,6 +16,7 @@ const examples: Readonly<Record<string, unknown>> = {
   "Problem.code": "VALIDATION_ERROR",
   count: 42,
   day: 1,
+  "CampaignDay.day": "2026-06-01",
   description: "Bread and pastry of today",
   detail: "price: must have at most two decimals",
   discountCents: 2_499,

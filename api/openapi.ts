@@ -51,7 +51,7 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
   for (const [status, schema] of Object.entries(endpoint.answers)) {
     found[status] =
       schema === null
-        ? { description: "Done; the body is empty." }
+        ? { description: status === "302" ? "Elsewhere: at `Location`." : "Done; the body is empty." }
         : {
             description:
               status === "201" ? "Created." : status === "202" ? "Not done yet: look again at `Location`." : "Done.",

@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { config } from "../lib/config.js";
 import { describeError } from "../lib/describe-error.js";
+import { inTime } from "../lib/in-time.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/lifecycle.js";
 import { log } from "../lib/log.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
+import { adCounters } from "./ad-counters.js";
 import { app } from "./app.js";
 import { refuseUnreadable } from "./errors.js";
 import { complainOfDatabase, stopBeingReady } from "./health.js";
@@ -16,6 +18,8 @@ import { joinMetrics, serveMetrics } from "./metrics.js";
 
 /** Requests that are being answered when the process is told to stop get this long to finish. */
 const finishLimitMs = 14_000;
+/** And what was counted last gets this long to be handed in. */
+const flushLimitMs = 2_000;
 const idleCheckMs = 50;
 /** A process that dies again and again must not keep the machine busy with starting it. */
 const replaceAfterMs = 500;
@@ -51,6 +55,9 @@ async function serve(): Promise<void> {
     await closed;
     clearInterval(idle);
     clearTimeout(limit);
+    await inTime(flushLimitMs, adCounters.flush()).catch((error: unknown) =>
+      log.warn({ error: describeError(error) }, "impressions and clicks that were counted last are lost"),
+    );
     await Promise.all([closeSignals(), closeBroker()]);
     await closeDatabase();
   });

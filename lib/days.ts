@@ -28,7 +28,8 @@ export function dayOf(instant: number, zone: string): string {
 }
 
 /** The day that is so many days after another one (or before it). */
-const addDays = (day: string, days: number) => new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 10);
+export const addDays = (day: string, days: number) =>
+  new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 10);
 
 /**
  * The first instant of a day, to the millisecond: at midnight, or, where the clocks are put forward at midnight, when

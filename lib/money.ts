@@ -14,3 +14,11 @@ export function toMajor(minor: Minor): number {
   const digits = String(Math.abs(minor)).padStart(3, "0");
   return Number(`${minor < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`);
 }
+
+const microsPerMinor = 10_000;
+
+/** Minor units as millionths of a major unit, which parts of a minor unit are added up in. */
+export const toMicro = (minor: Minor): number => minor * microsPerMinor;
+
+/** The whole minor units in so many millionths of a major unit. */
+export const wholeMinor = (micro: number): Minor => Math.floor(micro / microsPerMinor);

@@ -1,3 +1,4 @@
+import { adEvents } from "./ad-events.js";
 import type { Contract } from "./contract.js";
 import { fanOut } from "./fan-out.js";
 import { geocode } from "./geocode.js";
@@ -9,10 +10,11 @@ import { push } from "./push.js";
 import { sms } from "./sms.js";
 import { upkeep } from "./upkeep.js";
 
-export { fanOut, geocode, images, menuImport, posEvents, posSync, push, sms, upkeep };
+export { adEvents, fanOut, geocode, images, menuImport, posEvents, posSync, push, sms, upkeep };
 
 /** Every queue there is; the relay, the dashboard and the metrics go through this list. */
 export const contracts: readonly Contract[] = [
+  adEvents,
   fanOut,
   geocode,
   images,

@@ -2,6 +2,7 @@ import { config } from "../lib/config.js";
 import { log } from "../lib/log.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import {
+  adEvents,
   contracts,
   fanOut,
   geocode,
@@ -13,6 +14,7 @@ import {
   sms,
   upkeep,
 } from "../queues/index.js";
+import { countAds } from "./ad-events.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
 import { announce } from "./fan-out.js";
 import { findAddress } from "./geocode.js";
@@ -39,6 +41,7 @@ function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>):
 
 /** Every queue with its handler. */
 const services: readonly Service[] = [
+  service(adEvents, countAds),
   service(fanOut, announce),
   service(geocode, findAddress),
   service(images, settleImage),

@@ -1,6 +1,7 @@
 import { PermanentError } from "../lib/errors.js";
 import { deleteFile, dropUpload } from "../lib/file-store.js";
 import { sql, transaction, type Db } from "../sql/db.js";
+import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { expireBoxes, listRepeatedBoxes } from "../sql/queries/boxes.js";
 import { deleteNeedlessFiles, keepShownImages } from "../sql/queries/files.js";
@@ -102,7 +103,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   "purge-menu-imports": purging("47 3 * * *", deleteOldMenuImports),
   /** Each has much that hangs on it. */
   "erase-accounts": inBatches("23 * * * *", "accounts erased", (db) => eraseAccounts(db, 100)),
-  "purge-notifications": purging("47 3 * * *", deleteOldNotifications),
+  "purge-notifications": purging("52 3 * * *", deleteOldNotifications),
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "clear-away-files": {
     rhythm: { pattern: "47 * * * *" },
@@ -126,6 +127,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   "abandon-dead-syncs": inBatches("*/5 * * * *", "syncs abandoned", abandonDeadSyncs),
   "purge-pos-events": purging("47 * * * *", deleteOldPosEvents, deleteOldPosSyncs),
   "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
+  "purge-ad-batches": purging("57 * * * *", deleteOldAdBatches),
 };
 
 export const runUpkeep: Handler<{ task: string }> = async (task) => {

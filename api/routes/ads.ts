@@ -1,11 +1,14 @@
 import { z } from "zod";
 import { config } from "../../lib/config.js";
+import { notFound } from "../../lib/errors.js";
 import { imageAddress } from "../../lib/file-store.js";
 import { weightedOrder } from "../../lib/weighted-order.js";
 import { lookups, sql } from "../../sql/db.js";
-import { findAdsChange, listBannersOnShow } from "../../sql/queries/banners.js";
+import { findAdsChange, findBannerLink, listBannersOnShow } from "../../sql/queries/banners.js";
+import { adCounters } from "../ad-counters.js";
+import { isUnmodified } from "../answer.js";
 import { ok, section } from "../endpoint.js";
-import { CityId, Id, Locale, Placement, Timestamp } from "../schemas.js";
+import { CityId, Id, IdParams, Locale, Placement, Timestamp } from "../schemas.js";
 import { ShortCache } from "../short-cache.js";
 
 const cacheMs = 5_000;
@@ -38,6 +41,7 @@ const Banner = z
 
 interface Show {
   banners: z.output<typeof Banner>[];
+  bannerIds: readonly string[];
   lastModified: string;
 }
 
@@ -53,6 +57,7 @@ async function load(placement: string, locale: string | null, cityId: string | n
       startsAt: row.startsAt.toISOString(),
       endsAt: row.endsAt.toISOString(),
     })),
+    bannerIds: rows.map(({ id }) => id),
     lastModified: new Date(Math.min(changedAt.getTime(), now.getTime() - settlingMs)).toUTCString(),
   };
 }
@@ -68,7 +73,8 @@ ads.get(
     description:
       "Those of active campaigns, within the dates of campaign and banner, at most 100; none for a placement that nobody " +
       "knows. They take turns in coming first, by weight. What was read may be kept for 5 seconds; after that, whoever " +
-      "sends its `Last-Modified` back as `If-Modified-Since` gets 304 as long as nothing has changed.",
+      "sends its `Last-Modified` back as `If-Modified-Since` gets 304 as long as nothing has changed. Each banner in an " +
+      "answer of 200 counts as an impression of it; 304, an answer to HEAD, and what was kept elsewhere do not.",
     auth: "BANNER_READER",
     query: BannerQuery,
     headers: z.object({
@@ -77,10 +83,30 @@ ads.get(
     answers: { 200: z.array(Banner) },
     limit: { name: "banners", perMinute: config.RATE_LIMIT_BANNERS },
   },
-  async ({ query: { placement, locale = null, city, cityId = city ?? null } }) => {
-    const { banners, lastModified } = await shows.get([placement, locale, cityId].join(" "), () =>
+  async ({ query: { placement, locale = null, city, cityId = city ?? null }, incoming }) => {
+    const { banners, bannerIds, lastModified } = await shows.get([placement, locale, cityId].join(" "), () =>
       load(placement, locale, cityId),
     );
+    if (incoming.method === "GET" && !isUnmodified(incoming, lastModified)) adCounters.countAnswer(bannerIds);
     return ok(banners, { "Last-Modified": lastModified, "Cache-Control": "public, max-age=5" });
+  },
+);
+
+ads.get(
+  "/banners/:id/click",
+  {
+    summary: "Follow a banner",
+    description:
+      "Leads to the banner's link, and counts a click as long as the banner is on show. Apps open this address instead " +
+      "of the link.",
+    auth: "ANYONE",
+    params: IdParams,
+    answers: { 302: null },
+  },
+  async ({ params, incoming }) => {
+    const banner = await findBannerLink(lookups, params.id);
+    if (!banner) throw notFound("This banner");
+    if (banner.onShow && incoming.method === "GET") adCounters.countClick(banner.id);
+    return { status: 302 as const, headers: { Location: banner.link, "Cache-Control": "no-store" } };
   },
 );

@@ -83,6 +83,8 @@ const CampaignBanner = z
     startsAt: Timestamp,
     endsAt: Timestamp,
     weight: z.int(),
+    impressions: z.int().meta({ description: "how often it was in an answer" }),
+    clicks: z.int(),
   })
   .meta({ id: "CampaignBanner" });
 

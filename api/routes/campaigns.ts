@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { campaignMoves, type CampaignMove } from "../../lib/campaign-moves.js";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
-import { toMajor } from "../../lib/money.js";
+import { toMajor, toMicro, wholeMinor } from "../../lib/money.js";
 import { sql, transaction } from "../../sql/db.js";
 import { listBannerPlacements } from "../../sql/queries/banners.js";
 import {
@@ -28,7 +28,9 @@ const fields = {
   budget: Amount,
 };
 
-const Cpm = Amount.meta({ description: "the price of a thousand impressions, in major units" });
+const Cpm = Amount.meta({
+  description: "the price of a thousand impressions, in major units; without it they are free",
+});
 const Start = Instant.meta({ description: "without it, the campaign runs from its activation on" });
 const End = Instant.refine((end) => end.getTime() > Date.now(), "must be in the future").meta({
   description: "after the start and in the future; without it, the campaign runs until it is completed",
@@ -47,6 +49,13 @@ const CampaignChanges = changesOf({
   endsAt: End.nullable(),
 });
 
+/** Known a few seconds after it happened. */
+const counted = {
+  impressions: z.int().meta({ description: "how often one of its banners was in an answer" }),
+  clicks: z.int(),
+  spent: Money.meta({ description: "of the budget, in major units, rounded down to two decimals" }),
+};
+
 const CampaignStatus = z.enum(["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"]);
 
 const Campaign = z
@@ -59,14 +68,16 @@ const Campaign = z
     status: CampaignStatus,
     startsAt: Timestamp.nullable(),
     endsAt: Timestamp.nullable(),
+    ...counted,
     createdAt: Timestamp,
   })
   .meta({ id: "Campaign" });
 
-const present = ({ budgetMinor, cpmMinor, ...row }: CampaignRow): z.output<typeof Campaign> => ({
+const present = ({ budgetMinor, cpmMinor, spentMicro, ...row }: CampaignRow): z.output<typeof Campaign> => ({
   ...row,
   budget: toMajor(budgetMinor),
   cpm: cpmMinor === null ? null : toMajor(cpmMinor),
+  spent: toMajor(wholeMinor(spentMicro)),
   startsAt: row.startsAt?.toISOString() ?? null,
   endsAt: row.endsAt?.toISOString() ?? null,
   createdAt: row.createdAt.toISOString(),
@@ -135,7 +146,8 @@ campaigns.put(
     summary: "Change a campaign",
     description:
       "Any of the fields, at least one; what is not sent stays as it is, and null takes away what is optional. A " +
-      "placement stays while a banner is made for it, and a campaign that is COMPLETED stays as it is.",
+      "placement stays while a banner is made for it, the budget stays above what is spent, and a campaign that is " +
+      "COMPLETED stays as it is.",
     auth: "ADMIN",
     params: IdParams,
     body: CampaignChanges,
@@ -158,6 +170,8 @@ campaigns.put(
       };
       if (after.startsAt && after.endsAt && after.endsAt <= after.startsAt)
         throw refuse("endsAt", "must be after startsAt");
+      if (before.spentMicro > 0 && toMicro(after.budgetMinor) <= before.spentMicro)
+        throw conflict("The campaign has spent as much already: leave it more, or complete it.");
       const used = (await listBannerPlacements(tx, params.id)).filter((name) => !after.placements.includes(name));
       if (used.length > 0) throw conflict(`There are banners for ${used.join(", ")}: move or delete them first.`);
       const sent = Object.entries({ ...body, budget, cpm }).flatMap(([name, value]) =>
@@ -191,4 +205,9 @@ function declareMove(path: string, summary: string, description: string, move: C
 
 declareMove("activate", "Activate a campaign", "Its banners are shown within its dates and their own.", "ACTIVATE");
 declareMove("pause", "Pause a campaign", "It can be activated again.", "PAUSE");
-declareMove("complete", "Complete a campaign", "For good; its end date does the same by itself.", "COMPLETE");
+declareMove(
+  "complete",
+  "Complete a campaign",
+  "For good; its end date does the same by itself, and so does a budget that is spent.",
+  "COMPLETE",
+);

@@ -20,6 +20,8 @@ export interface BannerFields {
 export interface BannerRow extends BannerFields {
   id: string;
   campaignId: string;
+  impressions: number;
+  clicks: number;
 }
 
 /** Adds a banner to a campaign, with its audit record. The caller has taken the campaign, and the placement is one of its own. */
@@ -32,13 +34,13 @@ export const insertBanner = async (tx: Db, campaignId: string, banner: BannerFie
           ${campaignId}::uuid, ${banner.imageUrl}, ${banner.image}, ${banner.link}, ${banner.placement}, ${banner.locale}, ${banner.cityId},
           ${banner.startsAt}::timestamptz, ${banner.endsAt}::timestamptz, ${banner.weight}::integer
         )
-        returning id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight
+        returning id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight, impressions, clicks
       ), audited as (
         insert into audit_events (actor_id, action, subject_id)
         select ${actorId}::uuid, 'BANNER_CREATE', made.id from made
       )
       select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
-             starts_at as "startsAt", ends_at as "endsAt", weight
+             starts_at as "startsAt", ends_at as "endsAt", weight, impressions, clicks
       from made`
   )[0];
 
@@ -46,7 +48,7 @@ export const insertBanner = async (tx: Db, campaignId: string, banner: BannerFie
 export const listBanners = (db: Db, campaignId: string, after: string | null, limit: number) =>
   db<BannerRow[]>`
     select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
-           starts_at as "startsAt", ends_at as "endsAt", weight
+           starts_at as "startsAt", ends_at as "endsAt", weight, impressions, clicks
     from ad_banners
     where campaign_id = ${campaignId}::uuid and deleted_at is null and (${after}::uuid is null or id > ${after}::uuid)
     order by id
@@ -56,7 +58,7 @@ export const findBanner = async (db: Db, campaignId: string, id: string) =>
   (
     await db<BannerRow[]>`
       select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
-             starts_at as "startsAt", ends_at as "endsAt", weight
+             starts_at as "startsAt", ends_at as "endsAt", weight, impressions, clicks
       from ad_banners
       where id = ${id}::uuid and campaign_id = ${campaignId}::uuid and deleted_at is null`
   )[0];
@@ -137,6 +139,21 @@ export const listBannersOnShow = (db: Db, { placement, locale, cityId }: BannerF
       and (c.ends_at is null or c.ends_at > now())
     order by b.weight desc, b.id
     limit ${limit}`;
+
+/** Finds where a tap on a banner leads, and whether it is on show just now; nothing of a draft, or when it was deleted. */
+export const findBannerLink = async (db: Db, id: string) =>
+  (
+    await db<{ id: string; link: string; onShow: boolean }[]>`
+      select b.id, b.link, coalesce(
+        c.status = 'ACTIVE' and b.starts_at <= now() and b.ends_at > now()
+          and (c.starts_at is null or c.starts_at <= now())
+          and (c.ends_at is null or c.ends_at > now()),
+        false
+      ) as "onShow"
+      from ad_banners b
+      join ad_campaigns c on c.id = b.campaign_id
+      where b.id = ${id}::uuid and b.deleted_at is null and c.status <> 'DRAFT'`
+  )[0];
 
 /** Finds when campaigns or banners last changed, started or ended, by the clock that says what time it is now. */
 export const findAdsChange = async (db: Db): Promise<{ now: Date; changedAt: Date }> => {

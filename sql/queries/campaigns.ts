@@ -6,7 +6,7 @@ export interface CampaignFields {
   name: string;
   placements: string[];
   budgetMinor: number;
-  /** The price of a thousand impressions. */
+  /** The price of a thousand impressions; null: they are free. */
   cpmMinor: number | null;
   /** Null: from its activation on. */
   startsAt: Date | null;
@@ -17,6 +17,11 @@ export interface CampaignFields {
 export interface CampaignRow extends CampaignFields {
   id: string;
   status: CampaignStatus;
+  /** What was counted, of its deleted banners too. */
+  impressions: number;
+  clicks: number;
+  /** Millionths of a major unit; never more than the budget. */
+  spentMicro: number;
   createdAt: Date;
 }
 
@@ -42,7 +47,7 @@ export const insertCampaign = async (db: Db, campaign: CampaignFields, actorId: 
 export const listCampaigns = (db: Db, status: CampaignStatus | null, after: string | null, limit: number) =>
   db<CampaignRow[]>`
     select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
-           ends_at as "endsAt", created_at as "createdAt"
+           ends_at as "endsAt", impressions, clicks, spent_micro as "spentMicro", created_at as "createdAt"
     from ad_campaigns
     where (${status}::campaign_status is null or status = ${status}::campaign_status)
       and (${after}::uuid is null or id < ${after}::uuid)
@@ -53,7 +58,7 @@ export const findCampaign = async (db: Db, id: string) =>
   (
     await db<CampaignRow[]>`
       select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
-             ends_at as "endsAt", created_at as "createdAt"
+             ends_at as "endsAt", impressions, clicks, spent_micro as "spentMicro", created_at as "createdAt"
       from ad_campaigns
       where id = ${id}::uuid`
   )[0];
@@ -63,7 +68,7 @@ export const takeCampaign = async (tx: Db, id: string) =>
   (
     await tx<CampaignRow[]>`
       select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
-             ends_at as "endsAt", created_at as "createdAt"
+             ends_at as "endsAt", impressions, clicks, spent_micro as "spentMicro", created_at as "createdAt"
       from ad_campaigns
       where id = ${id}::uuid
       for no key update`
@@ -102,13 +107,13 @@ export const moveCampaign = async (db: Db, id: string, move: CampaignMove, actor
       where id = ${id}::uuid
         and status = any (${[...from]}::campaign_status[])
         and (${to}::campaign_status <> 'ACTIVE' or ends_at is null or ends_at > now())
-      returning id, name, placements, budget_minor, cpm_minor, status, starts_at, ends_at, created_at
+      returning id, name, placements, budget_minor, cpm_minor, status, starts_at, ends_at, impressions, clicks, spent_micro, created_at
     ), audited as (
       insert into audit_events (actor_id, action, subject_id)
       select ${actorId}::uuid, ${`CAMPAIGN_${move}`}, moved.id from moved
     )
     select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
-           ends_at as "endsAt", created_at as "createdAt"
+           ends_at as "endsAt", impressions, clicks, spent_micro as "spentMicro", created_at as "createdAt"
     from moved`;
   return moved;
 };
@@ -134,3 +139,27 @@ export async function completeEndedCampaigns(db: Db, limit: number): Promise<num
     select 'CAMPAIGN_COMPLETE', completed.id from completed`;
   return count;
 }
+
+/** What was counted of a campaign on one day, and charged for it. */
+export interface CampaignDay {
+  /** YYYY-MM-DD, in the deployment's zone. */
+  day: string;
+  impressions: number;
+  clicks: number;
+  spentMicro: number;
+}
+
+/** Lists a campaign's days from the first to the last, both included, those without anything too. */
+export const listCampaignDays = (db: Db, id: string, first: string, last: string) =>
+  db<CampaignDay[]>`
+    with counted as (
+      select day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks, sum(spent_micro)::bigint as spent_micro
+      from ad_banner_days
+      where campaign_id = ${id}::uuid and day between ${first}::date and ${last}::date
+      group by day
+    )
+    select coalesce(calendar.day::date, 'epoch') as day, coalesce(counted.impressions, 0) as impressions,
+           coalesce(counted.clicks, 0) as clicks, coalesce(counted.spent_micro, 0) as "spentMicro"
+    from generate_series(${first}::timestamp, ${last}::timestamp, interval '1 day') as calendar (day)
+    left join counted on counted.day = calendar.day::date
+    order by 1`;

@@ -86,6 +86,12 @@ export const listNotificationsForSupport = (db: Db, userId: string, after: strin
 export async function deleteOldNotifications(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from notifications
-    where id in (select id from notifications where id < first_id_at(now() - interval '180 days') order by id limit ${limit})`;
+    where id in (
+      select id from notifications
+      where id < first_id_at(now() - interval '180 days')
+      order by id
+      limit ${limit}
+      for update skip locked
+    )`;
   return count;
 }

@@ -42,7 +42,7 @@ describe("POST …/banners", () => {
     const fields = cast.newBanner({ locale: "ru-RU", cityId: "moscow", weight: 100, placement: "cart" });
     const added = await add(fields);
     expect(added.status).toBe(201);
-    expect(added.body).toEqual({ id: expect.any(String), campaignId, ...fields });
+    expect(added.body).toEqual({ id: expect.any(String), campaignId, ...fields, impressions: 0, clicks: 0 });
     const location = added.headers.get("location") ?? "";
     expect(location).toBe(`${banners()}/${added.string("id")}`);
     expect((await client.get(location)).body).toEqual(added.body);

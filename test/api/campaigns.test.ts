@@ -69,6 +69,9 @@ describe("POST /admin/ads/campaigns", () => {
       id: made.string("id"),
       name: "Лето без отходов",
       status: "DRAFT",
+      impressions: 0,
+      clicks: 0,
+      spent: 0,
       createdAt: expect.any(String),
       ...fields,
     });

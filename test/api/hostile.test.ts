@@ -78,7 +78,7 @@ const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] ==
 /** Either the request was carried out, or it was refused as the document promises; the client checks the answer itself. */
 function assertCivil({ status, body, text }: Reply): void {
   const refused = status >= 400 && status < 500 && typeof body["code"] === "string";
-  if (!refused && ![200, 201, 202, 204, 304].includes(status)) throw new Error(`answered ${status}: ${text}`);
+  if (!refused && ![200, 201, 202, 204, 302, 304].includes(status)) throw new Error(`answered ${status}: ${text}`);
 }
 
 const withBody = targets.filter(({ body }) => body !== null);

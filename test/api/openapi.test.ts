@@ -101,7 +101,7 @@ describe.each(operations)("$name", ({ path, operation }) => {
   });
 
   test("promises an answer, and every refusal as a problem document with its codes", () => {
-    expect(statuses.filter((status) => status.startsWith("2")).length).toBeGreaterThan(0);
+    expect(statuses.some((status) => /^[23]/.test(status))).toBe(true);
     const refusals = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) >= 400);
     expect(refusals.length).toBeGreaterThan(1);
     for (const [, response] of refusals) {

@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../scripts/embedded-postgres.js";
@@ -37,6 +38,21 @@ test("what was written is there after a stop and a start", async () => {
   const second = await start();
   expect(await ask(second, "select value from kept")).toEqual([{ value: 7 }]);
   await second.stop();
+});
+
+test("a copy that was made while it was stopped is a backup, whatever came later", async () => {
+  const first = await start();
+  await ask(first, "create table kept as select 7 as value");
+  await first.stop();
+  const copy = await serverFolder();
+  await promisify(execFile)("cp", ["-a", `${folder}/.`, copy.folder]);
+  const later = await start();
+  await ask(later, "drop table kept");
+  await later.stop();
+  const restored = await startEmbeddedPostgres({ folder: copy.folder, durable: false });
+  expect(await ask(restored, "select value from kept")).toEqual([{ value: 7 }]);
+  await restored.stop();
+  await copy.remove();
 });
 
 test("nobody gets in without the password, which only its owner can read", async () => {

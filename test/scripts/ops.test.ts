@@ -21,7 +21,8 @@ function note(text: string): void {
   for (const line of text.split("\n")) {
     const [, metric = "", kind] = /^# TYPE (\w+) (\w+)$/.exec(line) ?? [];
     const suffixes = kind === "histogram" ? ["_bucket", "_count", "_sum"] : kind === undefined ? [] : [""];
-    for (const suffix of suffixes) exported.set(metric + suffix, exported.get(metric + suffix) ?? new Map<string, Set<string>>());
+    for (const suffix of suffixes)
+      exported.set(metric + suffix, exported.get(metric + suffix) ?? new Map<string, Set<string>>());
     const [, name = "", labels = ""] = /^(\w+)(?:\{(.*)\})? \S+$/.exec(line) ?? [];
     const known = exported.get(name);
     for (const [, label = "", value = ""] of labels.matchAll(/(\w+)="([^"]*)"/g))

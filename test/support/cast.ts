@@ -104,3 +104,14 @@ export const newBanner = (fields: Record<string, unknown> = {}) => ({
   endsAt: new Date(Date.now() + day).toISOString(),
   ...fields,
 });
+
+/** Makes an active campaign and answers its id; `admin` is an admin's client. */
+export async function activeCampaign(admin: Client, fields: Record<string, unknown> = {}): Promise<string> {
+  const id = await campaign(admin, fields);
+  await admin.post(`/api/v1/admin/ads/campaigns/${id}/activate`);
+  return id;
+}
+
+/** Adds a banner to a campaign and answers its id; `admin` is an admin's client. */
+export const banner = async (admin: Client, campaignId: string, fields: Record<string, unknown> = {}) =>
+  (await admin.post(`/api/v1/admin/ads/campaigns/${campaignId}/banners`, newBanner(fields))).string("id");

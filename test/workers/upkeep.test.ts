@@ -1,9 +1,11 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { PermanentError } from "../../lib/errors.js";
+import { newServiceId } from "../../lib/service-id.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { findStagedJobStats } from "../../sql/queries/staged-jobs.js";
 import { runUpkeep } from "../../workers/upkeep.js";
+import { idAt } from "../support/past.js";
 import { task } from "../support/task.js";
 
 afterAll(closeDatabase);
@@ -60,6 +62,37 @@ test("idempotency keys and rate counters go when they no longer count", async ()
   await runUpkeep(task({ task: "purge-idempotency-keys" }));
   const keys = await sql<{ key: string }[]>`select key from idempotency_keys`;
   expect(keys).toEqual([{ key: "young" }]);
+});
+
+test("batches of impressions go a day after they were added up, and those that never were after their jobs", async () => {
+  await sql`
+    insert into ad_batches (id, day, banner_ids, impressions, clicks, created_at, applied_at)
+    select gen_random_uuid(), name::date, '{}', '{}', '{}', now() - made, now() - applied
+    from (values
+      ('2026-01-01', interval '90 days', interval '23 hours'),
+      ('2026-01-02', interval '90 days', interval '25 hours'),
+      ('2026-01-03', interval '30 days', null),
+      ('2026-01-04', interval '32 days', null)
+    ) as batches (name, made, applied)`;
+  await runUpkeep(task({ task: "purge-ad-batches" }));
+  const left = await sql<{ day: string }[]>`select day from ad_batches order by day`;
+  expect(left).toEqual([{ day: "2026-01-01" }, { day: "2026-01-03" }]);
+});
+
+test("notifications go after 180 days, in batches, whatever became of them", async () => {
+  const day = 24 * 60 * 60 * 1_000;
+  const made = (days: number) => idAt(Date.now() - days * day);
+  const [young, ...old] = [made(179), made(181), ...Array.from({ length: 5_001 }, (_, n) => made(400 + n))];
+  await sql`
+    with known as (insert into users (service_id, phone) values (${newServiceId()}, '+79990001133') returning id)
+    insert into notifications (id, user_id, kind, status)
+    select notification, known.id, 'NEW_ORDER', (array['QUEUED', 'SENT', 'DROPPED']::notification_status[])[1 + n % 3]
+    from known, unnest(${[young, ...old]}::uuid[]) with ordinality as notifications (notification, n)`;
+  const runs = [task({ task: "purge-notifications" }), task({ task: "purge-notifications" })];
+  await Promise.all(runs.map(runUpkeep));
+  expect(await sql`select id from notifications`).toEqual([{ id: young }]);
+  const purged = runs.flatMap(({ lines }) => lines).reduce((sum, { rows }) => sum + Number(rows), 0);
+  expect(purged).toBe(old.length);
 });
 
 test("an unknown task is given up", async () => {

@@ -13,6 +13,14 @@ const aBanner = async (scene: Scene) => {
   return `${campaigns}/${campaignId}/banners/${bannerId}`;
 };
 
+/** The path to follow a banner by; its campaign is paused, so that nothing is counted in between. */
+const aClick = async (scene: Scene) => {
+  const banner = await aBanner(scene);
+  const [, campaign = "", id = ""] = /^(.+)\/banners\/(.+)$/.exec(banner) ?? [];
+  for (const step of ["activate", "pause"]) await scene.callers.admin.post(`${campaign}/${step}`);
+  return `/api/v1/ads/banners/${id}/click`;
+};
+
 const move = (path: string, ...before: string[]): Expectation => ({
   prepare: async (scene) => {
     const id = await aCampaign(scene);
@@ -25,6 +33,7 @@ const move = (path: string, ...before: string[]): Expectation => ({
 
 export const ads: Expectations = {
   "GET /api/v1/ads/banners": { ask: (as) => as.get("/api/v1/ads/banners?placement=home-top"), answer: "200" },
+  "GET /api/v1/ads/banners/:id/click": { prepare: aClick, ask: (as, _scene, click) => as.get(click), answer: "302" },
   "POST /api/v1/admin/ads/campaigns": {
     ask: (as) => as.post(campaigns, cast.newCampaign()),
     answer: "201",
@@ -43,6 +52,11 @@ export const ads: Expectations = {
   "POST /api/v1/admin/ads/campaigns/:id/activate": move("activate"),
   "POST /api/v1/admin/ads/campaigns/:id/pause": move("pause", "activate"),
   "POST /api/v1/admin/ads/campaigns/:id/complete": move("complete", "activate"),
+  "GET /api/v1/admin/ads/campaigns/:id/stats": {
+    prepare: aCampaign,
+    ask: (as, _scene, id) => as.get(`${campaigns}/${id}/stats`),
+    answer: "200",
+  },
   "POST /api/v1/admin/ads/campaigns/:id/banners": {
     prepare: aCampaign,
     ask: (as, _scene, id) => as.post(`${campaigns}/${id}/banners`, cast.newBanner()),

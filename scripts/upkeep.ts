@@ -1,0 +1,40 @@
+import "./environment.js";
+import { exitWithLine } from "../lib/lifecycle.js";
+import { log } from "../lib/log.js";
+import { closeDatabase } from "../sql/db.js";
+import type { Rhythm } from "../workers/schedules.js";
+import { runUpkeep, tasks } from "../workers/upkeep.js";
+
+/** Runs one task of the housekeeping here and now, besides its schedule; without a name, says which there are. */
+
+const usage = "Usage: npm run upkeep -- <task>";
+const [name, ...rest] = process.argv.slice(2);
+
+const inWords = (rhythm: Rhythm) => ("every" in rhythm ? `every ${rhythm.every / 1_000} s` : rhythm.pattern);
+
+if (name === undefined) {
+  const width = Math.max(...Object.keys(tasks).map((task) => task.length));
+  const lines = Object.entries(tasks).map(([task, { rhythm }]) => `  ${task.padEnd(width)}  ${inWords(rhythm)}\n`);
+  process.stdout.write(`${usage}\n\n${lines.join("")}`);
+} else if (rest.length > 0) {
+  exitWithLine(usage);
+} else if (!Object.hasOwn(tasks, name)) {
+  exitWithLine(`There is no task ${name}; npm run upkeep names those there are.`);
+} else {
+  // the batch that runs is finished; the same signal again ends the process at once
+  const stopping = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
+  try {
+    await runUpkeep({
+      payload: { task: name },
+      log: log.child({ task: name }),
+      requestId: undefined,
+      attempt: 1,
+      signal: stopping.signal,
+      done: () => Promise.resolve(),
+    });
+  } finally {
+    await closeDatabase();
+  }
+  process.stdout.write(stopping.signal.aborted ? `${name} was stopped.\n` : `${name} is done.\n`);
+}

@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "@jest/globals";
+import { closeDatabase, sql } from "../../sql/db.js";
+import { tasks } from "../../workers/upkeep.js";
+
+afterAll(closeDatabase);
+
+/** Runs the script to its end: what it prints and its exit code. */
+function upkeep(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: number; output: string }> {
+  const script = fileURLToPath(new URL("../../scripts/upkeep.ts", import.meta.url));
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ["--import", "tsx", script, ...args],
+      { env: { ...process.env, ...env } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
+}
+
+test("runs a task, and says what came of it", async () => {
+  await sql`
+    insert into staged_jobs (queue, payload, done_at)
+    values ('push', '{}', now() - interval '2 days'), ('sms', '{}', now())`;
+  const { code, output } = await upkeep(["purge-staged-jobs"], { LOG_LEVEL: "info" });
+  expect(code).toBe(0);
+  const [logged = "", told] = output.split("\n");
+  expect(JSON.parse(logged)).toMatchObject({ task: "purge-staged-jobs", rows: 1, msg: "old rows purged" });
+  expect(told).toBe("purge-staged-jobs is done.");
+  expect(await sql`select queue from staged_jobs`).toEqual([{ queue: "sms" }]);
+});
+
+test("names the tasks and how often they run by themselves", async () => {
+  const { code, output } = await upkeep([]);
+  expect(code).toBe(0);
+  expect(output.match(/^ {2}\S+/gm)?.map((name) => name.trim())).toEqual(Object.keys(tasks));
+  expect(output).toMatch(/^ {2}canary +every 30 s$/m);
+  expect(output).toMatch(/^ {2}purge-staged-jobs +7 \* \* \* \*$/m);
+});
+
+test("fails in one line", async () => {
+  const unknown = { code: 1, output: "There is no task constructor; npm run upkeep names those there are.\n" };
+  expect(await upkeep(["constructor"])).toEqual(unknown);
+  expect(await upkeep(["canary", "canary"])).toEqual({ code: 1, output: "Usage: npm run upkeep -- <task>\n" });
+  const nowhere = await upkeep(["canary"], { DATABASE_URL: "postgres://nobody@127.0.0.1:1/nowhere" });
+  expect(nowhere).toEqual({ code: 1, output: expect.stringMatching(/^[^\n]+\n$/) });
+});
