@@ -6,6 +6,8 @@ import { fileForm, heavyPicture, pdf, pictureBytes } from "../support/pictures.j
 import { startS3 } from "../support/s3.js";
 
 const s3 = await startS3();
+// however busy the machine is, a file that is still converted is none of the cases here
+process.env["SYNC_WAIT_MS"] = "60000";
 process.env["S3_BUCKET"] = s3.bucket;
 process.env["S3_REGION"] = s3.region;
 process.env["S3_ENDPOINT"] = s3.endpoint;

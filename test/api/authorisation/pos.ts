@@ -23,7 +23,10 @@ export const pos: Expectations = {
   },
   // what counts is the signature, and nobody here can make one
   "POST /api/v1/pos/webhooks/:provider": {
-    ask: (as) => as.post("/api/v1/pos/webhooks/generic", { type: "menu.updated" }),
+    ask: (as) => {
+      const partnerExternalId = randomUUID();
+      return as.post("/api/v1/pos/webhooks/generic", { type: "menu.updated", externalId: "1", partnerExternalId });
+    },
     answer: "401 UNAUTHORIZED",
   },
   "GET /api/v1/admin/pos/events": { ask: (as) => as.get("/api/v1/admin/pos/events"), answer: "200" },
