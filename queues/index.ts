@@ -7,10 +7,11 @@ import { menuImport } from "./menu-import.js";
 import { posEvents } from "./pos-events.js";
 import { posSync } from "./pos-sync.js";
 import { push } from "./push.js";
+import { rollups } from "./rollups.js";
 import { sms } from "./sms.js";
 import { upkeep } from "./upkeep.js";
 
-export { adEvents, fanOut, geocode, images, menuImport, posEvents, posSync, push, sms, upkeep };
+export { adEvents, fanOut, geocode, images, menuImport, posEvents, posSync, push, rollups, sms, upkeep };
 
 /** Every queue there is; the relay, the dashboard and the metrics go through this list. */
 export const contracts: readonly Contract[] = [
@@ -22,6 +23,7 @@ export const contracts: readonly Contract[] = [
   posEvents,
   posSync,
   push,
+  rollups,
   sms,
   upkeep,
 ];

@@ -4,7 +4,7 @@ import { describeError } from "../lib/describe-error.js";
 import { log } from "../lib/log.js";
 import { openQueue, type BrokerQueue } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import { contracts, upkeep } from "../queues/index.js";
+import { contracts, rollups, upkeep } from "../queues/index.js";
 import { sql } from "../sql/db.js";
 import { returnAllJobs } from "../sql/queries/staged-jobs.js";
 import { tasks } from "./upkeep.js";
@@ -20,12 +20,11 @@ interface Schedule {
 }
 
 /** Everything that happens by itself. */
-const schedules: readonly Schedule[] = Object.entries(tasks).map(([task, { rhythm }]) => ({
-  id: task,
-  contract: upkeep,
-  payload: { task },
-  rhythm,
-}));
+const schedules: readonly Schedule[] = [
+  ...Object.entries(tasks).map(([task, { rhythm }]) => ({ id: task, contract: upkeep, payload: { task }, rhythm })),
+  { id: "rollups-nightly", contract: rollups, payload: { days: "LATEST" }, rhythm: { pattern: "15 3 * * *" } },
+  { id: "rollups-due", contract: rollups, payload: { days: "DUE" }, rhythm: { pattern: "*/10 * * * *" } },
+];
 
 const CHECK_MS = 5_000;
 /** A tick whose job is missing this long after its time will never come. */

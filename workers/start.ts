@@ -11,6 +11,7 @@ import {
   posEvents,
   posSync,
   push,
+  rollups,
   sms,
   upkeep,
 } from "../queues/index.js";
@@ -24,6 +25,7 @@ import { drainMailbox } from "./pos-events.js";
 import { pullMenu } from "./pos-sync.js";
 import { deliverPush } from "./push.js";
 import { startRelay } from "./relay.js";
+import { rollUp } from "./rollups.js";
 import { startSchedules } from "./schedules.js";
 import { sendCode } from "./sms.js";
 import { runUpkeep } from "./upkeep.js";
@@ -49,6 +51,7 @@ const services: readonly Service[] = [
   service(posEvents, drainMailbox),
   service(posSync, pullMenu),
   service(push, deliverPush),
+  service(rollups, rollUp),
   service(sms, sendCode),
   service(upkeep, runUpkeep),
 ];

@@ -19,6 +19,7 @@ import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } 
 import { pullMenus, takeWebhooks } from "./pos.js";
 import type { Program } from "./program.js";
 import { deliverMessages } from "./push.js";
+import { rollUpDays } from "./rollups.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
 const startBare = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("scripts/bench/programs/bare", env);
@@ -183,6 +184,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   uploads: { title: "Upload documents of 9 MB, 20 at once", measure: uploadFiles },
   csv: { title: "Import menus of a partner as CSV", measure: importMenus },
   push: { title: "Deliver a notification through Web Push", measure: deliverMessages },
+  rollups: { title: "Roll up days, and read a year's dashboard", measure: rollUpDays },
   memory: { title: "Memory of one API process under load", measure: memory },
   processes: { title: "Two API processes against one", measure: processes },
 };

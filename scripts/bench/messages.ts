@@ -68,6 +68,12 @@ export type DeliveryPlan = z.output<typeof DeliveryPlan>;
 
 /** With the CPU time that the process took for each message. */
 export const DeliveryRate = z.object({ perSecond: z.number(), cpuMicros: z.number() });
+/** Days to roll up, or dashboards to read, for so long. */
+export const RollupPlan = z.object({
+  how: z.enum(["worker", "bare", "everything", "dashboard", "raw"]),
+  seconds: z.number(),
+});
+export type RollupPlan = z.output<typeof RollupPlan>;
 
 export const Rate = z.object({ perSecond: z.number() });
 export type Rate = z.output<typeof Rate>;

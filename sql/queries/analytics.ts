@@ -1,6 +1,9 @@
 import type { Days } from "../../lib/days.js";
 import type { Db } from "../db.js";
 
+// Reports add up the days that are rolled up, and count the others, today among them, from orders and boxes ("live"). Each is
+// one statement, so that a day is in one of the two as it is in that statement's snapshot: see functions/rollups.sql.
+
 /** How many orders there were, without those cancelled, and what was due for them, in minor units. */
 export interface Totals {
   orders: number;
@@ -12,10 +15,21 @@ export type Ranking = "gmv" | "orders";
 const noTotals: Totals = { orders: 0, gmvMinor: 0 };
 
 /** Adds up one partner's orders. */
-export const findPartnerTotals = async (db: Db, { from, until }: Days, partnerId: string) => {
+export const findPartnerTotals = async (db: Db, { zone, first, last }: Days, partnerId: string) => {
   const [totals] = await db<Totals[]>`
-    select count(*) as orders, coalesce(sum(o.amount_due_minor), 0)::bigint as "gmvMinor"
-    from orders_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) o`;
+    with live as materialized (
+      select day, from_at, until_at from live_days(${zone}::text, ${first}::date, ${last}::date)
+    ), parts as (
+      select r.orders, r.gmv_minor
+      from rollup_partners r
+      where r.partner_id = ${partnerId}::uuid
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      select count(*), sum(o.amount_due_minor)
+      from live
+      cross join lateral orders_that_count(live.from_at, live.until_at, ${partnerId}::uuid) o
+    )
+    select coalesce(sum(orders), 0)::bigint as orders, coalesce(sum(gmv_minor), 0)::bigint as "gmvMinor" from parts`;
   return totals ?? noTotals;
 };
 
@@ -23,32 +37,72 @@ export interface Dashboard extends Totals {
   commissionMinor: number;
   /** Partners that are active now and had an order. */
   activePartners: number;
-  /** Of orders that were picked up; what has no weight counts nothing. */
+  /** Of orders that were picked up, by what things weigh now; what has no weight counts nothing. */
   foodSavedGrams: number;
 }
 
 /** Adds up the orders of all partners, or of one. */
-export const findDashboard = async (db: Db, { from, until }: Days, partnerId: string | null) => {
+export const findDashboard = async (db: Db, { zone, first, last }: Days, partnerId: string | null) => {
   const [dashboard] = await db<Dashboard[]>`
-    with sold as (
+    with live as materialized (
+      select day, from_at, until_at from live_days(${zone}::text, ${first}::date, ${last}::date)
+    ), sold as materialized (
       select o.partner_id, count(*) as orders, sum(o.amount_due_minor) as gmv_minor, sum(o.commission_minor) as commission_minor
-      from orders_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) o
+      from live
+      cross join lateral orders_that_count(live.from_at, live.until_at, ${partnerId}::uuid) o
       group by o.partner_id
-    ), saved as (
-      select sum(l.qty * coalesce(b.weight_grams, m.weight_grams, 0)) as grams
-      from lines_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) l
+    ), parts as (
+      select orders, gmv_minor, commission_minor, 0 as grams from sold
+      union all
+      select 0, 0, 0, l.qty * coalesce(b.weight_grams, m.weight_grams, 0)
+      from live
+      cross join lateral lines_that_count(live.from_at, live.until_at, ${partnerId}::uuid) l
       left join boxes b on b.id = l.box_id
       left join menu_items m on m.id = l.menu_item_id
       where l.status = 'COMPLETED'
+      union all
+      select r.orders, r.gmv_minor, r.commission_minor, r.saved_grams
+      from rollup_days r
+      where ${partnerId}::uuid is null
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      select r.orders, r.gmv_minor, r.commission_minor, r.saved_grams
+      from rollup_partners r
+      where r.partner_id = ${partnerId}::uuid
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      -- what weighs something else than when its days were rolled up
+      select 0, 0, 0, r.picked_up * (coalesce(b.weight_grams, m.weight_grams, 0) - r.weight_grams)
+      from weight_changes w
+      join rollup_items r on r.item_id = w.item_id
+      left join boxes b on b.id = w.item_id
+      left join menu_items m on m.id = w.item_id
+      where (${partnerId}::uuid is null or r.partner_id = ${partnerId}::uuid)
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+    ), active as (
+      select p.id from partners p where ${partnerId}::uuid is null and p.status = 'ACTIVE'
+      union all
+      select p.id from partners p where p.id = ${partnerId}::uuid and p.status = 'ACTIVE'
+    ), with_orders as (
+      select active.id
+      from active
+      -- one look for each of them: they are far fewer than their days
+      left join lateral (
+        select r.partner_id
+        from rollup_partners r
+        where r.partner_id = active.id
+          and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+        order by r.day desc
+        limit 1
+      ) as before on true
+      where before.partner_id is not null or active.id in (select sold.partner_id from sold)
     )
-    select coalesce(sum(sold.orders), 0)::bigint as orders,
-           coalesce(sum(sold.gmv_minor), 0)::bigint as "gmvMinor",
-           coalesce(sum(sold.commission_minor), 0)::bigint as "commissionMinor",
-           count(*) filter (where p.status = 'ACTIVE') as "activePartners",
-           coalesce(max(saved.grams), 0)::bigint as "foodSavedGrams"
-    from sold
-    join partners p on p.id = sold.partner_id
-    cross join saved`;
+    select coalesce(sum(orders), 0)::bigint as orders,
+           coalesce(sum(gmv_minor), 0)::bigint as "gmvMinor",
+           coalesce(sum(commission_minor), 0)::bigint as "commissionMinor",
+           coalesce((select count(*) from with_orders), 0) as "activePartners",
+           coalesce(sum(grams), 0)::bigint as "foodSavedGrams"
+    from parts`;
   return dashboard ?? { ...noTotals, commissionMinor: 0, activePartners: 0, foodSavedGrams: 0 };
 };
 
@@ -58,20 +112,36 @@ export interface RankedBox extends Totals {
 }
 
 /** Lists the boxes that were ordered most, or for most: for a box counts what was due for it, its share of the order's discount taken off. */
-export const listTopBoxes = (db: Db, { from, until }: Days, partnerId: string | null, by: Ranking, limit: number) =>
+export const listTopBoxes = (
+  db: Db,
+  { zone, first, last }: Days,
+  partnerId: string | null,
+  by: Ranking,
+  limit: number,
+) =>
   db<RankedBox[]>`
-    with ranked as (
-      select l.box_id, count(*) as orders,
-             sum(
-               case
-                 when l.amount_due_minor = l.total_minor then l.price_minor * l.qty
-                 else round(l.price_minor * l.qty * l.amount_due_minor::numeric / l.total_minor)
-               end
-             )::bigint as gmv_minor
-      from lines_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) l
+    with live as materialized (
+      select day, from_at, until_at from live_days(${zone}::text, ${first}::date, ${last}::date)
+    ), parts as (
+      select r.item_id as box_id, r.orders, r.gmv_minor
+      from rollup_items r
+      where ${partnerId}::uuid is null and r.is_box
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      select r.item_id, r.orders, r.gmv_minor
+      from rollup_items r
+      where r.partner_id = ${partnerId}::uuid and r.is_box
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      select l.box_id, 1, line_due_minor(l.price_minor, l.qty, l.total_minor, l.amount_due_minor)
+      from live
+      cross join lateral lines_that_count(live.from_at, live.until_at, ${partnerId}::uuid) l
       where l.box_id is not null
-      group by l.box_id
-      order by case ${by}::text when 'orders' then count(*) end desc, 3 desc, l.box_id
+    ), ranked as (
+      select box_id, sum(orders)::bigint as orders, sum(gmv_minor)::bigint as gmv_minor
+      from parts
+      group by box_id
+      order by case ${by}::text when 'orders' then sum(orders) end desc, 3 desc, box_id
       limit ${limit}
     )
     select b.id as "boxId", b.title, coalesce(ranked.orders, 0) as orders, coalesce(ranked.gmv_minor, 0) as "gmvMinor"
@@ -85,13 +155,35 @@ export interface RankedPartner extends Totals {
 }
 
 /** Lists the partners that had most orders, or sold most. */
-export const listTopPartners = (db: Db, { from, until }: Days, partnerId: string | null, by: Ranking, limit: number) =>
+export const listTopPartners = (
+  db: Db,
+  { zone, first, last }: Days,
+  partnerId: string | null,
+  by: Ranking,
+  limit: number,
+) =>
   db<RankedPartner[]>`
-    with ranked as (
-      select o.partner_id, count(*) as orders, sum(o.amount_due_minor)::bigint as gmv_minor
-      from orders_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) o
-      group by o.partner_id
-      order by case ${by}::text when 'orders' then count(*) end desc, 3 desc, o.partner_id
+    with live as materialized (
+      select day, from_at, until_at from live_days(${zone}::text, ${first}::date, ${last}::date)
+    ), parts as (
+      select r.partner_id, r.orders, r.gmv_minor
+      from rollup_partners r
+      where ${partnerId}::uuid is null
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      select r.partner_id, r.orders, r.gmv_minor
+      from rollup_partners r
+      where r.partner_id = ${partnerId}::uuid
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      select o.partner_id, 1, o.amount_due_minor
+      from live
+      cross join lateral orders_that_count(live.from_at, live.until_at, ${partnerId}::uuid) o
+    ), ranked as (
+      select partner_id, sum(orders)::bigint as orders, sum(gmv_minor)::bigint as gmv_minor
+      from parts
+      group by partner_id
+      order by case ${by}::text when 'orders' then sum(orders) end desc, 3 desc, partner_id
       limit ${limit}
     )
     select p.id as "partnerId", p.name, coalesce(ranked.orders, 0) as orders, coalesce(ranked.gmv_minor, 0) as "gmvMinor"
@@ -104,28 +196,56 @@ export interface HourCount {
   count: number;
 }
 
-/** Counts the orders of each hour of the day, 0 to 23, as clocks in the zone show it. */
-export const listOrdersByHour = (db: Db, { from, until, zone }: Days, partnerId: string | null) =>
+/** Counts the orders of each hour of the day, 0 to 23, as clocks in the zone show it; one partner's are few enough to be counted from orders. */
+export const listOrdersByHour = (db: Db, { zone, first, last, from, until }: Days, partnerId: string | null) =>
   db<HourCount[]>`
-    with counted as (
-      select extract(hour from o.created_at at time zone ${zone}::text)::integer as hour, count(*) as orders
-      from orders_that_count(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) o
+    with live as materialized (
+      select day, from_at, until_at
+      from live_days(${zone}::text, ${first}::date, ${last}::date)
+      where ${partnerId}::uuid is null
+      union all
+      select ${first}::date, ${from}::timestamptz, ${until}::timestamptz where ${partnerId}::uuid is not null
+    ), parts as (
+      select r.hour, r.orders
+      from rollup_hours r
+      where ${partnerId}::uuid is null
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      select extract(hour from o.created_at at time zone ${zone}::text)::integer, count(*)
+      from live
+      cross join lateral orders_that_count(live.from_at, live.until_at, ${partnerId}::uuid) o
       group by 1
+    ), counted as (
+      select hour, sum(orders)::bigint as orders from parts group by hour
     )
     select coalesce(hours.hour, 0) as hour, coalesce(counted.orders, 0) as count
     from generate_series(0, 23) as hours (hour)
     left join counted on counted.hour = hours.hour
     order by hours.hour`;
 
-/** Counts the boxes that were listed in each hour of the day, 0 to 23, as clocks in the zone show it. */
-export const listListingsByHour = (db: Db, { from, until, zone }: Days, partnerId: string | null) =>
+/** Counts the boxes that were listed in each hour of the day, 0 to 23, as clocks in the zone show it; one partner's are few enough to be counted from boxes. */
+export const listListingsByHour = (db: Db, { zone, first, last, from, until }: Days, partnerId: string | null) =>
   db<HourCount[]>`
-    with counted as (
-      select extract(hour from l.created_at at time zone ${zone}::text)::integer as hour, count(*) as boxes
-      from boxes_listed(${from}::timestamptz, ${until}::timestamptz, ${partnerId}::uuid) l
+    with live as materialized (
+      select day, from_at, until_at
+      from live_days(${zone}::text, ${first}::date, ${last}::date)
+      where ${partnerId}::uuid is null
+      union all
+      select ${first}::date, ${from}::timestamptz, ${until}::timestamptz where ${partnerId}::uuid is not null
+    ), parts as (
+      select r.hour, r.listings
+      from rollup_hours r
+      where ${partnerId}::uuid is null
+        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+      union all
+      select extract(hour from b.created_at at time zone ${zone}::text)::integer, count(*)
+      from live
+      cross join lateral boxes_listed(live.from_at, live.until_at, ${partnerId}::uuid) b
       group by 1
+    ), counted as (
+      select hour, sum(listings)::bigint as listings from parts group by hour
     )
-    select coalesce(hours.hour, 0) as hour, coalesce(counted.boxes, 0) as count
+    select coalesce(hours.hour, 0) as hour, coalesce(counted.listings, 0) as count
     from generate_series(0, 23) as hours (hour)
     left join counted on counted.hour = hours.hour
     order by hours.hour`;

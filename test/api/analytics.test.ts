@@ -12,11 +12,12 @@ process.env["RATE_LIMIT_DISABLED"] = "1";
 
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
-const { idAt, makePast } = await import("../support/past.js");
+const { addPast, idAt, makePast } = await import("../support/past.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
-const { daysOf } = await import("../../lib/days.js");
+const { addDays, daysOf } = await import("../../lib/days.js");
 const { signAccessToken } = await import("../../lib/tokens.js");
 const { toMajor } = await import("../../lib/money.js");
+const { rollUpOneDay, updateWeights } = await import("../../workers/rollups.js");
 
 stopTheClock();
 
@@ -188,12 +189,18 @@ describe("every report is what one gets by counting", () => {
   );
   const bakery = fc.integer({ min: 0, max: 3 });
   const lag = fc.constantFrom(0, 1, 9 * second);
-  const someBox = fc.record({ when: moment, bakery, lag, weight: fc.option(fc.integer({ min: 1, max: 9_000 })) });
+  const weight = fc.option(fc.integer({ min: 1, max: 9_000 }));
+  const status = fc.constantFrom("ACCEPTED", "READY", "COMPLETED", "COMPLETED", "CANCELLED", "NO_SHOW");
+  /** Whether something was there before days were rolled up. */
+  const late = fc.nat(3).map((n) => n === 0);
+  const someBox = fc.record({ when: moment, bakery, lag, late, weight, newWeight: fc.option(weight, { freq: 1 }) });
   const someOrder = fc.record({
     when: moment,
     bakery,
     lag,
-    status: fc.constantFrom("ACCEPTED", "READY", "COMPLETED", "COMPLETED", "CANCELLED", "NO_SHOW"),
+    late,
+    status,
+    moved: fc.option(status, { freq: 1 }),
     discount: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 100 })),
     lines: fc.array(
       fc.record({ thing: fc.nat(3), price: fc.integer({ min: 0, max: 100_000 }), qty: fc.integer({ min: 1, max: 9 }) }),
@@ -201,24 +208,28 @@ describe("every report is what one gets by counting", () => {
     ),
   });
 
-  test("whatever was ordered, whenever, of whomever", async () => {
+  test("whatever was ordered, whenever, of whomever, and whichever days were rolled up before it changed", async () => {
     await fc.assert(
       fc.asyncProperty(
         now,
         fc.array(someBox, { maxLength: 12 }),
         fc.array(someOrder, { maxLength: 40 }),
+        fc.array(fc.nat(), { maxLength: 25 }),
+        fc.boolean(),
         fc.constantFrom(...periods),
         fc.constantFrom(null, 0, 2),
-        async (at, someBoxes, someOrders, period, chosen) => {
+        async (at, someBoxes, someOrders, rolled, weighed, period, chosen) => {
           jest.setSystemTime(Date.parse(at));
           admin = await signedIn(operator);
-          const boxes = someBoxes.map(({ when, bakery: n, lag: ms, weight }) => {
+          const boxes = someBoxes.map(({ when, bakery: n, lag: ms, weight: weightGrams, ...rest }) => {
             const made = when(Date.parse(at));
-            return box(n, new Date(made), { id: idAt(made + ms), weightGrams: weight });
+            return { ...rest, ...box(n, new Date(made), { id: idAt(made + ms), weightGrams }) };
           });
-          const orders = someOrders.map(({ when, bakery: n, lag: ms, status, discount, lines: wanted }) => {
+          const orders = someOrders.map(({ when, bakery: n, lag: ms, discount, lines: wanted, ...rest }) => {
             const made = when(Date.parse(at));
-            const own = boxes.filter(({ partnerId }) => partnerId === bakeries[n]!.id);
+            const own = boxes.filter(
+              ({ partnerId, late: tooLate }) => partnerId === bakeries[n]!.id && (rest.late || !tooLate),
+            );
             const lines = wanted.map(({ thing, price, qty }) => {
               const boxId = own[thing]?.id ?? null;
               return { boxId, menuItemId: boxId === null ? items[n]!.id : null, priceMinor: price, qty };
@@ -228,16 +239,40 @@ describe("every report is what one gets by counting", () => {
               (line, index) => lines.findIndex(({ boxId }) => boxId === line.boxId) === index,
             );
             const totalMinor = distinct.reduce((total, { priceMinor, qty }) => total + priceMinor * qty, 0);
-            return order(n, new Date(made), {
+            const fields = {
               id: idAt(made + ms),
-              status,
+              status: rest.status,
               totalMinor,
               discountMinor: Math.floor((totalMinor * discount) / 100),
               commissionMinor: Math.round(totalMinor * 0.15),
               lines: distinct,
-            });
+            };
+            return { ...order(n, new Date(made), fields), late: rest.late, moved: rest.moved };
           });
-          await makePast(boxes, orders);
+
+          const early = (thing: { late: boolean }) => !thing.late;
+          const lateOnes = (thing: { late: boolean }) => thing.late;
+          await makePast(boxes.filter(early), orders.filter(early));
+          const today = dateOf(new Date());
+          const dates = [...boxes, ...orders].map((thing) => dateOf(thing.at)).filter((date) => date < today);
+          const known = [
+            ...new Set(dates),
+            addDays(today, -1),
+            ...periods.map((p) => daysOf(p, Date.parse(at), zone).first),
+          ];
+          for (const date of new Set(rolled.map((n) => known[n % known.length]!))) await rollUpOneDay(date, zone);
+          await addPast(sql, boxes.filter(lateOnes), orders.filter(lateOnes));
+          for (const one of orders) {
+            if (one.moved === null) continue;
+            one.status = one.moved;
+            await sql`update orders set status = ${one.moved}::order_status where id = ${one.id}::uuid`;
+          }
+          for (const one of boxes) {
+            if (one.newWeight === null) continue;
+            one.weightGrams = one.newWeight;
+            await sql`update boxes set weight_grams = ${one.newWeight}::integer where id = ${one.id}::uuid`;
+          }
+          if (weighed) await updateWeights();
 
           const partnerId = chosen === null ? null : bakeries[chosen]!.id;
           const query = `?period=${period}${partnerId === null ? "" : `&partnerId=${partnerId}`}`;
@@ -316,7 +351,7 @@ describe("what is asked for", () => {
 
   test("rankings go by what was due, or by orders", async () => {
     const ids = async (query: string) => (await report(`top-partners${query}`)).list.map(({ partnerId }) => partnerId);
-    await sql`delete from order_items`;
+    await sql`truncate order_items, order_events`;
     await sql`delete from orders where partner_id = ${bakeries[0]!.id}::uuid and total_minor < 1000`;
     expect(await ids("")).toEqual([bakeries[0]!.id, bakeries[1]!.id]);
     expect(await ids("?sort=gmv")).toEqual([bakeries[0]!.id, bakeries[1]!.id]);

@@ -11,10 +11,11 @@ const record = [
   ...["orders", "order_items", "order_events", "reviews", "partner_ratings", "commission_rates", "cities"],
   ...["promo_codes", "promo_redemptions", "loyalty_accounts", "loyalty_entries"],
   ...["ad_campaigns", "ad_banners", "ad_banner_days", "pos_credentials", "pos_mailboxes", "pos_orders"],
+  ...["rollup_days", "rollup_hours", "rollup_items", "rollup_partners"],
 ];
 
-/** Tables whose rows are changed and never become more. */
-const constant = ["geocoder_pace", "heartbeats", "schema_versions"];
+/** Tables whose rows are changed and never become more, and those that every night's rollup empties. */
+const constant = ["geocoder_pace", "heartbeats", "schema_versions", "rollup_changes", "weight_changes"];
 
 /** What is kept for a while: how many rows the housekeeping leaves when a year has brought some every noon. */
 const kept = {

@@ -1,0 +1,47 @@
+import "./environment.js";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { config } from "../lib/config.js";
+import { addDays } from "../lib/days.js";
+import { exitWithLine } from "../lib/lifecycle.js";
+import { closeDatabase, sql } from "../sql/db.js";
+import { findYesterday } from "../sql/queries/rollups.js";
+import { rollUpOneDay, updateWeights } from "../workers/rollups.js";
+
+/** `npm run rollup -- --from 2026-01-01 [--to 2026-01-31]`: counts days of the reports anew, the first and the last included. */
+
+const Day = z.iso.date();
+
+function readArguments(yesterday: string): { from: string; to: string } | undefined {
+  try {
+    const { values } = parseArgs({ options: { from: { type: "string" }, to: { type: "string" } } });
+    const from = Day.safeParse(values.from);
+    const to = Day.safeParse(values.to ?? yesterday);
+    return from.success && to.success ? { from: from.data, to: to.data } : undefined;
+  } catch {
+    // an unknown option is answered with the usage as well
+    return undefined;
+  }
+}
+
+const zone = config.DEFAULT_TIMEZONE;
+const yesterday = await findYesterday(sql, zone);
+const days = readArguments(yesterday);
+if (!days) {
+  await closeDatabase();
+  exitWithLine("Usage: npm run rollup -- --from YYYY-MM-DD [--to YYYY-MM-DD]");
+}
+if (days.from > days.to || days.to > yesterday) {
+  await closeDatabase();
+  exitWithLine(`The days must be over, and the first must not come after the last; in ${zone} ${yesterday} is over.`);
+}
+
+let count = 0;
+for (let day = days.from; day <= days.to; day = addDays(day, 1)) {
+  await rollUpOneDay(day, zone);
+  count += 1;
+  process.stdout.write(`${day}\n`);
+}
+await updateWeights();
+await closeDatabase();
+process.stdout.write(`${count} ${count === 1 ? "day" : "days"} rolled up.\n`);

@@ -1,0 +1,55 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "@jest/globals";
+import { addDays } from "../../lib/days.js";
+import { closeDatabase, sql } from "../../sql/db.js";
+import { findYesterday } from "../../sql/queries/rollups.js";
+
+const zone = "Asia/Tokyo";
+
+/** Runs the script to its end: what it prints and its exit code. */
+function rollup(...args: string[]): Promise<{ code: number; output: string }> {
+  const script = fileURLToPath(new URL("../../scripts/rollup.ts", import.meta.url));
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ["--import", "tsx", script, ...args],
+      { env: { ...process.env, DEFAULT_TIMEZONE: zone } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
+}
+
+afterAll(closeDatabase);
+
+test("rolls up the days that it is given, in the deployment's zone; until yesterday when it is not told how far", async () => {
+  expect(await rollup("--from", "2026-02-27", "--to", "2026-03-01")).toEqual({
+    code: 0,
+    output: "2026-02-27\n2026-02-28\n2026-03-01\n3 days rolled up.\n",
+  });
+  const yesterday = await findYesterday(sql, zone);
+  expect(await rollup("--from", yesterday)).toEqual({ code: 0, output: `${yesterday}\n1 day rolled up.\n` });
+  const rows = await sql<{ day: string; zone: string }[]>`select day, zone from rollup_days order by day`;
+  expect(rows).toEqual(["2026-02-27", "2026-02-28", "2026-03-01", yesterday].toSorted().map((day) => ({ day, zone })));
+});
+
+test("rolls up no day that is not over", async () => {
+  const today = addDays(await findYesterday(sql, zone), 1);
+  for (const args of [
+    ["--from", today],
+    ["--from", "2026-03-01", "--to", today],
+    ["--from", "2026-03-02", "--to", "2026-03-01"],
+  ]) {
+    expect(await rollup(...args)).toEqual({
+      code: 1,
+      output: expect.stringMatching(/^The days must be over, [^\n]*\n$/),
+    });
+  }
+});
+
+test.each([[], ["2026-03-01"], ["--from", "2026-02-30"], ["--from", "yesterday"], ["--until", "2026-03-01"]])(
+  "wrong arguments (%s %s) show the usage",
+  async (...args) => {
+    expect(await rollup(...args)).toEqual({ code: 1, output: expect.stringMatching(/^Usage: [^\n]*\n$/) });
+  },
+);
