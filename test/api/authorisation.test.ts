@@ -3,6 +3,7 @@ import pg from "pg";
 import { endpoints } from "../../api/app.js";
 import { keyScopes, type Auth } from "../../api/auth.js";
 import { closeDatabase, sql } from "../../sql/db.js";
+import { closeSignals } from "../../sql/signals.js";
 import { startApi, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
 import { expectations } from "./authorisation/expectations.js";
@@ -27,6 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await api.stop();
   await database.end();
+  await closeSignals();
   await closeDatabase();
 });
 

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import pg from "pg";
 import type { Auth } from "../../api/auth.js";
 import { closeDatabase } from "../../sql/db.js";
+import { closeSignals } from "../../sql/signals.js";
 import type { Client, Reply } from "../support/api.js";
 import { arbitraryOf } from "../support/arbitraries.js";
 import * as cast from "../support/cast.js";
@@ -70,6 +71,7 @@ beforeEach(() => restore());
 afterAll(async () => {
   await service.stop();
   await database.end();
+  await closeSignals();
   await closeDatabase();
 });
 

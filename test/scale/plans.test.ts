@@ -26,6 +26,7 @@ const { expectations } = await import("../api/authorisation/expectations.js");
 const { setScene } = await import("../api/authorisation/scene.js");
 const { signAccessToken } = await import("../../lib/tokens.js");
 const { closeDatabase } = await import("../../sql/db.js");
+const { closeSignals } = await import("../../sql/signals.js");
 const { announce } = await import("../../workers/fan-out.js");
 const { deliverPush } = await import("../../workers/push.js");
 const { config } = await import("../../lib/config.js");
@@ -53,6 +54,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api.stop();
+  await closeSignals();
   await closeDatabase();
   await postgres.stop();
 });
