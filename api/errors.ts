@@ -4,6 +4,7 @@ import type { ErrorRequestHandler, Request, Response } from "express";
 import { z } from "zod";
 import { ApiError, unavailable, type ErrorCode, type FieldError } from "../lib/errors.js";
 import { log } from "../lib/log.js";
+import { StorageUnavailable } from "../lib/storage.js";
 import { isConnectionLost, isDataException } from "../sql/db.js";
 
 /** The one shape of every error answer (RFC 9457); members beyond these depend on the code. */
@@ -54,6 +55,7 @@ const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string()
 function asApiError(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
   if (isConnectionLost(error)) return unavailable("The database is not reachable; try again shortly.");
+  if (error instanceof StorageUnavailable) return unavailable("Files are not within reach just now.", 30);
   if (isDataException(error)) return new ApiError(400, "BAD_REQUEST", "A value is outside what can be stored.");
   const http = HttpError.safeParse(error);
   if (!http.success) return null;

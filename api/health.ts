@@ -1,6 +1,7 @@
 import { Router } from "express";
 import { describeError } from "../lib/describe-error.js";
 import { ApiError } from "../lib/errors.js";
+import { files } from "../lib/file-store.js";
 import { log } from "../lib/log.js";
 import { mayReadMetrics } from "../lib/metrics-token.js";
 import { inTime } from "../lib/in-time.js";
@@ -35,6 +36,15 @@ export async function complainOfDatabase(): Promise<void> {
       log.error({ pending }, "migrations are missing: this process is not ready until they are applied");
   } catch (error) {
     log.error({ error: describeError(error) }, "DATABASE_URL cannot be used: this process is not ready until it can");
+  }
+}
+
+/** Logs that files cannot be kept: no reason not to serve, as most requests have nothing to do with files. */
+export async function complainOfStorage(): Promise<void> {
+  try {
+    await files.check();
+  } catch (error) {
+    log.error({ err: error }, "storage cannot be used: no file can be uploaded or shown until it can");
   }
 }
 

@@ -12,7 +12,7 @@ import { closeSignals } from "../sql/signals.js";
 import { adCounters } from "./ad-counters.js";
 import { app } from "./app.js";
 import { refuseUnreadable } from "./errors.js";
-import { complainOfDatabase, stopBeingReady } from "./health.js";
+import { complainOfDatabase, complainOfStorage, stopBeingReady } from "./health.js";
 import { messagesOf } from "./messages.js";
 import { joinMetrics, serveMetrics } from "./metrics.js";
 
@@ -39,6 +39,7 @@ async function serve(): Promise<void> {
   const address = server.address();
   log.info({ port: typeof address === "object" ? address?.port : address, pid: process.pid }, "the API listens");
   void complainOfDatabase();
+  void complainOfStorage();
   announceUp();
 
   onStop(async () => {

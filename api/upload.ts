@@ -1,10 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { Readable, Transform } from "node:stream";
 import busboy, { type Busboy } from "busboy";
-import { describeError } from "../lib/describe-error.js";
-import { ApiError, unavailable } from "../lib/errors.js";
+import { ApiError } from "../lib/errors.js";
 import { mediaType } from "../lib/file-types.js";
-import { log } from "../lib/log.js";
 
 /** By how much a form may be longer than the file in it. */
 const FORM_BYTES = 16_384;
@@ -23,11 +21,6 @@ export interface IncomingFile {
 
 export const tooLarge = (bytes: number) =>
   new ApiError(413, "PAYLOAD_TOO_LARGE", `This is larger than ${bytes / MB} MB.`);
-/** Whoever uploads may try again; whoever runs the service is told why. */
-export function noStorage(error: unknown): ApiError {
-  log.error({ error: describeError(error) }, "storage takes no files");
-  return unavailable("Files cannot be stored just now.", 30);
-}
 const otherType = (types: string) => new ApiError(400, "BAD_REQUEST", `The body must be sent as ${types}.`);
 const brokenForm = () => new ApiError(400, "BAD_REQUEST", "What was sent is malformed or breaks off.");
 const noPart = (part: string) =>

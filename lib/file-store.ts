@@ -21,6 +21,12 @@ export const keysOf = (name: string) => {
   };
 };
 
+/** Whether a key of storage is one of `keysOf`: others may keep files beside ours. */
+export const isOurKey = (key: string): boolean => {
+  const [name] = /[0-9a-f]{40}/.exec(key) ?? [];
+  return name !== undefined && Object.values(keysOf(name)).includes(key);
+};
+
 const sign = (what: string) => keyedHash("address", what).toString("base64url");
 
 /** The query that makes an address work without a token until then. */
@@ -68,8 +74,10 @@ export async function deleteFile(name: string): Promise<void> {
   await Promise.all(Object.values(keysOf(name)).map((key) => files.delete(key)));
 }
 
-/** Deletes what has come in of an upload in parts that was not finished. */
-export async function dropUpload(name: string, uploadId: string): Promise<void> {
+/** Deletes all that there is of a file, also what has come in of it in parts. */
+export async function deleteStored({ name, uploadId }: { name: string; uploadId: string | null }): Promise<void> {
+  await deleteFile(name);
+  if (uploadId === null) return;
   const { original, document } = keysOf(name);
   for (const key of [original, document]) await files.dropParts({ key, uploadId });
 }

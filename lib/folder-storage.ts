@@ -1,12 +1,19 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { access, constants, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { isNativeError } from "node:util/types";
 import { checkedKey } from "./storage-key.js";
-import { WrongParts, type PartsUpload, type Storage, type UploadedPart } from "./storage.js";
+import {
+  NoFile,
+  StorageUnavailable,
+  WrongParts,
+  type PartsUpload,
+  type Storage,
+  type UploadedPart,
+} from "./storage.js";
 
 /** Storage in a folder, which takes parts itself. */
 export interface FolderStorage extends Storage {
@@ -15,6 +22,18 @@ export interface FolderStorage extends Storage {
 }
 
 const isMissing = (error: unknown): boolean => isNativeError(error) && "code" in error && error.code === "ENOENT";
+
+/** Has what the file system refuses told as the fault of storage. */
+const onDisk =
+  <A extends unknown[], R>(act: (...given: A) => Promise<R>) =>
+  async (...given: A): Promise<R> => {
+    try {
+      return await act(...given);
+    } catch (error) {
+      if (!isNativeError(error) || !("syscall" in error)) throw error;
+      throw new StorageUnavailable("the folder for files cannot be used", { cause: error });
+    }
+  };
 
 /** Keeps files in a folder. A file is there once it is complete and on disk, and never half. */
 export function folderStorage(
@@ -25,8 +44,8 @@ export function folderStorage(
   const partKey = (uploadId: string, partNumber: number) => `uploads/${uploadId}/${partNumber}`;
 
   const write = async (path: string, body: AsyncIterable<Uint8Array>) => {
-    const unfinished = `${path}.${randomUUID()}.unfinished`;
-    await mkdir(dirname(path), { recursive: true });
+    const unfinished = join(folder, "unfinished", randomUUID());
+    await mkdir(dirname(unfinished), { recursive: true });
     try {
       await pipeline(body, createWriteStream(unfinished, { flags: "wx", mode: 0o600, flush: true }));
       await rename(unfinished, path);
@@ -37,17 +56,19 @@ export function folderStorage(
     await syncFolder(dirname(path));
   };
 
-  const read: Storage["read"] = async (key, range) => {
-    const file = await open(pathOf(key));
+  const read = onDisk<Parameters<Storage["read"]>, Readable>(async (key, range) => {
+    const file = await open(pathOf(key)).catch((error: unknown) => {
+      throw isMissing(error) ? new NoFile() : error;
+    });
     return createReadStream("", { fd: file, ...range });
-  };
+  });
 
   /** The bytes of all parts one after the other; throws WrongParts at one that is missing or another than was named. */
   async function* bytesOf(uploadId: string, parts: readonly UploadedPart[]): AsyncGenerator<Uint8Array> {
     for (const { partNumber, etag } of parts) {
       const hash = createHash("md5");
       const part = await read(partKey(uploadId, partNumber)).catch((error: unknown) => {
-        throw isMissing(error) ? new WrongParts(`part ${partNumber} has not come in`) : error;
+        throw error instanceof NoFile ? new WrongParts(`part ${partNumber} has not come in`) : error;
       });
       for await (const chunk of part as AsyncIterable<Uint8Array>) {
         hash.update(chunk);
@@ -57,54 +78,80 @@ export function folderStorage(
     }
   }
 
+  const uploadFolder = (uploadId: string) => pathOf(`uploads/${uploadId}`);
+  const dropParts = ({ uploadId }: Pick<PartsUpload, "uploadId">) =>
+    rm(uploadFolder(uploadId), { recursive: true, force: true });
+
   return {
-    async put(key, body) {
+    put: onDisk(async (key, body) => {
+      await mkdir(dirname(pathOf(key)), { recursive: true });
       await write(pathOf(key), body);
-    },
-    async size(key) {
+    }),
+    size: onDisk(async (key) => {
       try {
         return (await stat(pathOf(key))).size;
       } catch (error) {
         if (isMissing(error)) return null;
         throw error;
       }
-    },
+    }),
     read,
-    async delete(key) {
-      await rm(pathOf(key), { force: true });
-    },
+    delete: onDisk((key) => rm(pathOf(key), { force: true })),
 
-    async beginParts(key) {
+    beginParts: onDisk(async (key) => {
       const uploadId = randomBytes(20).toString("hex");
-      await mkdir(pathOf(`uploads/${uploadId}`), { recursive: true });
+      await mkdir(uploadFolder(uploadId), { recursive: true });
       return { key, uploadId };
-    },
+    }),
     partUrl: (upload, partNumber, expiresAt) => Promise.resolve(partAddress(upload, partNumber, expiresAt)),
-    async putPart(uploadId, partNumber, body) {
+    putPart: onDisk(async (uploadId, partNumber, body) => {
       const hash = createHash("md5");
-      // an upload that was finished or dropped takes no more
-      await stat(pathOf(`uploads/${uploadId}`)).catch((error: unknown) => {
-        throw isMissing(error) ? new WrongParts("this upload is over") : error;
-      });
       const hashed = async function* () {
         for await (const chunk of body as AsyncIterable<Uint8Array>) {
           hash.update(chunk);
           yield chunk;
         }
       };
-      await write(pathOf(partKey(uploadId, partNumber)), hashed());
+      try {
+        // an upload that was finished or dropped takes no more, not even what has been on its way since before
+        await stat(uploadFolder(uploadId));
+        await write(pathOf(partKey(uploadId, partNumber)), hashed());
+      } catch (error) {
+        throw isMissing(error) ? new WrongParts("this upload is over") : error;
+      }
       return `"${hash.digest("hex")}"`;
-    },
-    async joinParts({ key, uploadId }, parts) {
+    }),
+    joinParts: onDisk(async ({ key, uploadId }, parts) => {
       const inOrder = [...parts].sort((a, b) => a.partNumber - b.partNumber);
+      await mkdir(dirname(pathOf(key)), { recursive: true });
       await write(pathOf(key), bytesOf(uploadId, inOrder));
-      await rm(pathOf(`uploads/${uploadId}`), { recursive: true, force: true });
-    },
-    async dropParts({ uploadId }) {
-      await rm(pathOf(`uploads/${uploadId}`), { recursive: true, force: true });
-    },
+      await dropParts({ uploadId });
+    }),
+    dropParts: onDisk(dropParts),
+
+    dropForgotten: onDisk(async (since) => {
+      for (const place of ["unfinished", "uploads"]) {
+        for (const name of await namesIn(join(folder, place))) {
+          const path = join(folder, place, name);
+          // another process may have come first
+          const found = await stat(path).catch(() => undefined);
+          if (found && found.mtime < since) await rm(path, { recursive: true, force: true });
+        }
+      }
+    }),
+    check: onDisk(async () => {
+      await mkdir(folder, { recursive: true });
+      await access(folder, constants.W_OK);
+    }),
   };
 }
+
+/** What lies in a folder; nothing when it is not there. */
+const namesIn = (path: string): Promise<string[]> =>
+  readdir(path).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
 
 /** A rename is on disk once its folder is. */
 async function syncFolder(path: string): Promise<void> {

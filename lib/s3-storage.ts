@@ -7,15 +7,18 @@ import {
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
+  HeadBucketCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
   S3Client,
   S3ServiceException,
   UploadPartCommand,
+  type ListMultipartUploadsCommandOutput,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { checkedKey } from "./storage-key.js";
-import { WrongParts, type Storage, type UploadedPart } from "./storage.js";
+import { NoFile, StorageUnavailable, WrongParts, type Storage, type UploadedPart } from "./storage.js";
 
 /** The smallest that S3 takes for a part that is not the last. */
 const PART_BYTES = 5 * 1_048_576;
@@ -35,20 +38,20 @@ export interface S3Options {
 }
 
 /** S3 refused, or gave no answer; `code` is what it said, or why there was none. */
-class S3Failure extends Error {
+class S3Failure extends StorageUnavailable {
   override name = "S3Failure";
   constructor(
     message: string,
     readonly code: string,
-    readonly status: number | undefined,
+    readonly answered: number | undefined,
   ) {
     super(message);
   }
 }
 
 /**
- * Keeps files in a bucket of S3, or of a vendor that speaks as S3 does. Uploads that this process could not end itself,
- * since it was killed, are for a rule of the bucket to remove (AbortIncompleteMultipartUpload).
+ * Keeps files in a bucket of S3, or of a vendor that speaks as S3 does. Not all vendors list the uploads that a process left
+ * when it was killed: those are for a rule of the bucket to remove (AbortIncompleteMultipartUpload).
  */
 export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 30_000 }: S3Options): Storage {
   const client = new S3Client({
@@ -83,8 +86,16 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
     try {
       return await client.send(new HeadObjectCommand(at(key)));
     } catch (error) {
-      if (error instanceof S3Failure && error.status === 404) return null;
+      if (error instanceof S3Failure && error.answered === 404) return null;
       throw error;
+    }
+  };
+
+  const dropParts: Storage["dropParts"] = async ({ key, uploadId }) => {
+    try {
+      await client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId: uploadId }));
+    } catch (error) {
+      if (!isGone(error)) throw error;
     }
   };
 
@@ -123,9 +134,7 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
         ...(range && { Range: `bytes=${range.start}-${range.end}` }),
       });
       const { Body: body } = await client.send(command).catch((error: unknown) => {
-        throw error instanceof S3Failure && error.code === "NoSuchKey"
-          ? new Error("the file is no longer in storage")
-          : error;
+        throw error instanceof S3Failure && error.code === "NoSuchKey" ? new NoFile() : error;
       });
       if (!(body instanceof Readable)) throw new Error("S3 answered without a file");
       return body;
@@ -169,12 +178,23 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       }
     },
 
-    async dropParts({ key, uploadId }) {
-      try {
-        await client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId: uploadId }));
-      } catch (error) {
-        if (!isGone(error)) throw error;
+    dropParts,
+
+    async dropForgotten(since, isOurs) {
+      let after: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | undefined = {};
+      while (after) {
+        const page: ListMultipartUploadsCommandOutput = await client.send(
+          new ListMultipartUploadsCommand({ Bucket: bucket, ...after }),
+        );
+        for (const { Key: key = "", UploadId: uploadId = "", Initiated: begun } of page.Uploads ?? [])
+          if (begun && begun < since && isOurs(key)) await dropParts({ key, uploadId });
+        const { IsTruncated: more, NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
+        after = more ? { KeyMarker, UploadIdMarker } : undefined;
       }
+    },
+
+    async check() {
+      await client.send(new HeadBucketCommand({ Bucket: bucket }));
     },
   };
 }

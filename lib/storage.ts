@@ -23,13 +23,26 @@ export class WrongParts extends Error {
   override name = "WrongParts";
 }
 
-/** Where files lie. Keys are made by us: letters, digits, `-`, `.` and `/`. */
+/** Storage gives no answer, or refuses: no fault of whoever sent or wants a file. The message is for whoever runs the service. */
+export class StorageUnavailable extends Error {
+  override name = "StorageUnavailable";
+}
+
+/** There is no file of this key, or no longer. */
+export class NoFile extends Error {
+  override name = "NoFile";
+  constructor() {
+    super("the file is no longer in storage");
+  }
+}
+
+/** Where files lie. All that they do throws StorageUnavailable when storage is out of order. Keys are made by us: letters, digits, `-`, `.` and `/`. */
 export interface Storage {
   /** Writes what the stream gives, whole or not at all, in place of what was there. */
   put(key: string, body: Readable, contentType: string): Promise<void>;
   /** How many bytes there are; null when there is no such file. */
   size(key: string): Promise<number | null>;
-  /** Opens a file that is there. */
+  /** Opens a file; throws NoFile when there is none. */
   read(key: string, range?: Range): Promise<Readable>;
   /** Deletes a file, if it is there. */
   delete(key: string): Promise<void>;
@@ -41,4 +54,8 @@ export interface Storage {
   joinParts(upload: PartsUpload, parts: readonly UploadedPart[]): Promise<void>;
   /** Deletes what has come in of an upload that was not finished. */
   dropParts(upload: PartsUpload): Promise<void>;
+  /** Deletes what has lain unfinished since then, left by processes that were killed; of files of ours alone. */
+  dropForgotten(since: Date, isOurs: (key: string) => boolean): Promise<void>;
+  /** Throws unless files can be kept. */
+  check(): Promise<void>;
 }

@@ -1,5 +1,7 @@
+import { describeError } from "../lib/describe-error.js";
 import { PermanentError } from "../lib/errors.js";
-import { deleteFile, dropUpload } from "../lib/file-store.js";
+import { deleteStored, files, isOurKey } from "../lib/file-store.js";
+import { StorageUnavailable } from "../lib/storage.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
@@ -33,6 +35,9 @@ const BATCH = 5_000;
 const FILE_BATCH = 20;
 const MOST_SYNCS_A_MINUTE = 500;
 
+/** No upload takes so long: one that has not ended by then belongs to a process that was killed. */
+const FORGOTTEN_MS = 24 * 60 * 60_000;
+
 /** Does its work on up to `limit` rows that are due; answers how many. */
 type Step = (db: Db, limit: number) => Promise<number>;
 
@@ -54,12 +59,7 @@ const purging = (pattern: string, ...purges: Step[]) => inBatches(pattern, "old 
 /** Deletes files that nobody needs: their rows go only if their bytes did. */
 async function clearAwayFiles(tx: Db): Promise<number> {
   const needless = await deleteNeedlessFiles(tx, FILE_BATCH);
-  await Promise.all(
-    needless.map(async ({ name, uploadId }) => {
-      await deleteFile(name);
-      if (uploadId !== null) await dropUpload(name, uploadId);
-    }),
-  );
+  await Promise.all(needless.map(deleteStored));
   return needless.length;
 }
 
@@ -113,6 +113,13 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
       for (let count = FILE_BATCH; count === FILE_BATCH && !signal.aborted; total += count)
         count = await transaction(clearAwayFiles);
       if (total > 0) log.info({ files: total }, "files that nobody needs were deleted");
+      try {
+        await files.dropForgotten(new Date(Date.now() - FORGOTTEN_MS), isOurKey);
+      } catch (error) {
+        // not every bucket lets its unfinished uploads be listed
+        if (!(error instanceof StorageUnavailable)) throw error;
+        log.warn({ error: describeError(error) }, "unfinished uploads could not be looked for");
+      }
     },
   },
   /** Every partner with a POS has its time, four times a day; after a standstill they do not all come at once. */

@@ -5,6 +5,7 @@ import { config } from "../../lib/config.js";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
 import {
   deleteFile,
+  deleteStored,
   documentAddress,
   files as storage,
   imageAddress,
@@ -30,7 +31,7 @@ import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
 import { created, noContent, ok, section } from "../endpoint.js";
 import { Id, IdParams, Timestamp } from "../schemas.js";
-import { noStorage, peek, receiveFile, tooLarge } from "../upload.js";
+import { peek, receiveFile, tooLarge } from "../upload.js";
 
 const MB = 1_048_576;
 /** Above this a file comes in parts, so that what a bad line breaks off is little. */
@@ -136,9 +137,8 @@ async function store(userId: string, contentType: string, body: Readable, reques
     await storage.put(key, body, contentType);
   } catch (error) {
     await deleteUnfinishedFile(sql, id);
-    if (!(error instanceof ApiError)) throw noStorage(error);
-    if (error.code !== "PAYLOAD_TOO_LARGE") throw error;
-    return null;
+    if (error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE") return null;
+    throw error;
   }
   await settle(id, contentType, (await storage.size(key)) ?? 0, requestId);
   return id;
@@ -286,7 +286,7 @@ files.delete(
   async ({ user, params }) => {
     await transaction(async (tx) => {
       const deleted = await deleteOwnFile(tx, params.id, user.id);
-      if (deleted) await deleteFile(deleted);
+      if (deleted) await deleteStored(deleted);
       else if (await findOwnFile(tx, params.id, user.id)) throw conflict("This file is being converted.");
       else throw notFound("This file");
     }).catch((error: unknown) => {

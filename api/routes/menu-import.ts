@@ -19,7 +19,7 @@ import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
 import { ok, section } from "../endpoint.js";
 import { Id } from "../schemas.js";
-import { noStorage, receiveFile } from "../upload.js";
+import { receiveFile } from "../upload.js";
 
 const MAX_BYTES = 50 * 1_048_576;
 /** How long a file may take to come in, and to become an import, before it is cleared away. */
@@ -87,7 +87,7 @@ async function storeMenu(userId: string, body: Pieces): Promise<StoredMenu> {
     await files.put(fileKey, Readable.from(checked(head, body, seen), { objectMode: false }), CSV);
   } catch (error) {
     await deleteUnfinishedFile(sql, fileId);
-    throw error instanceof ApiError || error instanceof NotUtf8 ? error : noStorage(error);
+    throw error;
   }
   return { ...header, fileId, fileKey, size: seen.bytes };
 }

@@ -97,11 +97,18 @@ export async function deleteUnfinishedFile(db: Db, id: string): Promise<boolean>
   return count === 1;
 }
 
-/** Deletes one of a user's own files that nothing shows; answers its name. Its bytes are to be deleted in the same transaction. */
-export async function deleteOwnFile(db: Db, id: string, userId: string): Promise<string | undefined> {
-  const [row] = await db<{ name: string }[]>`
-    delete from files where id = ${id}::uuid and user_id = ${userId}::uuid and status <> 'STORED' returning name`;
-  return row?.name;
+export interface DeletedFile {
+  name: string;
+  uploadId: string | null;
+}
+
+/** Deletes one of a user's own files that nothing shows. Its bytes are to be deleted in the same transaction. */
+export async function deleteOwnFile(db: Db, id: string, userId: string): Promise<DeletedFile | undefined> {
+  const [row] = await db<DeletedFile[]>`
+    delete from files
+    where id = ${id}::uuid and user_id = ${userId}::uuid and status <> 'STORED'
+    returning name, upload_id as "uploadId"`;
+  return row;
 }
 
 /** Takes one of a user's own images to show it somewhere, and keeps it from being cleared away; answers its name. */
@@ -116,11 +123,6 @@ export async function takeImage(db: Db, id: string, userId: string): Promise<str
 /** Lets go of an image that is no longer shown: it is cleared away unless something else shows it. */
 export async function releaseImage(db: Db, name: string | null): Promise<void> {
   if (name !== null) await db`update files set loose_since = now() where name = ${name} and loose_since is null`;
-}
-
-export interface DeletedFile {
-  name: string;
-  uploadId: string | null;
 }
 
 /**

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import type { Reply } from "../support/api.js";
 import type { Character } from "../support/cast.js";
 import { fileForm, heavyPicture, pdf, pictureBytes } from "../support/pictures.js";
 import { startS3 } from "../support/s3.js";
+import { task } from "../support/task.js";
 
 const s3 = await startS3();
 // however busy the machine is, a file that is still converted is none of the cases here
@@ -18,10 +19,11 @@ const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { closeBroker } = await import("../../queues/broker.js");
 const { images } = await import("../../queues/index.js");
-const { closeDatabase } = await import("../../sql/db.js");
+const { closeDatabase, sql } = await import("../../sql/db.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { consume } = await import("../../workers/consume.js");
 const { settleImage } = await import("../../workers/images.js");
+const { runUpkeep } = await import("../../workers/upkeep.js");
 const { startRelay } = await import("../../workers/relay.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -101,10 +103,73 @@ test("a large image goes to the bucket in parts, past the API", async () => {
   expect((await del(done)).status).toBe(204);
 });
 
-test("while the bucket cannot be reached an upload is refused as unavailable, and nothing is left of it", async () => {
-  for (let attempt = 0; attempt < 3; attempt += 1) s3.failNext("PutObject", { status: 503, code: "SlowDown" });
-  const reply = await upload(await pictureBytes(), "image/jpeg");
-  expect([reply.status, reply.body["code"]]).toEqual([503, "UNAVAILABLE"]);
-  expect(s3.objects.size).toBe(0);
-  expect((await upload(await pictureBytes(), "image/jpeg")).status).toBe(201);
+/** Begins an upload in parts. */
+const begin = async () => {
+  const reply = await upload(await heavyPicture(11), "image/png");
+  expect(reply.status).toBe(202);
+  return { reply, ...(reply.body["uploadPolicy"] as { parts: { url: string }[]; completeUrl: string }) };
+};
+
+test("an unfinished upload that is deleted takes its parts along, and takes no more of them", async () => {
+  const { reply, parts } = await begin();
+  const [first = { url: "" }, second = { url: "" }] = parts;
+  expect((await fetch(first.url, { method: "PUT", body: "x" })).status).toBe(200);
+  expect((await del(reply)).status).toBe(204);
+  expect(s3.uploads.size).toBe(0);
+  expect((await fetch(second.url, { method: "PUT", body: "x" })).status).toBe(404);
+});
+
+test("an upload that was begun and forgotten is cleared away, as far as the bucket tells of it", async () => {
+  const forget = async () => {
+    const { reply } = await begin();
+    await sql`delete from files where id = ${reply.string("fileId")}::uuid`;
+    for (const each of s3.uploads.values()) each.begun = new Date(Date.now() - 25 * 3_600_000);
+    await begin();
+    await runUpkeep(task({ task: "clear-away-files" }));
+  };
+  await forget();
+  expect(s3.uploads.size).toBe(1);
+  s3.failNext("ListMultipartUploads", { status: 403, code: "AccessDenied" });
+  await forget();
+  expect(s3.uploads.size).toBe(3);
+  s3.uploads.clear();
+});
+
+describe("while the bucket is out of order", () => {
+  const slow = { status: 503, code: "SlowDown" };
+  const unavailable = [503, "UNAVAILABLE", "30"];
+  const outcome = ({ status, body, headers }: Reply) => [status, body["code"], headers.get("retry-after")];
+  /** Has an operation fail for good: what may be a moment's trouble is tried three times. */
+  const failing = (operation: string, fault = slow, times = 1) => {
+    for (let n = 0; n < times * (fault === slow ? 3 : 1); n += 1) s3.failNext(operation, fault);
+  };
+
+  test.each([slow, { status: 403, code: "AccessDenied" }, { status: 404, code: "NoSuchBucket" }])(
+    "as with %j, an upload is refused as unavailable, and nothing is left of it",
+    async (fault) => {
+      const before = s3.objects.size;
+      failing("PutObject", fault);
+      expect(outcome(await upload(await pictureBytes(), "image/jpeg"))).toEqual(unavailable);
+      failing("CreateMultipartUpload", fault);
+      expect(outcome(await upload(await heavyPicture(11), "image/png"))).toEqual(unavailable);
+      expect([s3.objects.size, s3.uploads.size]).toEqual([before, 0]);
+      expect((await upload(await pictureBytes(), "image/jpeg")).status).toBe(201);
+    },
+  );
+
+  test("files are neither shown nor deleted nor joined, and are there still", async () => {
+    const shown = await upload(await pictureBytes(), "image/jpeg");
+    failing("HeadObject");
+    expect((await served(shown.body["url"])).status).toBe(503);
+    failing("GetObject");
+    expect((await served(shown.body["url"])).status).toBe(503);
+    // of each that there may be of it
+    failing("DeleteObject", slow, 5);
+    expect(outcome(await del(shown))).toEqual(unavailable);
+    expect((await anna.client.get(`/api/v1/files/${shown.string("fileId")}`)).status).toBe(200);
+    const { completeUrl } = await begin();
+    failing("CompleteMultipartUpload");
+    const parts = [{ partNumber: 1, etag: "x" }];
+    expect(outcome(await anna.client.post(new URL(completeUrl).pathname, { parts }))).toEqual(unavailable);
+  });
 });

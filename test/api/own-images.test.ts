@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { access, mkdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { files, keysOf } from "../../lib/file-store.js";
 import { closeBroker } from "../../queues/broker.js";
@@ -165,6 +167,19 @@ describe("what nobody needs is cleared away", () => {
     await age("25 hours");
     await clearAway();
     expect(await isThere(avatar.name)).toBe(false);
+  });
+
+  test("what a process that was killed was writing", async () => {
+    const folder = join(process.env["STORAGE_DIR"] ?? "", "unfinished");
+    await mkdir(folder, { recursive: true });
+    const path = join(folder, randomUUID());
+    await writeFile(path, "half");
+    await clearAway();
+    await access(path);
+    const before = new Date(Date.now() - 25 * 3_600_000);
+    await utimes(path, before, before);
+    await clearAway();
+    await expect(access(path)).rejects.toThrow();
   });
 
   test("uploads that were not finished, and what could not be converted", async () => {

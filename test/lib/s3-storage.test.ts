@@ -3,7 +3,7 @@ import { buffer } from "node:stream/consumers";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { s3Storage, type S3Options } from "../../lib/s3-storage.js";
-import { WrongParts, type PartsUpload, type Storage } from "../../lib/storage.js";
+import { NoFile, StorageUnavailable, WrongParts, type PartsUpload, type Storage } from "../../lib/storage.js";
 import { startS3, type Fault } from "../support/s3.js";
 import { checkSignature } from "../support/s3-signature.js";
 import { describeParts, describeStorage } from "./storage-promises.js";
@@ -120,6 +120,16 @@ describe("requests to S3", () => {
   });
 });
 
+describe("the bucket", () => {
+  test("is there, or is not", async () => {
+    await storage.check();
+    await expect(open({ bucket: "elsewhere" }).check()).rejects.toThrow(StorageUnavailable);
+    // an answer to HEAD says no more than this
+    expect(await open({ bucket: "elsewhere" }).size("a.webp")).toBeNull();
+    await expect(open({ bucket: "elsewhere" }).read("a.webp")).rejects.toThrow(StorageUnavailable);
+  });
+});
+
 describe("a file that is put", () => {
   test("is taken from its stream no faster than S3 takes it", async () => {
     const before = s3.received();
@@ -169,7 +179,7 @@ describe("a file that is read", () => {
   });
 
   test("and is not there is said to be gone", async () => {
-    await expect(storage.read("a.webp")).rejects.toThrow("the file is no longer in storage");
+    await expect(storage.read("a.webp")).rejects.toThrow(NoFile);
   });
 });
 

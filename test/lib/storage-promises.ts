@@ -21,6 +21,7 @@ export interface PartsTrial extends Trial {
 
 const put = (storage: Storage, key: string, bytes: Uint8Array) =>
   storage.put(key, Readable.from([bytes]), "image/webp");
+const later = (seconds: number) => new Date(Date.now() + seconds * 1_000);
 const get = async (storage: Storage, key: string) => buffer(await storage.read(key));
 const inChunks = (bytes: Buffer) =>
   Readable.from(
@@ -211,6 +212,18 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       await storage().joinParts(upload, [{ partNumber: 1, etag: await uploadPart(upload, 1, third) }]);
       await storage().dropParts(upload);
       expect(await get(storage(), "parts/done.pdf")).toEqual(third);
+    });
+
+    test("are forgotten once they have lain unfinished for long, unless they are not ours", async () => {
+      const before = await count();
+      const [upload, other] = [await begin("parts/forgotten.pdf"), await begin("parts/other.pdf")];
+      for (const each of [upload, other]) await uploadPart(each, 1, third);
+      const isOurs = (key: string) => key === upload.key;
+      await storage().dropForgotten(later(-60), isOurs);
+      expect(await count()).toBe(before + 2);
+      await storage().dropForgotten(later(60), isOurs);
+      expect(await count()).toBe(before + 1);
+      await storage().dropParts(other);
     });
 
     test.each(["../x", "a//b", "", "a b"])("%j is no key for them", async (key) => {

@@ -27,6 +27,7 @@ interface StoredObject {
 interface StoredUpload {
   key: string;
   headers: Record<string, string>;
+  begun: Date;
   parts: Map<number, { bytes: Buffer; etag: string }>;
 }
 
@@ -66,13 +67,14 @@ const kept = ({ headers }: IncomingMessage): Record<string, string> =>
   );
 
 /** What a request asks for, in the words of S3. */
-function operationOf(method: string, query: URLSearchParams): string {
+function operationOf(method: string, { pathname, searchParams: query }: URL): string {
   if (query.has("uploadId"))
     return (
       { PUT: "UploadPart", POST: "CompleteMultipartUpload", DELETE: "AbortMultipartUpload" }[method] ?? "NotImplemented"
     );
   if (query.has("uploads"))
     return { POST: "CreateMultipartUpload", GET: "ListMultipartUploads" }[method] ?? "NotImplemented";
+  if (method === "HEAD" && /^\/[^/]*\/?$/.test(pathname)) return "HeadBucket";
   return { PUT: "PutObject", GET: "GetObject", HEAD: "HeadObject", DELETE: "DeleteObject" }[method] ?? "NotImplemented";
 }
 
@@ -121,13 +123,14 @@ export async function startS3() {
         body: bytes.subarray(start, end + 1),
       };
     },
+    HeadBucket: () => ({ status: 200 }),
     DeleteObject({ key }) {
       objects.delete(key);
       return { status: 204 };
     },
     CreateMultipartUpload({ key, request }) {
       const uploadId = randomUUID();
-      uploads.set(uploadId, { key, headers: kept(request), parts: new Map() });
+      uploads.set(uploadId, { key, headers: kept(request), begun: new Date(), parts: new Map() });
       const result = elements({ Bucket: bucket, Key: key, UploadId: uploadId });
       return { status: 200, body: xml("InitiateMultipartUploadResult", result) };
     },
@@ -173,11 +176,17 @@ export async function startS3() {
       uploads.delete(call.query.get("uploadId") ?? "");
       return { status: 204 };
     },
-    ListMultipartUploads() {
-      const listed = [...uploads].map(
-        ([uploadId, { key }]) => `<Upload>${elements({ Key: key, UploadId: uploadId })}</Upload>`,
-      );
-      const result = elements({ Bucket: bucket, IsTruncated: "false" }) + listed.join("");
+    // pages of one
+    ListMultipartUploads({ query }) {
+      const after = query.get("upload-id-marker");
+      const all = [...uploads].sort(([one], [other]) => (one < other ? -1 : 1));
+      const [next, ...more] = all.filter(([uploadId]) => after === null || uploadId > after);
+      const [uploadId = "", { key = "", begun = new Date() } = {}] = next ?? [];
+      const upload = elements({ Key: key, UploadId: uploadId, Initiated: begun.toISOString() });
+      const result =
+        elements({ Bucket: bucket, IsTruncated: String(more.length > 0) }) +
+        (more.length > 0 ? elements({ NextKeyMarker: key, NextUploadIdMarker: uploadId }) : "") +
+        (next ? `<Upload>${upload}</Upload>` : "");
       return { status: 200, body: xml("ListMultipartUploadsResult", result) };
     },
   };
@@ -199,7 +208,7 @@ export async function startS3() {
 
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? "/", "http://s3");
-    const operation = operationOf(request.method ?? "", url.searchParams);
+    const operation = operationOf(request.method ?? "", url);
     asked.push({ operation, headers: Object.keys(request.headers) });
     const index = faults.findIndex((planned) => planned.operation === operation);
     const [{ fault } = { fault: undefined }] = index < 0 ? [] : faults.splice(index, 1);
