@@ -225,12 +225,14 @@ export const environment = z
     MAX_UPLOAD_BYTES: count(104_857_600, 1, 1_073_741_824).describe("largest file that may be uploaded, in parts"),
     GEOCODER: oneOf("none", "openstreetmap", "yandex", "google")
       .default("none")
-      .describe("who is asked where an address is"),
+      .describe("who is asked where an address is: `openstreetmap`, `yandex`, `google`, or `none`"),
     GEOCODER_KEY: z.string().optional().describe("the key for the geocoder; openstreetmap needs none"),
     GEOCODER_URL: z
       .url({ protocol: /^https?$/, error: "must be an address such as https://nominatim.example.com" })
       .optional()
-      .describe("a server of your own that speaks the geocoder's protocol"),
+      .describe(
+        "a server of your own that speaks the geocoder's protocol; with `https://maps.example.com/nominatim`, Nominatim is asked at `/nominatim/search`",
+      ),
     GEOCODER_PER_SECOND: count(1, 1, 1_000).describe("calls of the geocoder a second, by all processes together"),
     ALLOW_PRIVATE_ADDRESSES: flag.describe(
       "development only: `1` lets the addresses of POS systems and push services be private ones",

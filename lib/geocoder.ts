@@ -47,12 +47,13 @@ const answers = {
   }),
 };
 
-/** The provider's own address, or the one of a server that speaks its protocol. */
+/** The provider's own address, or the same below the one of a server that speaks its protocol. */
 function addressed(url: string): URL {
   const address = new URL(url);
   if (config.GEOCODER_URL === undefined) return address;
   const own = new URL(config.GEOCODER_URL);
-  return Object.assign(address, { protocol: own.protocol, host: own.host });
+  const pathname = own.pathname.replace(/\/$/, "") + address.pathname;
+  return Object.assign(address, { protocol: own.protocol, host: own.host, pathname });
 }
 
 /** As node-geocoder asks for it; what is no success, or of no known form, is no answer. */

@@ -5,7 +5,7 @@ import { notFound, unavailable } from "../../lib/errors.js";
 import { geocode } from "../../queues/index.js";
 import { lookups, sql, transaction } from "../../sql/db.js";
 import { listPartnersNear, updatePartnerLocation } from "../../sql/queries/geo.js";
-import { askGeocode, findGeocode, findGeocodeById, type Geocode } from "../../sql/queries/geocodes.js";
+import { askGeocode, FAILURE_SECONDS, findGeocode, findGeocodeById, type Geocode } from "../../sql/queries/geocodes.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
 import { ok, section } from "../endpoint.js";
@@ -61,7 +61,7 @@ geo.get(
     summary: "Find where an address is",
     description:
       "What was found is kept for 90 days, what was not for one. When the provider takes longer the answer is 202, and the " +
-      "same request has the result later.",
+      "same request has the result later. When the provider gives no answer it is 503, and it is asked again 30 seconds later.",
     auth: "USER",
     query: z
       .object({
@@ -83,9 +83,9 @@ geo.get(
     }
     const key = addressKey(asked);
     const known = await findGeocode(lookups, key);
-    const answer = known?.fresh ? known : await ask(key, asked, { gone, requestId });
+    const answer = known?.fresh || known?.failed ? known : await ask(key, asked, { gone, requestId });
     if (answer === null) return { status: 202 as const, body: {}, headers: { Location: address } };
-    if (answer.status === "FAILED") throw unavailable("The geocoder gives no answer just now.", 30);
+    if (answer.status === "FAILED") throw unavailable("The geocoder gives no answer just now.", FAILURE_SECONDS);
     const { latitude, longitude } = answer;
     return ok(latitude === null ? nowhere : { latitude, longitude, found: true });
   },
@@ -106,7 +106,7 @@ async function ask(
   poke("staged_jobs");
   return awaitResult({ name: "geocode", id, deadlineMs: config.SYNC_WAIT_MS, abort: gone }, async () => {
     const found = await findGeocodeById(lookups, id);
-    return found && (found.fresh || found.status === "FAILED") ? found : null;
+    return found?.fresh || found?.failed ? found : null;
   });
 }
 

@@ -2,6 +2,9 @@ import type { Db } from "../db.js";
 
 export type GeocodeStatus = "ASKED" | "FOUND" | "NOT_FOUND" | "FAILED";
 
+/** For so long nobody asks again for an address after the provider gave no answer. */
+export const FAILURE_SECONDS = 30;
+
 export interface Geocode {
   id: string;
   address: string;
@@ -10,13 +13,16 @@ export interface Geocode {
   longitude: number | null;
   /** Whether the answer may be used still. */
   fresh: boolean;
+  /** Whether the provider gave no answer, and is to be left alone for a while. */
+  failed: boolean;
 }
 
 /** Finds what is known of an address; undefined when nobody has asked for it. */
 export const findGeocode = async (db: Db, addressKey: string) =>
   (
     await db<Geocode[]>`
-      select id, address, status, latitude, longitude, coalesce(expires_at > now(), false) as fresh
+      select id, address, status, latitude, longitude, coalesce(expires_at > now(), false) as fresh,
+             status = 'FAILED' and asked_at > now() - make_interval(secs => ${FAILURE_SECONDS}::double precision) as failed
       from geocodes
       where address_key = ${addressKey}`
   )[0];
@@ -25,14 +31,15 @@ export const findGeocode = async (db: Db, addressKey: string) =>
 export const findGeocodeById = async (db: Db, id: string) =>
   (
     await db<Geocode[]>`
-      select id, address, status, latitude, longitude, coalesce(expires_at > now(), false) as fresh
+      select id, address, status, latitude, longitude, coalesce(expires_at > now(), false) as fresh,
+             status = 'FAILED' and asked_at > now() - make_interval(secs => ${FAILURE_SECONDS}::double precision) as failed
       from geocodes
       where id = ${id}::uuid`
   )[0];
 
 /**
- * Asks for an address anew, unless there is an answer or someone has just asked: then nothing is answered, otherwise the
- * row's id. Whoever asked long ago without an answer has been forgotten.
+ * Asks for an address anew, unless there is an answer, none was given lately or someone has just asked: then nothing is
+ * answered, otherwise the row's id. Whoever asked long ago without an answer has been forgotten.
  */
 export async function askGeocode(db: Db, addressKey: string, address: string): Promise<string | undefined> {
   const [row] = await db<{ id: string }[]>`
@@ -41,7 +48,7 @@ export async function askGeocode(db: Db, addressKey: string, address: string): P
     on conflict (address_key) do update set
       status = 'ASKED', asked_at = now(), expires_at = null, latitude = null, longitude = null
     where known.expires_at <= now()
-       or known.status = 'FAILED'
+       or (known.status = 'FAILED' and known.asked_at <= now() - make_interval(secs => ${FAILURE_SECONDS}::double precision))
        or (known.status = 'ASKED' and known.asked_at < now() - interval '1 minute')
     returning id`;
   return row?.id;
@@ -82,11 +89,11 @@ export const updateGeocodeAnswered = (
         expires_at = now() + make_interval(days => ${days}::integer)
     where id = ${id}::uuid`;
 
-/** Notes that the provider gave no answer. */
+/** Notes that the provider, having been asked just now, gave no answer. */
 export const updateGeocodeFailed = (db: Db, id: string) =>
   db`
     update geocodes
-    set status = 'FAILED', latitude = null, longitude = null, claimed_until = null, expires_at = null
+    set status = 'FAILED', asked_at = now(), latitude = null, longitude = null, claimed_until = null, expires_at = null
     where id = ${id}::uuid`;
 
 /** Finds the address that a partner's coordinates are to be checked with. */

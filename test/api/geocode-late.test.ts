@@ -40,5 +40,14 @@ test("whoever cannot wait is told where to look again, and the answer is there o
   });
   expect(found.body).toEqual({ latitude: 55.752, longitude: 37.6175, found: true });
   expect(geocoder.asked).toEqual(["Kremlin"]);
+
+  geocoder.fail(503);
+  const failed = await until(async () => {
+    const reply = await anna.client.get("/api/v1/geo/geocode?address=Atlantis");
+    return reply.status === 202 ? undefined : reply;
+  });
+  expect([failed.status, failed.headers.get("retry-after")]).toEqual([503, "30"]);
+  expect((await anna.client.get("/api/v1/geo/geocode?address=Atlantis")).status).toBe(503);
+  expect(geocoder.asked).toEqual(["Kremlin", "Atlantis"]);
   await Promise.all([relay.stop(), consumer.close()]);
 });

@@ -99,7 +99,7 @@ describe("an address", () => {
   });
 
   test.each([500, 503, 429, 403])(
-    "is 503 UNAVAILABLE while the provider answers %i, and nothing is kept",
+    "is 503 UNAVAILABLE when the provider answers %i, which is asked again half a minute later",
     async (status) => {
       const address = newAddress();
       geocoder.fail(status);
@@ -107,6 +107,10 @@ describe("an address", () => {
       expect(outcome(refused)).toBe("503 UNAVAILABLE");
       expect(refused.headers.get("retry-after")).toBe("30");
       geocoder.fail(null);
+      const again = await find(address);
+      expect([outcome(again), again.headers.get("retry-after")]).toEqual(["503 UNAVAILABLE", "30"]);
+      expect(geocoder.asked).toEqual([address]);
+      await sql`update geocodes set asked_at = asked_at - interval '30 seconds' where address = ${address}`;
       expect((await find(address)).body).toEqual({ ...tower, found: true });
     },
   );

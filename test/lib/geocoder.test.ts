@@ -6,7 +6,7 @@ import { startGeocoder } from "../support/geocoder.js";
 const geocoder = await startGeocoder();
 process.env["GEOCODER"] = "yandex";
 process.env["GEOCODER_KEY"] = "secret-key";
-process.env["GEOCODER_URL"] = geocoder.url;
+process.env["GEOCODER_URL"] = `${geocoder.url}/maps/`;
 
 const { findPlace } = await import("../../lib/geocoder.js");
 
@@ -17,6 +17,7 @@ test("another provider is asked in its own words", async () => {
   geocoder.places.set("Kremlin", { latitude: 55.752, longitude: 37.6175 });
   expect(await findPlace("Kremlin")).toEqual({ latitude: 55.752, longitude: 37.6175 });
   expect(await findPlace("Atlantis")).toBeNull();
+  expect(new Set(geocoder.paths)).toEqual(new Set(["/maps/1.x/"]));
 });
 
 test("a refusal is no answer, and does not give the key away", async () => {

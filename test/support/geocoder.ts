@@ -10,12 +10,14 @@ interface Place {
 export async function startGeocoder() {
   const places = new Map<string, Place>();
   const asked: string[] = [];
+  const paths: string[] = [];
   let failure: number | string | null = null;
   let held: Promise<void> | null = null;
 
   const server = createServer((request, response) => {
     void (async () => {
       const url = new URL(request.url ?? "/", "http://geocoder");
+      paths.push(url.pathname);
       const address = url.searchParams.get("q") ?? url.searchParams.get("geocode") ?? "";
       asked.push(address);
       await held;
@@ -28,34 +30,33 @@ export async function startGeocoder() {
         return;
       }
       const place = places.get(address);
-      const body =
-        url.pathname === "/search"
-          ? place
-            ? [{ lat: String(place.latitude), lon: String(place.longitude), display_name: address, address: {} }]
-            : []
-          : {
-              response: {
-                GeoObjectCollection: {
-                  featureMember: place
-                    ? [
-                        {
-                          GeoObject: {
-                            Point: { pos: `${place.longitude} ${place.latitude}` },
-                            metaDataProperty: {
-                              GeocoderMetaData: {
-                                kind: "house",
-                                precision: "exact",
-                                text: address,
-                                AddressDetails: { Country: { AddressLine: address, CountryNameCode: "RU" } },
-                              },
+      const body = url.pathname.endsWith("/search")
+        ? place
+          ? [{ lat: String(place.latitude), lon: String(place.longitude), display_name: address, address: {} }]
+          : []
+        : {
+            response: {
+              GeoObjectCollection: {
+                featureMember: place
+                  ? [
+                      {
+                        GeoObject: {
+                          Point: { pos: `${place.longitude} ${place.latitude}` },
+                          metaDataProperty: {
+                            GeocoderMetaData: {
+                              kind: "house",
+                              precision: "exact",
+                              text: address,
+                              AddressDetails: { Country: { AddressLine: address, CountryNameCode: "RU" } },
                             },
                           },
                         },
-                      ]
-                    : [],
-                },
+                      },
+                    ]
+                  : [],
               },
-            };
+            },
+          };
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
     })();
   }).listen(0, "127.0.0.1");
@@ -68,6 +69,8 @@ export async function startGeocoder() {
     places,
     /** Every address that it was asked for, in order. */
     asked,
+    /** Where it was asked, in order. */
+    paths,
     /** Answers with this status, or these words, from now on; null: as it should. */
     fail: (status: number | string | null) => void (failure = status),
     /** Answers nothing until the function that is given back is called. */
