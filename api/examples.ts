@@ -43,6 +43,7 @@ const examples: Readonly<Record<string, unknown>> = {
   maxUses: 500,
   maxUsesPerUser: 1,
   message: "The code is on its way.",
+  "MenuImport.message": "must not be empty",
   "Problem.message": "must have at most two decimals",
   name: "Corner bakery",
   "Menu.name": "Baguette",

@@ -46,7 +46,30 @@ export const countLineEnds = (text: string): number => text.match(/\r\n|\n|\r/g)
 const isColumn = (name: string): name is MenuColumn => menuColumns.some((column) => column === name);
 
 /** Whichever of the two comes first: no name of a column has either of them. */
-const delimiterOf = (line: string): Delimiter => (/[,;]/.exec(line)?.[0] === ";" ? ";" : ",");
+function delimiterOf(line: string): Delimiter {
+  const [found] = /[,;]/.exec(line) ?? [];
+  if (found === undefined && line.includes("\t"))
+    throw new WrongHeader(null, "Fields must be separated by commas or semicolons, not by tabs.");
+  return found === ";" ? ";" : ",";
+}
+
+const namesColumns = `its first line must name its columns: ${required.join(", ")} and, if wanted, ${menuColumns.filter((name) => !required.includes(name)).join(", ")}`;
+
+/** How files begin that spreadsheets save as something else than CSV in UTF-8, and what to say of them. */
+const otherFormats: readonly [begins: RegExp, what: string][] = [
+  [/^PK\x03\x04|^\xd0\xcf\x11\xe0/, "a spreadsheet, not CSV"],
+  [/^\xff\xfe|^\xfe\xff|^[^\r\n]*\0/, "UTF-16, not UTF-8"],
+];
+
+/** Throws WrongHeader at the beginning of a file of another format. */
+export function checkFormat(head: Buffer): void {
+  const bytes = head.toString("latin1");
+  const [, what] = otherFormats.find(([begins]) => begins.test(bytes)) ?? [];
+  if (what !== undefined) throw new WrongHeader(null, `This is ${what}: save it as “CSV UTF-8”.`);
+}
+
+/** What Excel writes before the header, to be told how fields are separated. */
+const separatorLine = /^\ufeff?sep=([,;])(?:\r\n|\n|\r)/;
 
 interface FirstRecord {
   names: string[];
@@ -69,35 +92,48 @@ function readFirstRecord(head: Buffer, delimiter: Delimiter): FirstRecord | unde
       },
     });
   } catch (error) {
-    if (error instanceof CsvError) throw new WrongHeader(null, "The first line of the file must name its columns.");
+    if (error instanceof CsvError) throw new WrongHeader(null, `The file cannot be read as CSV: ${namesColumns}.`);
     throw error;
   }
   return first;
 }
 
-const shorten = (name: string) => (name.length > 60 ? `${name.slice(0, 60)}…` : name);
+const shorten = (name: string) => (name.length > 60 ? `${name.slice(0, 60)}…` : name).replace(/\p{Cc}/gu, "\ufffd");
+
+/** What is wrong with a name that no column has. */
+function unknownColumn(name: string): WrongHeader {
+  const shown = shorten(name);
+  const meant = menuColumns.find((column) => column.toLowerCase() === name.trim().toLowerCase());
+  return new WrongHeader(
+    shown,
+    meant === undefined
+      ? `There is no column “${shown}”: they are ${menuColumns.join(", ")}, exactly so.`
+      : `The column “${shown}” must be “${meant}”, exactly so, without blanks and with the same capital and small letters.`,
+  );
+}
 
 /** Reads the header from the beginning of a file, which must have all of it; throws WrongHeader. */
 export function readHeader(head: Buffer): MenuHeader {
-  const [line = ""] = head
+  const [before = "", separator] = separatorLine.exec(head.toString()) ?? [];
+  const skipped = Buffer.byteLength(before);
+  const rest = head.subarray(skipped);
+  const [line = ""] = rest
     .toString()
     .trimStart()
     .split(/[\r\n]/, 1);
-  const delimiter = delimiterOf(line);
-  const first = readFirstRecord(head, delimiter);
-  if (!first) throw new WrongHeader(null, "The file is empty: its first line must name its columns.");
+  const delimiter = delimiterOf(separator ?? line);
+  const first = readFirstRecord(rest, delimiter);
+  if (!first) throw new WrongHeader(null, `The file is empty: ${namesColumns}.`);
   const columns = first.names.map((name) => {
     if (isColumn(name)) return name;
-    throw new WrongHeader(
-      shorten(name),
-      `There is no column “${shorten(name)}”: they are ${menuColumns.join(", ")}, exactly so.`,
-    );
+    throw unknownColumn(name);
   });
   const repeated = columns.find((name, n) => columns.indexOf(name) !== n);
   if (repeated !== undefined) throw new WrongHeader(repeated, `The column ${repeated} is there twice.`);
   const missing = required.find((name) => !columns.includes(name));
-  if (missing !== undefined) throw new WrongHeader(missing, `The column ${missing} is missing.`);
-  return { columns, delimiter, position: first.bytes, lines: first.emptyLines + 1 };
+  if (missing !== undefined) throw new WrongHeader(missing, `The column ${missing} is missing: ${namesColumns}.`);
+  const lines = first.emptyLines + (separator === undefined ? 1 : 2);
+  return { columns, delimiter, position: skipped + first.bytes, lines };
 }
 
 /** A row that may go into the menu. */
@@ -171,7 +207,10 @@ export function rowReader(columns: readonly MenuColumn[]): (fields: readonly str
     const [, whole, fraction = ""] = price.exec(field) ?? [];
     const minor = whole === undefined ? Infinity : Number(whole + fraction.padEnd(2, "0"));
     if (minor > maxPriceMinor)
-      throw new Fault("price", "must be between 0 and 10000000 with at most two decimals, such as 249.90");
+      throw new Fault(
+        "price",
+        "must be digits only, without currency or thousands separators, such as 249.90 or 249,90, and at most 10000000",
+      );
     return minor;
   };
   const readWeight = (field: string): number | null => {

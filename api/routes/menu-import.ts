@@ -4,7 +4,7 @@ import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError, notFound, unavailable } from "../../lib/errors.js";
 import { files, keysOf, newFileName } from "../../lib/file-store.js";
-import { readHeader, WrongHeader, type MenuHeader } from "../../lib/menu-csv.js";
+import { checkFormat, readHeader, WrongHeader, type MenuHeader } from "../../lib/menu-csv.js";
 import { NotUtf8, Utf8Check } from "../../lib/utf8.js";
 import { menuImport } from "../../queues/index.js";
 import { lookups, sql, transaction } from "../../sql/db.js";
@@ -47,23 +47,29 @@ async function readHead(body: Pieces): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
+/** The beginning of a file, and what has looked through it. */
+interface CheckedHead {
+  bytes: Buffer;
+  utf8: Utf8Check;
+}
+
 /** Gives the file piece by piece as long as it is UTF-8 and not too large. */
-async function* checked(head: Buffer, body: Pieces, seen: { bytes: number }): AsyncGenerator<Buffer> {
-  const utf8 = new Utf8Check();
-  for (let piece: Buffer | undefined = head; piece;) {
+async function* checked(head: CheckedHead, body: Pieces, seen: { bytes: number }): AsyncGenerator<Buffer> {
+  for (let piece: Buffer | undefined = head.bytes; piece;) {
     seen.bytes += piece.length;
-    utf8.add(piece);
     yield piece;
     const { done, value } = await body.next();
     piece = done ? undefined : value;
+    if (piece) head.utf8.add(piece);
   }
-  utf8.end();
+  head.utf8.end();
 }
 
 /** The refusal of a file that can be seen to be no menu before any of its rows is read; undefined when it is something else. */
 function refusalOf(error: unknown): ApiError | undefined {
   if (error instanceof WrongHeader) return refuse(error.column ?? "file", error.message);
-  if (error instanceof NotUtf8) return refuse("file", `The file must be UTF-8, and line ${error.line} is not.`);
+  if (error instanceof NotUtf8)
+    return refuse("file", `The file must be UTF-8, and line ${error.line} is not: save it as “CSV UTF-8”.`);
   return undefined;
 }
 
@@ -76,8 +82,10 @@ interface StoredMenu extends MenuHeader {
 
 /** Puts a file into storage as it comes in, unless its beginning or its bytes say that it is no menu. */
 async function storeMenu(userId: string, body: Pieces): Promise<StoredMenu> {
-  const head = await readHead(body);
-  const header = readHeader(head);
+  const head = { bytes: await readHead(body), utf8: new Utf8Check() };
+  checkFormat(head.bytes);
+  head.utf8.add(head.bytes);
+  const header = readHeader(head.bytes);
   const name = newFileName();
   const fileKey = keysOf(name).menu;
   const expiresAt = new Date(Date.now() + UPLOAD_MS);
@@ -142,10 +150,16 @@ const errorsOf = ({ errors, failure, failureLine }: MenuImportRow) =>
     ...RowErrors.parse(errors),
   ].slice(0, MAX_ERRORS);
 
+/** The header is no progress. */
+function progressOf({ status, position, size }: MenuImportRow): number {
+  if (status === "QUEUED") return 0;
+  return status === "DONE" ? 1 : Math.floor((position / size) * 1_000) / 1_000;
+}
+
 const present = (row: MenuImportRow): z.output<typeof MenuImport> => ({
   ...countsOf(row),
   status: row.status,
-  progress: row.status === "DONE" ? 1 : Math.floor((row.position / row.size) * 1_000) / 1_000,
+  progress: progressOf(row),
   errors: errorsOf(row),
 });
 
@@ -158,7 +172,7 @@ const description =
   "comes back; without either it makes one. A column that is left out leaves items as they are, and so does an empty " +
   "`available`; an empty `description` or `weightGrams` takes theirs away. Rows that cannot be read, and rows of items that belong to the point-of-sale " +
   "system, are skipped and counted. A later row for the same item wins. Files of one partner are imported one after the other. " +
-  "What takes longer is answered 202; the result is at `Location` then.";
+  "What takes longer is answered 202. Which rows were skipped, and why, is at `Location`.";
 
 export const menuImports = section({ prefix: "/menu/import/csv", tag: "Menu" });
 
@@ -182,10 +196,10 @@ menuImports.post(
         return row && (row.status === "DONE" || row.status === "FAILED") ? row : null;
       },
     );
-    if (settled === null)
-      return { status: 202 as const, body: { importId }, headers: { Location: `/api/v1/menu/import/csv/${importId}` } };
+    const location = `/api/v1/menu/import/csv/${importId}`;
+    if (settled === null) return { status: 202 as const, body: { importId }, headers: { Location: location } };
     if (settled.status === "FAILED") throw refusalOfFailed(settled);
-    return ok(countsOf(settled));
+    return ok(countsOf(settled), { Location: location });
   },
 );
 

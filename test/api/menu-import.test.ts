@@ -64,6 +64,7 @@ describe("POST /menu/import/csv", () => {
     );
     expect(reply.status).toBe(200);
     expect(reply.body).toEqual({ importId: expect.any(String), created: 2, updated: 0, failed: 1 });
+    expect(reply.headers.get("location")).toBe(`${path}/${reply.string("importId")}`);
     const common = { id: expect.any(String), archived: false, source: "CSV" };
     expect(await items()).toEqual([
       {
@@ -146,6 +147,21 @@ describe("POST /menu/import/csv", () => {
       ]);
     }
     expect([await items(), await filesLeft()]).toEqual([[], []]);
+  });
+
+  test.each([
+    ["UTF-16", Buffer.from(`\ufeff${head}\n`, "utf16le"), "This is UTF-16"],
+    ["a spreadsheet", Buffer.from("PK\u0003\u0004\u0014\u0000\ufffd"), "This is a spreadsheet"],
+    ["Latin-1 in its header", Buffer.from(`${head},größe\n`, "latin1"), "line 1 is not"],
+  ])("that is %s: 400 VALIDATION_ERROR without a word of what is in it", async (_case, bytes, words) => {
+    const refused = await send(bytes);
+    expect([outcome(refused), refused.body["detail"]]).toEqual([
+      "400 VALIDATION_ERROR",
+      expect.stringContaining(words),
+    ]);
+    expect(refused.body["errors"]).toMatchObject([{ path: "file" }]);
+    expect(refused.text).not.toMatch(/PK|gr|\\u|\ufffd/);
+    expect(await filesLeft()).toEqual([]);
   });
 
   test.each(["text/plain", "application/json", "application/csv", "text/csvx", "x"])(

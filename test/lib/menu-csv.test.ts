@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
+  checkFormat,
   menuColumns,
   readHeader,
   rowReader,
@@ -30,6 +31,8 @@ describe("the header", () => {
     ['"name","category","price"', ["name", "category", "price"], ",", 25, 1],
     ["\n\r\nname,category,price\n\n", ["name", "category", "price"], ",", 23, 3],
     [`${menuColumns.join()}\n`, menuColumns, ",", 65, 1],
+    ["sep=;\r\nname;category;price\r\n", ["name", "category", "price"], ";", 28, 2],
+    ["\ufeffsep=,\nname,category,price\n", ["name", "category", "price"], ",", 29, 2],
   ])("%j", (head, columns, delimiter, position, lines) => {
     expect(readHeader(Buffer.from(head))).toEqual({ columns, delimiter, position, lines });
   });
@@ -47,12 +50,44 @@ describe("the header", () => {
     ["name, category,price\n", " category"],
     ["name,category,price,\n", ""],
     ["name,category,price,price\n", "price"],
-    ["name\tcategory\tprice\n", "name\tcategory\tprice"],
+    ["name\tcategory\tprice\n", null],
+    ["sep=\t\nname\tcategory\tprice\n", null],
+    ["na\u0007me,category,price\n", "na\ufffdme"],
     ["name,category;price\n", "category;price"],
     ["Багет,Хлеб,120\n", "Багет"],
     [`${"x".repeat(70_000)}\n`, `${"x".repeat(60)}…`],
   ])("%j is refused for %j", (head, column) => {
     expect(columnAtFault(head)).toBe(column);
+  });
+});
+
+test.each([
+  ["name, category,price\n", "“ category” must be “category”"],
+  ["name,category,Price\n", "“Price” must be “price”"],
+  ["name,category,colour\n", "no column “colour”"],
+  ["name,category\n", "name, category, price"],
+  ["", "name, category, price"],
+  ["name\tcategory\tprice\n", "not by tabs"],
+])("of the header %j it is said what would be right", (head, words) => {
+  expect(() => readHeader(Buffer.from(head))).toThrow(words);
+});
+
+describe("what is no CSV in UTF-8", () => {
+  const text = "name,category,price\n";
+  const swapped = Buffer.from(text, "utf16le").swap16();
+  test.each([
+    ["UTF-16 with a mark", Buffer.from(`\ufeff${text}`, "utf16le"), "UTF-16"],
+    ["UTF-16 without", Buffer.from(text, "utf16le"), "UTF-16"],
+    ["UTF-16 the other way round", swapped, "UTF-16"],
+    ["UTF-16 the other way round, with a mark", Buffer.concat([Buffer.from([0xfe, 0xff]), swapped]), "UTF-16"],
+    ["a spreadsheet", Buffer.from("PK\u0003\u0004\u0014\u0000"), "a spreadsheet"],
+    ["an old spreadsheet", Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), "a spreadsheet"],
+  ])("%s is told so", (_case, bytes, words) => {
+    expect(() => checkFormat(bytes)).toThrow(words);
+  });
+
+  test("and CSV in UTF-8 is taken", () => {
+    for (const head of [text, `\ufeff${text}`, "", `${text}a\u0000b,c,1\n`]) checkFormat(Buffer.from(head));
   });
 });
 
