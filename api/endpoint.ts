@@ -7,6 +7,7 @@ import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
 import { invalidInput } from "./errors.js";
+import { inWords } from "./input-words.js";
 import { limitRequests, type OwnLimit } from "./limits.js";
 import type { Tag } from "./tags.js";
 
@@ -130,7 +131,7 @@ async function readJson(request: Request, response: Response): Promise<void> {
 
 function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.ZodError) => ApiError): unknown {
   if (schema === undefined) return undefined;
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: inWords });
   if (!result.success) throw refuse(result.error);
   return result.data;
 }
