@@ -54,7 +54,11 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
         ? { description: status === "302" ? "Elsewhere: at `Location`." : "Done; the body is empty." }
         : {
             description:
-              status === "201" ? "Created." : status === "202" ? "Not done yet: look again at `Location`." : "Done.",
+              status === "201"
+                ? "Created."
+                : status === "202"
+                  ? (schema.description ?? "Not done yet: look again at `Location`.")
+                  : "Done.",
             content: {
               "application/json": { schema },
               ...(endpoint.csv && status === "200" && { "text/csv": { schema: { type: "string" } } }),

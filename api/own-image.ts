@@ -1,11 +1,11 @@
-import { ApiError, type ErrorCode } from "../lib/errors.js";
+import { ApiError, conflict, type ErrorCode } from "../lib/errors.js";
 import type { Db } from "../sql/db.js";
-import { takeImage } from "../sql/queries/files.js";
+import { findOwnFile, takeImage } from "../sql/queries/files.js";
 import { Id } from "./schemas.js";
 
 export const ImageFileId = Id.meta({ description: "an image that the caller has uploaded" });
 
-/** Takes an uploaded image of the caller's to show it somewhere; answers its name. Throws 400 when it is none. */
+/** Takes an uploaded image of the caller's to show it somewhere; answers its name. Throws 400 when it is none, 409 when it is not converted yet. */
 export async function takeOwnImage(
   tx: Db,
   fileId: string,
@@ -14,6 +14,11 @@ export async function takeOwnImage(
 ): Promise<string> {
   const name = await takeImage(tx, fileId, userId);
   if (name !== undefined) return name;
+  const { status } = (await findOwnFile(tx, fileId, userId)) ?? {};
+  if (status === "UPLOADING" || status === "STORED") {
+    const message = status === "STORED" ? "is still being converted" : "has not come in yet";
+    throw conflict(`${path}: ${message}`, { errors: [{ path, message }] });
+  }
   const message = "is no image that you have uploaded";
   throw new ApiError(400, code, `${path}: ${message}`, { errors: [{ path, message }] });
 }

@@ -27,6 +27,9 @@ export function mediaType(name: string): string {
   return synonyms[bare] ?? bare;
 }
 
+/** What a client sends that does not look at its files. */
+export const saysNothing = (type: string): boolean => type === "application/octet-stream";
+
 /** The media type of a file that begins so; null for what is not accepted. */
 export async function detectType(head: Uint8Array): Promise<string | null> {
   const found = await fileTypeFromBuffer(head);

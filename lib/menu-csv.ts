@@ -55,17 +55,18 @@ function delimiterOf(line: string): Delimiter {
 
 const namesColumns = `its first line must name its columns: ${required.join(", ")} and, if wanted, ${menuColumns.filter((name) => !required.includes(name)).join(", ")}`;
 
-/** How files begin that spreadsheets save as something else than CSV in UTF-8, and what to say of them. */
-const otherFormats: readonly [begins: RegExp, what: string][] = [
-  [/^PK\x03\x04|^\xd0\xcf\x11\xe0/, "a spreadsheet, not CSV"],
-  [/^\xff\xfe|^\xfe\xff|^[^\r\n]*\0/, "UTF-16, not UTF-8"],
-];
+/** How spreadsheets begin, new and old. */
+const spreadsheets = [Buffer.from("504b0304", "hex"), Buffer.from("d0cf11e0", "hex")];
+const utf16Marks = [Buffer.from("fffe", "hex"), Buffer.from("feff", "hex")];
 
-/** Throws WrongHeader at the beginning of a file of another format. */
+/** Throws WrongHeader at the beginning of a file that is something else than CSV in UTF-8, as spreadsheets may save it. */
 export function checkFormat(head: Buffer): void {
-  const bytes = head.toString("latin1");
-  const [, what] = otherFormats.find(([begins]) => begins.test(bytes)) ?? [];
-  if (what !== undefined) throw new WrongHeader(null, `This is ${what}: save it as “CSV UTF-8”.`);
+  const begins = (mark: Buffer) => head.subarray(0, mark.length).equals(mark);
+  const end = head.findIndex((byte) => byte === 0x0a || byte === 0x0d);
+  const hasNul = head.subarray(0, end < 0 ? head.length : end).includes(0);
+  if (spreadsheets.some(begins)) throw new WrongHeader(null, "This is a spreadsheet, not CSV: save it as “CSV UTF-8”.");
+  if (hasNul || utf16Marks.some(begins))
+    throw new WrongHeader(null, "This is UTF-16, not UTF-8: save it as “CSV UTF-8”.");
 }
 
 /** What Excel writes before the header, to be told how fields are separated. */

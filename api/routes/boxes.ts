@@ -127,7 +127,7 @@ boxes.get(
 
 boxes.post(
   "/",
-  { summary: "List a box", auth: "ACTIVE_PARTNER", body: NewBox, answers: { 201: BoxState } },
+  { summary: "List a box", auth: "ACTIVE_PARTNER", body: NewBox, answers: { 201: BoxState }, errors: ["409 CONFLICT"] },
   async ({ user, partner, body: { imageFileId, ...body }, requestId }) => {
     const fields = {
       title: body.title,

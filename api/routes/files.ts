@@ -13,7 +13,7 @@ import {
   newFileName,
   thumbnailAddress,
 } from "../../lib/file-store.js";
-import { detectType, HEAD_BYTES, isImage } from "../../lib/file-types.js";
+import { detectType, HEAD_BYTES, isImage, saysNothing } from "../../lib/file-types.js";
 import { WrongParts, type PartsUpload } from "../../lib/storage.js";
 import { images } from "../../queues/index.js";
 import { isForeignKeyViolation, lookups, sql, transaction } from "../../sql/db.js";
@@ -61,14 +61,23 @@ const UploadPolicy = z
     uploadId: z.string(),
     partSize: z.int().meta({ description: "bytes of each part but the last" }),
     parts: z.array(z.object({ partNumber: z.int(), url: z.url(), method: z.literal("PUT") })).meta({
-      description: "send as many as the file has, without a token, and keep the `ETag` that each answers",
+      description:
+        "where each part goes: its bytes as the body, without a token; keep the `ETag` that is answered. A part may be " +
+        "sent again. There may be more addresses than the file has parts",
     }),
-    completeUrl: z.url(),
-    expiresAt: Timestamp,
+    completeUrl: z.url().meta({
+      description: "where to POST `{parts: [{partNumber, etag}]}`, with your token, once all parts were sent",
+    }),
+    expiresAt: Timestamp.meta({ description: "when the upload is given up" }),
   })
-  .meta({ id: "UploadPolicy" });
+  .meta({
+    id: "UploadPolicy",
+    description:
+      "How a large file comes in parts: cut it after every `partSize` bytes, PUT each part to its `url`, and finish at " +
+      "`completeUrl`.",
+  });
 
-const Pending = z.object({ fileId: Id });
+const Pending = z.object({ fileId: Id, uploadPolicy: UploadPolicy.optional() });
 
 const Parts = z
   .array(z.object({ partNumber: z.int().min(1).max(10_000).meta({ example: 1 }), etag: z.string().min(1).max(200) }))
@@ -78,8 +87,13 @@ const Parts = z
     (parts) => new Set(parts.map(({ partNumber }) => partNumber)).size === parts.length,
     "must be different parts",
   )
+  .superRefine((parts, context) => {
+    const numbers = new Set(parts.map(({ partNumber }) => partNumber));
+    const missing = parts.findIndex((_part, index) => !numbers.has(index + 1)) + 1;
+    if (missing > 0) context.addIssue({ code: "custom", message: `part ${missing} is missing` });
+  })
   .meta({
-    description: "each part with the `ETag` that its upload answered",
+    description: "each part, from the first to the last, with the `ETag` that its upload answered",
     example: [{ partNumber: 1, etag: '"5d41402abc4b2a76b9719d911017c592"' }],
   });
 
@@ -100,7 +114,32 @@ const unsupported = (detail: string) => new ApiError(400, "UNSUPPORTED_MEDIA_TYP
 const notAccepted = () => unsupported("Only JPEG, PNG, WebP, AVIF and GIF images and PDF documents are accepted.");
 const unreadable = () => unsupported("This image cannot be read: it is damaged, or larger than 50 megapixels.");
 
-const sentAsAnother = (type: string) => unsupported(`This is ${type}, and was sent as something else.`);
+/** What is not of the type that it was said to be; forms have `text/plain` for a part that says nothing. */
+const sentAsAnother = (type: string, declared: string) =>
+  unsupported(
+    `This is ${type}: send the part with that Content-Type, not ${
+      declared === "text/plain" ? "text/plain or none" : /^[\w.+/-]{1,60}$/.test(declared) ? declared : "another"
+    }.`,
+  );
+
+/** What refers to an image that is shown, and where that is. */
+const places: Readonly<Record<string, string>> = {
+  users_avatar_fkey: "as your avatar",
+  boxes_image_fkey: "with a box",
+  ad_banners_image_fkey: "as a banner",
+};
+const shownStill = (constraint = "") =>
+  conflict(`This image is shown ${places[constraint] ?? "somewhere"}: take it away there first.`);
+
+/** A file that is coming in parts. */
+interface PartsFile extends Pick<FileRow, "id" | "name" | "contentType"> {
+  size: number;
+  uploadId: string;
+  expiresAt: Date;
+}
+
+const comesInParts = (file: FileRow): file is FileRow & PartsFile =>
+  file.uploadId !== null && file.size !== null && file.expiresAt !== null;
 
 const keyOf = (contentType: string, name: string) => keysOf(name)[isImage(contentType) ? "original" : "document"];
 
@@ -121,9 +160,9 @@ const awaitFile = (id: string, abort: AbortSignal): Promise<FileRow | null> =>
     return file?.status === "READY" ? file : null;
   });
 
-const later = (fileId: string) => ({
+const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) => ({
   status: 202 as const,
-  body: { fileId },
+  body: { fileId, uploadPolicy },
   headers: { Location: `/api/v1/files/${fileId}` },
 });
 
@@ -132,7 +171,7 @@ async function store(userId: string, contentType: string, body: Readable, reques
   const name = newFileName();
   const key = keyOf(contentType, name);
   const expiresAt = new Date(Date.now() + DIRECT_MS);
-  const id = await insertFile(sql, userId, { name, contentType, uploadId: null, expiresAt });
+  const id = await insertFile(sql, userId, { name, contentType, inParts: null, expiresAt });
   try {
     await storage.put(key, body, contentType);
   } catch (error) {
@@ -149,7 +188,25 @@ async function otherThan({ name, contentType }: FileRow): Promise<ApiError | nul
   const head = await buffer(await storage.read(keyOf(contentType, name), { start: 0, end: HEAD_BYTES - 1 }));
   const found = await detectType(head);
   if (found === null) return notAccepted();
-  return found === contentType ? null : sentAsAnother(found);
+  return found === contentType ? null : unsupported(`This is ${found}, and its upload began as ${contentType}.`);
+}
+
+/** Tells how an upload that was begun goes on; its addresses are new each time. */
+async function presentPolicy({ id, name, contentType, size, uploadId, expiresAt }: PartsFile) {
+  const upload = { key: keyOf(contentType, name), uploadId };
+  const numbers = Array.from({ length: Math.ceil(size / PART_BYTES) }, (_, index) => index + 1);
+  const parts = numbers.map(async (partNumber) => ({
+    partNumber,
+    url: await storage.partUrl(upload, partNumber, expiresAt),
+    method: "PUT" as const,
+  }));
+  return {
+    uploadId,
+    partSize: PART_BYTES,
+    parts: await Promise.all(parts),
+    completeUrl: `${config.PUBLIC_URL}/api/v1/files/${id}/complete`,
+    expiresAt: expiresAt.toISOString(),
+  };
 }
 
 /** Lets a file of up to `bytes` come in parts. */
@@ -157,21 +214,9 @@ async function beginParts(userId: string, contentType: string, bytes: number) {
   const name = newFileName();
   const upload = await storage.beginParts(keyOf(contentType, name), contentType);
   const expiresAt = new Date(Date.now() + PARTS_MS);
-  const fileId = await insertFile(sql, userId, { name, contentType, uploadId: upload.uploadId, expiresAt });
-  const numbers = Array.from({ length: Math.ceil(bytes / PART_BYTES) }, (_, index) => index + 1);
-  const parts = numbers.map(async (partNumber) => ({
-    partNumber,
-    url: await storage.partUrl(upload, partNumber, expiresAt),
-    method: "PUT" as const,
-  }));
-  const uploadPolicy = {
-    uploadId: upload.uploadId,
-    partSize: PART_BYTES,
-    parts: await Promise.all(parts),
-    completeUrl: `${config.PUBLIC_URL}/api/v1/files/${fileId}/complete`,
-    expiresAt: expiresAt.toISOString(),
-  };
-  return { status: 202 as const, body: { fileId, uploadPolicy }, headers: { Location: `/api/v1/files/${fileId}` } };
+  const inParts = { uploadId: upload.uploadId, size: bytes };
+  const fileId = await insertFile(sql, userId, { name, contentType, inParts, expiresAt });
+  return later(fileId, await presentPolicy({ id: fileId, name, contentType, ...inParts, expiresAt }));
 }
 
 export const files = section({ prefix: "/files", tag: "Files" });
@@ -181,12 +226,17 @@ files.post(
   {
     summary: "Upload an image or a PDF",
     description:
-      "Images become WebP, upright, without metadata and at most 2048 pixels wide and high. Above 10 MB the answer is 202 " +
-      "with an `uploadPolicy` in place of the file's address: the same file then comes in parts. Without a policy, 202 says " +
-      "that the conversion takes longer: `Location` has the result later.",
+      "JPEG, PNG, WebP, AVIF, GIF or PDF, as its content says, and the part's Content-Type must say the same (or " +
+      "`application/octet-stream`). Images become WebP, upright, without metadata and at most 2048 pixels wide and high. " +
+      "Above 10 MB the answer is 202 with an `uploadPolicy`: nothing has been kept, and the same file is to come in parts.",
     auth: "USER",
     upload: { part: "file" },
-    answers: { 201: StoredFile, 202: z.object({ fileId: Id, uploadPolicy: UploadPolicy.optional() }) },
+    answers: {
+      201: StoredFile,
+      202: Pending.describe(
+        "With `uploadPolicy`: the file is to come in parts. Without: it has come in, and is at `Location` once it is converted.",
+      ),
+    },
     errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "400 UNSUPPORTED_MEDIA_TYPE"],
   },
   async ({ user, incoming, gone, requestId }) => {
@@ -197,7 +247,7 @@ files.post(
       const { head, whole } = await peek(body, HEAD_BYTES);
       const contentType = await detectType(head);
       if (contentType === null) throw notAccepted();
-      if (declaredType !== contentType) throw sentAsAnother(contentType);
+      if (declaredType !== contentType && !saysNothing(declaredType)) throw sentAsAnother(contentType, declaredType);
       const id = (announcedBytes ?? 0) > DIRECT_BYTES ? null : await store(user.id, contentType, whole, requestId);
       if (id === null) return await beginParts(user.id, contentType, announcedBytes ?? maxBytes);
       const stored = await awaitFile(id, gone);
@@ -215,14 +265,20 @@ files.get(
     description: "202 while it is still coming in or being converted.",
     auth: "USER",
     params: IdParams,
-    answers: { 200: StoredFile, 202: Pending },
+    answers: {
+      200: StoredFile,
+      202: Pending.describe(
+        "With `uploadPolicy`: it is still to come in parts, at new addresses. Without: look again later.",
+      ),
+    },
     errors: ["400 UNSUPPORTED_MEDIA_TYPE"],
   },
   async ({ user, params }) => {
     const file = await findOwnFile(lookups, params.id, user.id);
     if (!file || file.expired) throw notFound("This file");
     if (file.status === "REFUSED") throw unreadable();
-    return file.status === "READY" ? ok(present(file)) : { status: 202 as const, body: { fileId: file.id } };
+    if (file.status === "READY") return ok(present(file));
+    return later(file.id, comesInParts(file) ? await presentPolicy(file) : undefined);
   },
 );
 
@@ -246,7 +302,8 @@ files.post(
   "/:id/complete",
   {
     summary: "Finish an upload that came in parts",
-    description: "Answers as the upload of a smaller file does. It may be repeated.",
+    description:
+      "Answers as the upload of a smaller file does. It may be repeated. Without all parts from the first on nothing happens.",
     auth: "USER",
     params: IdParams,
     body: z.object({ parts: Parts }),
@@ -257,7 +314,7 @@ files.post(
     const file = await findOwnFile(lookups, params.id, user.id);
     if (!file || file.expired) throw notFound("This upload");
     if (file.status === "UPLOADING") {
-      if (file.uploadId === null) throw notFound("This upload");
+      if (!comesInParts(file)) throw notFound("This upload");
       const upload = { key: keyOf(file.contentType, file.name), uploadId: file.uploadId };
       const size = await join(upload, body.parts);
       const refusal = size > config.MAX_UPLOAD_BYTES ? tooLarge(config.MAX_UPLOAD_BYTES) : await otherThan(file);
@@ -277,7 +334,7 @@ files.delete(
   "/:id",
   {
     summary: "Delete an own file",
-    description: "An image that is shown somewhere has to be replaced there first.",
+    description: "An image that is shown somewhere has to be taken away there first.",
     auth: "USER",
     params: IdParams,
     answers: { 204: null },
@@ -290,7 +347,7 @@ files.delete(
       else if (await findOwnFile(tx, params.id, user.id)) throw conflict("This file is being converted.");
       else throw notFound("This file");
     }).catch((error: unknown) => {
-      throw isForeignKeyViolation(error) ? conflict("This image is shown somewhere.") : error;
+      throw isForeignKeyViolation(error) ? shownStill(error.constraint_name) : error;
     });
     return noContent();
   },

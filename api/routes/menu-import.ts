@@ -89,7 +89,7 @@ async function storeMenu(userId: string, body: Pieces): Promise<StoredMenu> {
   const name = newFileName();
   const fileKey = keysOf(name).menu;
   const expiresAt = new Date(Date.now() + UPLOAD_MS);
-  const fileId = await insertFile(sql, userId, { name, contentType: CSV, uploadId: null, expiresAt });
+  const fileId = await insertFile(sql, userId, { name, contentType: CSV, inParts: null, expiresAt });
   const seen = { bytes: 0 };
   try {
     await files.put(fileKey, Readable.from(checked(head, body, seen), { objectMode: false }), CSV);

@@ -106,6 +106,7 @@ users.post(
       })
       .meta({ example: { avatarUrl: "https://cdn.example.com/anna.webp" } }),
     answers: { 200: z.object({ id: Id, avatarUrl: z.string() }) },
+    errors: ["409 CONFLICT"],
   },
   async ({ user, body: { avatarUrl = "", fileId } }) => {
     const avatar = await transaction(async (tx) => {
@@ -123,6 +124,19 @@ users.post(
       return name;
     });
     return ok({ id: user.id, avatarUrl: avatar ? imageAddress(avatar) : avatarUrl });
+  },
+);
+
+users.delete(
+  "/me/avatar",
+  { summary: "Take the own picture away", auth: "USER", answers: { 204: null } },
+  async ({ user }) => {
+    await transaction(async (tx) => {
+      const before = await updateAvatar(tx, user.id, { avatarUrl: null, avatar: null });
+      if (before === undefined) throw gone();
+      await releaseImage(tx, before);
+    });
+    return noContent();
   },
 );
 

@@ -7,12 +7,13 @@ export interface FileRow {
   name: string;
   status: FileStatus;
   contentType: string;
-  /** In bytes; null until all of it has come in. */
+  /** In bytes; while it is coming in, how many it may be at most in parts, else null. */
   size: number | null;
   width: number | null;
   height: number | null;
   uploadId: string | null;
-  /** Whether an upload that is not finished has run out of time. */
+  /** When an upload that is not finished runs out of time. */
+  expiresAt: Date | null;
   expired: boolean;
 }
 
@@ -20,15 +21,19 @@ export interface FileRow {
 export interface NewFile {
   name: string;
   contentType: string;
-  uploadId: string | null;
+  /** For one that comes in parts: at most so many bytes, under this name of storage's. */
+  inParts: { uploadId: string; size: number } | null;
   expiresAt: Date;
 }
 
 /** Writes down that a file is about to come in, so that what has come is found when it never becomes whole; answers its id. */
 export async function insertFile(db: Db, userId: string, file: NewFile): Promise<string> {
   const [row] = await db<{ id: string }[]>`
-    insert into files (user_id, name, content_type, upload_id, expires_at)
-    values (${userId}::uuid, ${file.name}, ${file.contentType}, ${file.uploadId}, ${file.expiresAt}::timestamptz)
+    insert into files (user_id, name, content_type, upload_id, size, expires_at)
+    values (
+      ${userId}::uuid, ${file.name}, ${file.contentType}, ${file.inParts?.uploadId ?? null},
+      ${file.inParts?.size ?? null}::bigint, ${file.expiresAt}::timestamptz
+    )
     returning id`;
   if (!row) throw new Error("no file was inserted");
   return row.id;
@@ -39,7 +44,7 @@ export const findFile = async (db: Db, id: string) =>
   (
     await db<FileRow[]>`
       select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
-             coalesce(expires_at <= now(), false) as expired
+             expires_at as "expiresAt", coalesce(expires_at <= now(), false) as expired
       from files
       where id = ${id}::uuid`
   )[0];
@@ -49,7 +54,7 @@ export const findOwnFile = async (db: Db, id: string, userId: string) =>
   (
     await db<FileRow[]>`
       select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
-             coalesce(expires_at <= now(), false) as expired
+             expires_at as "expiresAt", coalesce(expires_at <= now(), false) as expired
       from files
       where id = ${id}::uuid and user_id = ${userId}::uuid`
   )[0];

@@ -71,9 +71,9 @@ export const updateProfile = (db: Db, userId: string, changes: ProfileChanges) =
     where id = ${userId}::uuid and deleted_at is null`;
 
 /** A user's picture: an address elsewhere, or the name of an image of their own that the caller has taken. */
-export type Avatar = { avatarUrl: string; avatar: null } | { avatarUrl: null; avatar: string };
+export type Avatar = { avatarUrl: string | null; avatar: null } | { avatarUrl: null; avatar: string };
 
-/** Sets a user's picture; answers the name of the one that it replaces, or undefined when there is no such account any more. */
+/** Sets a user's picture, or takes it away; answers the name of the one that it replaces, or undefined when there is no such account any more. */
 export async function updateAvatar(tx: Db, userId: string, { avatarUrl, avatar }: Avatar) {
   const [before] = await tx<{ avatar: string | null }[]>`
     select avatar from users where id = ${userId}::uuid and deleted_at is null for no key update`;

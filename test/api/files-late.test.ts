@@ -30,7 +30,19 @@ test("an upload that cannot wait is told where its result will be, and it is the
   for (const { status, body, headers } of [good, broken])
     expect([status, headers.get("location")]).toEqual([202, `/api/v1/files/${String(body["fileId"])}`]);
   const [found, refused] = [good, broken].map(({ headers }) => String(headers.get("location")));
-  expect((await anna.client.get(String(found))).status).toBe(202);
+  const waiting = await anna.client.get(String(found));
+  expect([waiting.status, waiting.body]).toEqual([202, { fileId: good.body["fileId"] }]);
+
+  const early = { fileId: good.body["fileId"] };
+  const avatar = await anna.client.post("/api/v1/users/me/avatar", early);
+  expect([avatar.status, avatar.body]).toMatchObject([
+    409,
+    { code: "CONFLICT", errors: [{ path: "fileId", message: "is still being converted" }] },
+  ]);
+  const { owner } = await cast.bakery(api.client);
+  const own = (await owner.client.post("/api/v1/files/upload", fileForm(whole, "image/jpeg"))).body["fileId"];
+  const box = await owner.client.post("/api/v1/boxes", cast.newBox({ imageFileId: own }));
+  expect([box.status, box.body["code"]]).toEqual([409, "CONFLICT"]);
 
   const relay = startRelay([images]);
   const consumer = consume(images, settleImage, { concurrency: 1, signal: new AbortController().signal });

@@ -1,4 +1,6 @@
+import { readdir } from "node:fs/promises";
 import { request } from "node:http";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { closeBroker } from "../../queues/broker.js";
@@ -103,6 +105,12 @@ describe("an image", () => {
   });
 });
 
+test.each(["", "application/octet-stream"])("a file that is sent as %j is what its content says", async (type) => {
+  expect((await upload(await pictureBytes("png"), type)).body).toMatchObject({ contentType: "image/webp" });
+  expect((await upload(pdf, type)).body).toMatchObject({ contentType: "application/pdf" });
+  expect(outcome(await upload(Buffer.from("hello"), type))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
+});
+
 describe("a document", () => {
   test("has an address that expires, and is downloaded", async () => {
     const reply = await upload(pdf, "application/pdf");
@@ -163,12 +171,22 @@ describe("an upload is refused", () => {
     ["that is JPEG and says PNG", () => pictureBytes("jpeg"), "image/png"],
     ["that is PNG and says PDF", () => pictureBytes("png"), "application/pdf"],
     ["that is PDF and says JPEG", () => pdf, "image/jpeg"],
-    ["that says nothing of its type", () => pictureBytes("jpeg"), ""],
     ["that is cut off", async () => (await pictureBytes("jpeg", 500, 500)).subarray(0, 900), "image/jpeg"],
     ["that begins as JPEG only", () => Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3]), "image/jpeg"],
     ["of too many pixels", () => picture(9_000, 9_000).png({ compressionLevel: 9 }).toBuffer(), "image/png"],
   ])("%s", async (_case, bytes, type) => {
     expect(outcome(await upload(await bytes(), type))).toBe(unsupported);
+  });
+
+  test.each([
+    ["image/png", "This is image/jpeg: send the part with that Content-Type, not image/png."],
+    ["text/plain", "This is image/jpeg: send the part with that Content-Type, not text/plain or none."],
+    [`a/${"b".repeat(100)}`, "This is image/jpeg: send the part with that Content-Type, not another."],
+  ])("as %s, and is told what it is", async (type, detail) => {
+    expect((await upload(await pictureBytes("jpeg"), type)).body).toMatchObject({
+      code: "UNSUPPORTED_MEDIA_TYPE",
+      detail,
+    });
   });
 
   test("without the part, in another shape, broken off, and without a token", async () => {
@@ -288,8 +306,15 @@ describe("a file above 10 MB", () => {
     const policy = policyOf(reply);
     expect(policy.parts).toHaveLength(Math.ceil(big.length / policy.partSize));
     const location = String(reply.headers.get("location"));
-    expect((await anna.client.get(location)).status).toBe(202);
-    const parts = await sendParts(big, policy);
+    // half of them at the first addresses, the others at those that an app finds which had to start again
+    const half = policy.parts.filter(({ partNumber }) => partNumber % 2 === 1);
+    const first = await sendParts(big, { ...policy, parts: half });
+    const found = await anna.client.get(location);
+    expect([found.status, found.headers.get("location")]).toEqual([202, location]);
+    const more = policyOf(found);
+    expect(more).toMatchObject({ ...policy, parts: policy.parts.map(({ partNumber }) => ({ partNumber })) });
+    const rest = more.parts.filter(({ partNumber }) => partNumber % 2 === 0);
+    const parts = [...first, ...(await sendParts(big, { ...more, parts: rest }))];
     const [done, again] = await Promise.all([complete(policy, parts), complete(policy, [...parts].reverse())]);
     expect([outcome(done), outcome(again)]).toEqual(["201", "201"]);
     expect(done.body).toMatchObject({ contentType: "image/webp", width: 2_048, fileId: reply.body["fileId"] });
@@ -327,6 +352,34 @@ describe("a file above 10 MB", () => {
     const wrong = parts.map((part) => ({ ...part, etag: '"0123"' }));
     expect(outcome(await complete(policy, wrong))).toBe("400 VALIDATION_ERROR");
     expect(outcome(await complete(policy, parts))).toBe("201");
+  });
+
+  test("is not finished while a part is missing, and can be then", async () => {
+    const policy = policyOf(await upload(big, "image/png"));
+    const parts = await sendParts(big, policy);
+    for (const missing of [1, 2]) {
+      const refused = await complete(
+        policy,
+        parts.filter(({ partNumber }) => partNumber !== missing),
+      );
+      expect([outcome(refused), refused.body["errors"]]).toEqual([
+        "400 VALIDATION_ERROR",
+        [{ path: "parts", message: `part ${missing} is missing` }],
+      ]);
+    }
+    expect(outcome(await complete(policy, parts))).toBe("201");
+  });
+
+  test("is gone when it is deleted, and takes no more parts", async () => {
+    const reply = await upload(big, "image/png");
+    const [part] = policyOf(reply).parts;
+    const put = async () => (await fetch(here(part?.url), { method: "PUT", body: "x" })).status;
+    expect(await put()).toBe(200);
+    expect((await anna.client.delete(`/api/v1/files/${reply.string("fileId")}`)).status).toBe(204);
+    expect(await put()).toBe(404);
+    expect(await readdir(join(process.env["STORAGE_DIR"] ?? "", "uploads"))).not.toContain(
+      (reply.body["uploadPolicy"] as { uploadId: string }).uploadId,
+    );
   });
 
   test("is refused when it is another in the end", async () => {

@@ -186,7 +186,7 @@ describe("POST /menu/import/csv", () => {
   test("leaves nothing behind when it came in and its process was killed", async () => {
     const [name, expiresAt] = [newFileName(), new Date(Date.now() - 1_000)];
     await files.put(keysOf(name).menu, Readable.from(["x"]), "text/csv");
-    await insertFile(sql, bakery.owner.id, { name, contentType: "text/csv", uploadId: null, expiresAt });
+    await insertFile(sql, bakery.owner.id, { name, contentType: "text/csv", inParts: null, expiresAt });
     await runUpkeep(task({ task: "clear-away-files" }));
     expect(await filesLeft()).toEqual([]);
   });

@@ -131,11 +131,29 @@ describe("an uploaded image", () => {
   test("that is shown cannot be deleted, and can once it is not", async () => {
     const { id } = await image(anna.client);
     await anna.client.post("/api/v1/users/me/avatar", { fileId: id });
-    expect(outcome(await anna.client.delete(`/api/v1/files/${id}`))).toBe("409 CONFLICT");
-    await anna.client.post("/api/v1/users/me/avatar", { avatarUrl: "https://cdn.example.com/anna.webp" });
+    const refused = await anna.client.delete(`/api/v1/files/${id}`);
+    expect([outcome(refused), refused.body["detail"]]).toEqual([
+      "409 CONFLICT",
+      "This image is shown as your avatar: take it away there first.",
+    ]);
+    for (let times = 0; times < 2; times += 1)
+      expect(outcome(await anna.client.delete("/api/v1/users/me/avatar"))).toBe("204");
+    expect((await anna.client.get("/api/v1/users/me")).body["avatarUrl"]).toBeNull();
     expect(outcome(await anna.client.delete(`/api/v1/files/${id}`))).toBe("204");
     expect(outcome(await anna.client.delete(`/api/v1/files/${id}`))).toBe("404 NOT_FOUND");
   });
+});
+
+test("an image that cannot be deleted is said to be shown with a box, or as a banner", async () => {
+  const bakery = await cast.bakery(api.client);
+  const boxed = await image(bakery.owner.client);
+  await cast.listBox(bakery, { imageFileId: boxed.id });
+  expect((await bakery.owner.client.delete(`/api/v1/files/${boxed.id}`)).body["detail"]).toMatch(/with a box/);
+  const admin = await cast.admin(api.client);
+  const shown = await image(admin.client);
+  const banners = `/api/v1/admin/ads/campaigns/${await cast.campaign(admin.client)}/banners`;
+  await admin.client.post(banners, cast.newBanner({ imageUrl: undefined, imageFileId: shown.id }));
+  expect((await admin.client.delete(`/api/v1/files/${shown.id}`)).body["detail"]).toMatch(/as a banner/);
 });
 
 describe("what nobody needs is cleared away", () => {

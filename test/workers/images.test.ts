@@ -20,7 +20,7 @@ async function stored(bytes: Uint8Array | null): Promise<{ id: string; keys: Ret
   const name = newFileName();
   if (bytes) await files.put(keysOf(name).original, Readable.from([bytes]), "image/jpeg");
   const expiresAt = new Date(Date.now() + 60_000);
-  const id = await insertFile(sql, user?.id ?? "", { name, contentType: "image/jpeg", uploadId: null, expiresAt });
+  const id = await insertFile(sql, user?.id ?? "", { name, contentType: "image/jpeg", inParts: null, expiresAt });
   await updateFileStored(sql, id, bytes?.length ?? 0);
   return { id, keys: keysOf(name) };
 }
@@ -53,7 +53,7 @@ test("an image that cannot be decoded is refused; one that storage does not give
     [false, false, false],
   ]);
   const lost = await stored(null);
-  await expect(settle(lost.id)).rejects.toThrow("ENOENT");
+  await expect(settle(lost.id)).rejects.toThrow("no longer in storage");
   expect((await findFile(sql, lost.id))?.status).toBe("STORED");
 });
 

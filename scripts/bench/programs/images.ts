@@ -30,7 +30,7 @@ async function stage(userId: string): Promise<() => Promise<void>> {
   const name = newFileName();
   await files.put(keysOf(name).original, Readable.from([photograph]), "image/jpeg");
   const expiresAt = new Date(Date.now() + 3_600_000);
-  const fileId = await insertFile(sql, userId, { name, contentType: "image/jpeg", uploadId: null, expiresAt });
+  const fileId = await insertFile(sql, userId, { name, contentType: "image/jpeg", inParts: null, expiresAt });
   await updateFileStored(sql, fileId, photograph.length);
   return () =>
     settleImage({

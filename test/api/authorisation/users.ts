@@ -17,6 +17,7 @@ export const users: Expectations = {
     ask: (as) => as.post("/api/v1/users/me/avatar", { avatarUrl: "https://cdn.example.com/anna.webp" }),
     answer: "200",
   },
+  "DELETE /api/v1/users/me/avatar": { ask: (as) => as.delete("/api/v1/users/me/avatar"), answer: "204" },
   "GET /api/v1/users/me/notification-preferences": {
     ask: (as) => as.get("/api/v1/users/me/notification-preferences"),
     answer: "200",
