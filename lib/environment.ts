@@ -231,7 +231,7 @@ export const environment = z
       .url({ protocol: /^https?$/, error: "must be an address such as https://nominatim.example.com" })
       .optional()
       .describe(
-        "a server of your own that speaks the geocoder's protocol; with `https://maps.example.com/nominatim`, Nominatim is asked at `/nominatim/search`",
+        "a server of your own that speaks the geocoder's protocol, such as `https://maps.example.com/nominatim`",
       ),
     GEOCODER_PER_SECOND: count(1, 1, 1_000).describe("calls of the geocoder a second, by all processes together"),
     ALLOW_PRIVATE_ADDRESSES: flag.describe(

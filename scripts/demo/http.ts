@@ -1,6 +1,8 @@
 /** What the service answered; a refusal the demo did not expect ends it with one line. */
 export interface Reply {
   status: number;
+  /** Where its result will be, or is. */
+  location: string | null;
   body: Record<string, unknown>;
   list: Record<string, unknown>[];
 }
@@ -12,6 +14,16 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 export interface FileBody {
   bytes: Uint8Array<ArrayBuffer>;
   type: string;
+}
+
+/** Asks again until what a worker does in the background is there to see; gives up after half a minute. */
+export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${what}: not within 30 seconds. Is a worker running?`);
 }
 
 /** One caller of the service. */
@@ -35,11 +47,18 @@ export class Caller {
     });
   }
 
-  /** Uploads a file, as a browser's form does. */
-  upload(path: string, { bytes, type }: FileBody, expected: number[] = [200, 201]): Promise<Reply> {
+  /** Uploads a file, as a browser's form does, and answers what a worker has made of it. */
+  async upload(path: string, { bytes, type }: FileBody): Promise<Reply> {
     const body = new FormData();
     body.append("file", new Blob([bytes], { type }), "file");
-    return this.#send("POST", path, expected, { body });
+    const reply = await this.#send("POST", path, [200, 201, 202], { body });
+    const { location } = reply;
+    if (reply.status !== 202 || location === null) return reply;
+    return until(`the result at ${location}`, async () => {
+      const found = await this.call("GET", location.replace(/^\/api\/v1/, ""), undefined, [200, 202]);
+      const isDone = found.status === 200 && !["QUEUED", "RUNNING"].includes(String(found.body["status"]));
+      return isDone ? found : undefined;
+    });
   }
 
   async #send(
@@ -58,6 +77,7 @@ export class Caller {
     const parsed: unknown = text === "" ? {} : JSON.parse(text);
     return {
       status: response.status,
+      location: response.headers.get("location"),
       body: isRecord(parsed) ? parsed : {},
       list: Array.isArray(parsed) ? parsed.filter(isRecord) : [],
     };

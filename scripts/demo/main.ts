@@ -1,7 +1,7 @@
 import "../environment.js";
 import { randomInt, randomUUID } from "node:crypto";
 import sharp from "sharp";
-import { Caller } from "./http.js";
+import { Caller, until } from "./http.js";
 import { importElsewhere, readMenu } from "./menus.js";
 import { connectTill } from "./pos.js";
 import { listenInBrowser } from "./push.js";
@@ -30,16 +30,6 @@ const takePicture = async () => ({
   ),
   type: "image/jpeg",
 });
-
-/** Asks again until what a worker does in the background is there to see; gives up after half a minute. */
-async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
-    const seen = await look();
-    if (seen !== undefined) return seen;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`${what}: not within 30 seconds. Is a worker running?`);
-}
 
 const delivered = (caller: Caller, kind: string, orderId: unknown) =>
   until(`${kind} is delivered`, async () => {
