@@ -159,6 +159,12 @@ test("a wrong variable is told in one line that names it", async () => {
   }
 });
 
+test("storage that cannot be used is told at the start, and keeps nothing else from being served", async () => {
+  const { url, said } = await startServer({ STORAGE_DIR: "/dev/null" });
+  await until(() => said.out.includes("storage cannot be used"));
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+});
+
 test("several processes share the port and their metrics; one that is killed is replaced; SIGTERM ends all", async () => {
   const server = await startServer({ WEB_CONCURRENCY: "2" });
   const workersUp = (count: number) => until(() => server.said.out.split("the API listens").length - 1 === count);
