@@ -21,6 +21,8 @@ export interface FolderStorage extends Storage {
   putPart(uploadId: string, partNumber: number, body: Readable): Promise<string>;
 }
 
+const nothing = (): void => undefined;
+
 const isMissing = (error: unknown): boolean => isNativeError(error) && "code" in error && error.code === "ENOENT";
 
 /** Has what the file system refuses told as the fault of storage. */
@@ -41,19 +43,18 @@ export function folderStorage(
   partAddress: (upload: PartsUpload, partNumber: number, expiresAt: Date) => string,
 ): FolderStorage {
   const pathOf = (key: string) => join(folder, checkedKey(key));
-  const partKey = (uploadId: string, partNumber: number) => `uploads/${uploadId}/${partNumber}`;
-
-  const write = async (path: string, body: AsyncIterable<Uint8Array>) => {
+  /** Writes to where `place` says once all of it is there. */
+  const write = async (place: () => string, body: AsyncIterable<Uint8Array>) => {
     const unfinished = join(folder, "unfinished", randomUUID());
     await mkdir(dirname(unfinished), { recursive: true });
     try {
       await pipeline(body, createWriteStream(unfinished, { flags: "wx", mode: 0o600, flush: true }));
-      await rename(unfinished, path);
+      await rename(unfinished, place());
     } catch (error) {
       await rm(unfinished, { force: true });
       throw error;
     }
-    await syncFolder(dirname(path));
+    await syncFolder(dirname(place()));
   };
 
   const read = onDisk<Parameters<Storage["read"]>, Readable>(async (key, range) => {
@@ -63,29 +64,41 @@ export function folderStorage(
     return createReadStream("", { fd: file, ...range });
   });
 
-  /** The bytes of all parts one after the other; throws WrongParts at one that is missing or another than was named. */
-  async function* bytesOf(uploadId: string, parts: readonly UploadedPart[]): AsyncGenerator<Uint8Array> {
-    for (const { partNumber, etag } of parts) {
-      const hash = createHash("md5");
-      const part = await read(partKey(uploadId, partNumber)).catch((error: unknown) => {
-        throw error instanceof NoFile ? new WrongParts(`part ${partNumber} has not come in`) : error;
-      });
-      for await (const chunk of part as AsyncIterable<Uint8Array>) {
-        hash.update(chunk);
-        yield chunk;
-      }
-      if (hash.digest("hex") !== etag.replaceAll('"', "")) throw new WrongParts(`part ${partNumber} is another`);
-    }
+  async function* bytesOf(keys: readonly string[]): AsyncGenerator<Uint8Array> {
+    for (const key of keys) yield* (await read(key)) as AsyncIterable<Uint8Array>;
   }
 
   const uploadFolder = (uploadId: string) => pathOf(`uploads/${uploadId}`);
   const dropParts = ({ uploadId }: Pick<PartsUpload, "uploadId">) =>
     rm(uploadFolder(uploadId), { recursive: true, force: true });
 
+  /** The keys of parts, whose names are their numbers and digests; throws WrongParts when one is missing or another. */
+  const partKeys = async (uploadId: string, parts: readonly UploadedPart[]) => {
+    const there = await namesIn(uploadFolder(uploadId));
+    return parts.map(({ partNumber, etag }) => {
+      const name = `${partNumber}.${etag.replaceAll('"', "")}`;
+      if (there.includes(name)) return `uploads/${uploadId}/${name}`;
+      const isAnother = there.some((other) => other.startsWith(`${partNumber}.`));
+      throw new WrongParts(`part ${partNumber} ${isAnother ? "is another" : "has not come in"}`);
+    });
+  };
+
+  const joinOnce = async ({ key, uploadId }: PartsUpload, parts: readonly UploadedPart[]) => {
+    const keys = await partKeys(
+      uploadId,
+      [...parts].sort((a, b) => a.partNumber - b.partNumber),
+    );
+    await mkdir(dirname(pathOf(key)), { recursive: true });
+    await write(() => pathOf(key), bytesOf(keys));
+    await dropParts({ uploadId });
+  };
+  /** The uploads that are being joined: one at a time each, as all of it is copied. */
+  const joining = new Map<string, Promise<void>>();
+
   return {
     put: onDisk(async (key, body) => {
       await mkdir(dirname(pathOf(key)), { recursive: true });
-      await write(pathOf(key), body);
+      await write(() => pathOf(key), body);
     }),
     size: onDisk(async (key) => {
       try {
@@ -105,27 +118,37 @@ export function folderStorage(
     }),
     partUrl: (upload, partNumber, expiresAt) => Promise.resolve(partAddress(upload, partNumber, expiresAt)),
     putPart: onDisk(async (uploadId, partNumber, body) => {
-      const hash = createHash("md5");
+      let digest = "";
       const hashed = async function* () {
+        const hash = createHash("md5");
         for await (const chunk of body as AsyncIterable<Uint8Array>) {
           hash.update(chunk);
           yield chunk;
         }
+        digest = hash.digest("hex");
       };
       try {
         // an upload that was finished or dropped takes no more, not even what has been on its way since before
-        await stat(uploadFolder(uploadId));
-        await write(pathOf(partKey(uploadId, partNumber)), hashed());
+        const before = await readdir(uploadFolder(uploadId));
+        await write(() => join(uploadFolder(uploadId), `${partNumber}.${digest}`), hashed());
+        const replaced = before.filter(
+          (name) => name.startsWith(`${partNumber}.`) && name !== `${partNumber}.${digest}`,
+        );
+        for (const name of replaced) await rm(join(uploadFolder(uploadId), name), { force: true });
       } catch (error) {
         throw isMissing(error) ? new WrongParts("this upload is over") : error;
       }
-      return `"${hash.digest("hex")}"`;
+      return `"${digest}"`;
     }),
-    joinParts: onDisk(async ({ key, uploadId }, parts) => {
-      const inOrder = [...parts].sort((a, b) => a.partNumber - b.partNumber);
-      await mkdir(dirname(pathOf(key)), { recursive: true });
-      await write(pathOf(key), bytesOf(uploadId, inOrder));
-      await dropParts({ uploadId });
+    joinParts: onDisk(async (upload, parts) => {
+      const { uploadId } = upload;
+      const turn = (joining.get(uploadId) ?? Promise.resolve()).catch(nothing).then(() => joinOnce(upload, parts));
+      joining.set(uploadId, turn);
+      try {
+        await turn;
+      } finally {
+        if (joining.get(uploadId) === turn) joining.delete(uploadId);
+      }
     }),
     dropParts: onDisk(dropParts),
 

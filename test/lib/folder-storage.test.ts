@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -75,4 +75,19 @@ test("a folder that cannot be used is storage that is unavailable, whatever is a
   expect(outcomes).toHaveLength(9);
   for (const outcome of outcomes)
     expect(outcome).toMatchObject({ status: "rejected", reason: expect.any(StorageUnavailable) });
+});
+
+test("a part that is sent again takes the place of the one before, and a wrong list of parts copies nothing", async () => {
+  const upload = await storage.beginParts("again.pdf", "application/pdf");
+  const first = await storage.putPart(upload.uploadId, 1, Readable.from([Buffer.from("first")]));
+  const second = await storage.putPart(upload.uploadId, 1, text());
+  expect(await readdir(join(folder, "uploads", upload.uploadId))).toHaveLength(1);
+  const written = async () => (await stat(join(folder, "unfinished"))).mtimeMs;
+  const before = await written();
+  await expect(storage.joinParts(upload, [{ partNumber: 1, etag: first }])).rejects.toThrow(WrongParts);
+  expect(await written()).toBe(before);
+  const parts = [{ partNumber: 1, etag: second }];
+  const outcomes = await Promise.allSettled([storage.joinParts(upload, parts), storage.joinParts(upload, parts)]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  expect(await storage.size("again.pdf")).toBe(4);
 });
