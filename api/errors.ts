@@ -5,7 +5,7 @@ import { z } from "zod";
 import { ApiError, unavailable, type ErrorCode, type FieldError } from "../lib/errors.js";
 import { log } from "../lib/log.js";
 import { StorageUnavailable } from "../lib/storage.js";
-import { isConnectionLost, isDataException } from "../sql/db.js";
+import { isConnectionLost, isContended, isDataException, isTimedOut } from "../sql/db.js";
 
 /** The one shape of every error answer (RFC 9457); members beyond these depend on the code. */
 export const Problem = z
@@ -54,6 +54,8 @@ const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string()
 
 function asApiError(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
+  if (isContended(error)) return unavailable("Others were changing the same things just then; try again shortly.");
+  if (isTimedOut(error)) return unavailable("The database took too long over this; try again shortly.");
   if (isConnectionLost(error)) return unavailable("The database is not reachable; try again shortly.");
   if (error instanceof StorageUnavailable) return unavailable("Files are not within reach just now.", 30);
   if (isDataException(error)) return new ApiError(400, "BAD_REQUEST", "A value is outside what can be stored.");

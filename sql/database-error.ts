@@ -56,6 +56,14 @@ export function isConnectionLost(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && TRY_AGAIN.some((code) => code.test(error.code));
 }
 
+/** Whether the statement was given up for others that wanted the same rows; none of it was kept. */
+export const isContended = (error: unknown): error is DatabaseError =>
+  error instanceof DatabaseError && /^(40001|40P01|55P03)$/.test(error.code);
+
+/** Whether the statement was cancelled, having taken too long; none of it was kept. */
+export const isTimedOut = (error: unknown): error is DatabaseError =>
+  error instanceof DatabaseError && error.code === "57014";
+
 /** Whether a value could not be stored as it was: out of range, malformed, with a NUL. */
 export function isDataException(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.code.startsWith("22");

@@ -6,8 +6,10 @@ import { tag, type Db } from "./tag.js";
 export {
   DatabaseError,
   isConnectionLost,
+  isContended,
   isDataException,
   isForeignKeyViolation,
+  isTimedOut,
   isUniqueViolation,
 } from "./database-error.js";
 export type { Db } from "./tag.js";

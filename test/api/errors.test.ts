@@ -44,6 +44,31 @@ test("a refusal is a flat problem document that names every wrong field", async 
   });
 });
 
+test("a statement that was given up says why, and that it may be tried again", async () => {
+  await sql`
+    create function give_up() returns trigger language plpgsql as $$
+    begin
+      raise exception 'given up' using errcode = substr(new.name, 9);
+    end
+    $$`;
+  await sql`
+    create trigger give_up before insert on menu_items for each row when (new.name like 'give up %')
+    execute function give_up()`;
+  for (const [code, reason] of [
+    ["40P01", "Others were changing the same"],
+    ["40001", "Others were changing the same"],
+    ["57014", "took too long"],
+    ["53200", "not reachable"],
+  ]) {
+    const refused = await owner.post(items, { ...item, name: `give up ${code}` });
+    expect([outcome(refused), refused.body["detail"]]).toEqual([
+      "503 UNAVAILABLE",
+      expect.stringContaining(reason ?? ""),
+    ]);
+    expect(refused.headers.get("retry-after")).toBe("5");
+  }
+});
+
 test("what is answered to someone is kept by nobody, and what is public may be", async () => {
   const { id } = await cast.bakery(client);
   expect((await owner.get(items)).headers.get("cache-control")).toBe("private, no-store");
