@@ -1,13 +1,16 @@
 import { CsvError, Parser } from "csv-parse";
-import { countLineEnds, lineEnds, rowReader, type MenuHeader, type MenuRow, type RowFault } from "./menu-csv.js";
+import {
+  countLineEnds,
+  lineEnds,
+  MAX_FIELDS,
+  rowReader,
+  type MenuHeader,
+  type MenuRow,
+  type RowFault,
+} from "./menu-csv.js";
 
 /** Large enough that the way to the database and back does not count, small enough to be held in memory more than once. */
 const BATCH_ROWS = 5_000;
-/**
- * Rows for the same item are written one by one, and each leaves a version behind that all later ones of its transaction
- * have to step over. A file of nothing else must not make that a journey.
- */
-const MAX_REPEATS = 200;
 /** Longer than any row that is accepted: what a quote that is never closed may take in before that is found out. */
 const MAX_ROW_BYTES = 1_048_576;
 
@@ -16,13 +19,17 @@ interface AtLine {
   line: number;
 }
 
-/** Rows that follow each other, with all there is to know to go on after them. */
-export interface Batch {
-  rows: (MenuRow & AtLine)[];
-  rejected: (RowFault & AtLine)[];
-  /** Bytes and line ends of the file up to the end of these rows. */
+/** A place between two rows: so many bytes and line ends of the file come before it. */
+export interface Place {
   position: number;
   lines: number;
+}
+
+/** Rows that follow each other, from a place on, and the place after them: that is all there is to know to go on. */
+export interface Batch extends Place {
+  from: Place;
+  rows: (MenuRow & AtLine & { from: Place })[];
+  rejected: (RowFault & AtLine)[];
 }
 
 /** What the file comes to an end with, the last batch having been given. */
@@ -38,11 +45,26 @@ export interface Extent {
   batchRows?: number;
 }
 
-/** What rows for the same item have in common, one or the other. */
-const namesOf = ({ externalId, category, name }: MenuRow): string[] => {
-  const words = `${category.toLowerCase()}\n${name.toLowerCase()}`;
-  return externalId === null ? [words] : [words, `\n${externalId}`];
-};
+/** Parts a batch before one of its rows: what comes first, and the rest unless there is none. */
+export function splitBatch(batch: Batch, rowsBefore: number): [Batch, ...Batch[]] {
+  const next = batch.rows[rowsBefore];
+  if (!next) return [batch];
+  const { from } = next;
+  return [
+    {
+      ...from,
+      from: batch.from,
+      rows: batch.rows.slice(0, rowsBefore),
+      rejected: batch.rejected.filter(({ line }) => line < next.line),
+    },
+    {
+      ...batch,
+      from,
+      rows: batch.rows.slice(rowsBefore),
+      rejected: batch.rejected.filter(({ line }) => line > next.line),
+    },
+  ];
+}
 
 /**
  * Reads the rows of a menu in batches, holding little more than one of them; what it returns says how the file ends. A quote
@@ -54,15 +76,14 @@ export async function* readBatches(
 ): AsyncGenerator<Batch, Ending> {
   const read = rowReader(from.columns);
   const full: Batch[] = [];
-  const newBatch = ({ position, lines }: { position: number; lines: number }): Batch => ({
+  const newBatch = ({ position, lines }: Place): Batch => ({
+    from: { position, lines },
     rows: [],
     rejected: [],
     position,
     lines,
   });
   let batch = newBatch(from);
-  let named = new Set<string>();
-  let repeats = 0;
   let rows = rowsBefore;
   let excess: number | undefined;
   // as the parser counts them
@@ -74,6 +95,7 @@ export async function* readBatches(
     const hasInner = info.lines - seen.lines > emptyLines + 1;
     Object.assign(seen, { lines: info.lines, emptyLines: info.empty_lines });
     const line = batch.lines + emptyLines + 1;
+    const { position, lines } = batch;
     const row = read(fields);
     if (row !== null && rows === maxRows) excess ??= line;
     if (excess !== undefined) return null;
@@ -82,18 +104,10 @@ export async function* readBatches(
     if (row === null) return null;
     rows += 1;
     if ("message" in row) batch.rejected.push({ line, ...row });
-    else {
-      batch.rows.push({ line, ...row });
-      for (const name of namesOf(row)) {
-        if (named.has(name)) repeats += 1;
-        named.add(name);
-      }
-    }
-    if (batch.rows.length + batch.rejected.length === batchRows || repeats >= MAX_REPEATS) {
+    else batch.rows.push({ line, from: { position, lines }, ...row });
+    if (batch.rows.length + batch.rejected.length === batchRows) {
       full.push(batch);
       batch = newBatch(batch);
-      named = new Set();
-      repeats = 0;
     }
     return null;
   };
@@ -105,6 +119,8 @@ export async function* readBatches(
     relax_column_count: true,
     // names have quotes in them, such as the inches of a pizza, and not everyone doubles them
     relax_quotes: true,
+    // it does not count delimiters, so those of a row with far too many fields become part of the last one
+    ignore_last_delimiters: MAX_FIELDS,
     max_record_size: MAX_ROW_BYTES,
     on_record: take,
   });
@@ -112,7 +128,7 @@ export async function* readBatches(
   const settle = (act: (settled: (error?: Error | null) => void) => void) =>
     new Promise<void>((resolve, reject) => act((error) => (error ? reject(error) : resolve())));
 
-  let broken = false;
+  let broken: CsvError | undefined;
   try {
     for await (const chunk of bytes) {
       await settle((settled) => void parser.write(chunk, settled));
@@ -122,7 +138,7 @@ export async function* readBatches(
     if (excess === undefined) await settle((settled) => void parser.end(settled));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    broken = true;
+    broken = error;
   } finally {
     parser.destroy();
   }
@@ -139,6 +155,9 @@ export async function* readBatches(
   return {
     complete: false,
     line,
-    message: "a quote is opened in this row and never closed: the file is read up to here",
+    message:
+      broken.code === "CSV_MAX_RECORD_SIZE"
+        ? "this row is longer than 1 MB, maybe for a quote in it that is never closed: the file is read up to here"
+        : "a quote is opened in this row and never closed: the file is read up to here",
   };
 }

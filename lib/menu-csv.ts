@@ -38,6 +38,9 @@ export class WrongHeader extends Error {
   }
 }
 
+/** Many more than there are columns: the delimiters of further ones are not looked for. */
+export const MAX_FIELDS = 1_000;
+
 /** Every kind of line end that a file may have, even mixed. */
 export const lineEnds = ["\r\n", "\n", "\r"];
 
@@ -229,8 +232,10 @@ export function rowReader(columns: readonly MenuColumn[]): (fields: readonly str
 
   const read = (fields: readonly string[]): MenuRow => {
     if (fields.some(swallowed)) throw new Fault(null, "has a quote that is not closed, or not followed by a delimiter");
-    if (fields.length !== columns.length)
-      throw new Fault(null, `must have as many fields as the header, ${columns.length}, and has ${fields.length}`);
+    if (fields.length !== columns.length) {
+      const count = fields.length < MAX_FIELDS ? fields.length : `${MAX_FIELDS} or more`;
+      throw new Fault(null, `must have as many fields as the header, ${columns.length}, and has ${count}`);
+    }
     return {
       name: text(fields, nameAt, "name", 200),
       category: text(fields, categoryAt, "category", 100),

@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import { PermanentError, Postponed } from "../lib/errors.js";
 import { files } from "../lib/file-store.js";
 import { menuColumns, type MenuHeader } from "../lib/menu-csv.js";
-import { readBatches, type Batch, type Ending } from "../lib/menu-csv-batches.js";
+import { readBatches, splitBatch, type Batch, type Ending } from "../lib/menu-csv-batches.js";
 import { menuImport } from "../queues/index.js";
-import { isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
+import { isTimedOut, isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
 import {
   countImportsAhead,
   findMenuImportWork,
@@ -76,59 +76,77 @@ function headerOf({ columns, delimiter, position, lines }: MenuImportWork): Menu
   };
 }
 
-/** What a batch and the way to it are saved with. */
+/** What batches are saved with. */
 interface Saving {
   importId: string;
   partnerId: string;
   columns: MenuHeader["columns"];
-  /** Where the batch begins. */
-  position: number;
+  stopping: AbortSignal;
 }
 
-/** Puts a batch into the menu and says so in the import's row, both or neither; not when another run of the job has done it. */
-async function save({ importId, partnerId, columns, position }: Saving, batch: Batch): Promise<void> {
-  await transaction(async (tx) => {
-    if (!(await takeMenuImport(tx, importId, position))) throw new Postponed(inMs(OVERTAKEN_MS));
-    const { rows, rejected } = batch;
-    const { created, updated, refused } =
-      rows.length > 0 ? await importMenuRows(tx, partnerId, rows, columns) : { created: 0, updated: 0, refused: [] };
+/**
+ * Puts a batch, or as much of it as one transaction should, into the menu and says so in the import's row, both or
+ * neither; not when another run of the job has done it. Answers what is left.
+ */
+async function saveSome({ importId, partnerId, columns }: Saving, batch: Batch): Promise<Batch | undefined> {
+  return transaction(async (tx) => {
+    if (!(await takeMenuImport(tx, importId, batch.from.position))) throw new Postponed(inMs(OVERTAKEN_MS));
+    const { created, updated, refused, done } =
+      batch.rows.length > 0
+        ? await importMenuRows(tx, partnerId, batch.rows, columns)
+        : { created: 0, updated: 0, refused: [], done: 0 };
+    const [{ rows, rejected, position, lines }, rest] = splitBatch(batch, done);
     const owned = refused.flatMap((place) => {
       const row = rows[place - 1];
       return row ? [{ line: row.line, column: null, message: OWNED_BY_POS }] : [];
     });
     const errors = [...rejected, ...owned].sort((one, other) => one.line - other.line);
     await updateMenuImportAdvanced(tx, importId, {
-      position: batch.position,
-      lines: batch.lines,
+      position,
+      lines,
       created,
       updated,
       failed: errors.length,
       errors,
     });
+    return rest;
   });
+}
+
+/** Saves a batch part by part; one that takes longer than a statement may is halved, since it would do so again. */
+async function save(saving: Saving, batch: Batch): Promise<void> {
+  const parts = [batch];
+  for (let part = parts.shift(); part; part = parts.shift()) {
+    if (saving.stopping.aborted) throw new Postponed(new Date());
+    try {
+      const rest = await saveSome(saving, part);
+      if (rest) parts.unshift(rest);
+    } catch (error) {
+      if (!isTimedOut(error) || part.rows.length < 2) throw error;
+      parts.unshift(...splitBatch(part, Math.ceil(part.rows.length / 2)));
+    }
+  }
 }
 
 /** Imports what is left of a file, a batch being parsed while the one before it is saved; answers how the file ends. */
 async function importRows(importId: string, work: MenuImportWork, stopping: AbortSignal): Promise<Ending> {
   const from = headerOf(work);
+  const to = { importId, partnerId: work.partnerId, columns: from.columns, stopping };
   // storage does not open a file behind its end
   const bytes =
     from.position < work.size
       ? await files.read(work.fileKey, { start: from.position, end: work.size - 1 })
       : Readable.from([]);
   const batches = readBatches(bytes, { from, maxRows: MAX_ROWS, rowsBefore: work.rows });
-  let { position } = from;
   let saving = Promise.resolve();
   try {
     for (;;) {
       const next = await batches.next();
       await saving;
       if (next.done) return next.value;
-      if (stopping.aborted) throw new Postponed(new Date());
-      saving = save({ importId, partnerId: work.partnerId, columns: from.columns, position }, next.value);
+      saving = save(to, next.value);
       // it is looked at when the next batch is there
       saving.catch(() => undefined);
-      position = next.value.position;
     }
   } finally {
     bytes.destroy();

@@ -10,6 +10,10 @@
 --
 -- Rows that have nothing to do with each other are written together. Those that may, because they name the same key or
 -- item, or one names what another renames, follow one by one, so that the file means the same wherever a batch ends.
+-- Each of them leaves a version behind that all later ones of its transaction have to step over: after 200 it is enough.
+-- So many rows, from the first on, as `done` says are dealt with; the others are for another transaction.
+--
+-- All categories come before any item, as with everyone who takes both: so no two wait for each other.
 --
 -- Plans are kept, and every look-up is by a key: a plan that was made while a menu was small must not read a large one
 -- whole, or sort all items of one name, however tempting that looked then.
@@ -25,7 +29,7 @@ create or replace function import_menu_rows(
   availables boolean[],
   has_description boolean,
   has_weight boolean
-) returns table (created integer, updated integer, refused integer[])
+) returns table (created integer, updated integer, refused integer[], done integer)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -37,6 +41,7 @@ declare
   category_ids uuid[];
   category_keys text[];
   item_ids uuid[];
+  sources item_source[];
   -- of each row: NEW, KNOWN, REFUSED, or AGAIN for one that follows by itself
   fates text[];
   made text[];
@@ -103,6 +108,7 @@ begin
   )
   select
     array_agg(m.id order by m.place),
+    array_agg(m.source order by m.place),
     array_agg(
       case
         when m.place in (select c.place from clashing c) then 'AGAIN'
@@ -112,13 +118,17 @@ begin
       end
       order by m.place
     )
-  into item_ids, fates
+  into item_ids, sources, fates
   from matched m;
 
+  done := coalesce((array_positions(fates, 'AGAIN'))[201] - 1, cardinality(fates));
+  fates := fates[:done];
+
+  -- a row that will be refused makes none: what it is refused for by name is in its category
   insert into menu_categories (partner_id, name)
   select distinct on (category_keys[r.category_no]) importing, category_names[r.category_no]
-  from unnest(category_nos, fates) with ordinality as r (category_no, fate, place)
-  where category_ids[r.category_no] is null and r.fate in ('NEW', 'KNOWN')
+  from unnest(category_nos, fates, sources) with ordinality as r (category_no, fate, source, place)
+  where category_ids[r.category_no] is null and r.fate in ('NEW', 'KNOWN', 'AGAIN') and r.source is distinct from 'POS'
   order by category_keys[r.category_no], r.place
   on conflict (partner_id, lower(name)) do nothing;
 

@@ -131,9 +131,14 @@ export interface ImportedRows {
   updated: number;
   /** Places, from 1, of the rows whose item belongs to the partner's POS. */
   refused: number[];
+  /** So many rows, from the first on, are dealt with: all but the last of those that have much to do with each other. */
+  done: number;
 }
 
-/** Puts rows into a partner's menu, as if one after the other; what the file has no column for stays as it is. */
+/**
+ * Puts rows into a partner's menu, as if one after the other, or as many of them as one transaction should; what the file
+ * has no column for stays as it is.
+ */
 export async function importMenuRows(
   db: Db,
   partnerId: string,
@@ -147,8 +152,10 @@ export async function importMenuRows(
     categories.set(category, categories.size + 1);
     return categories.size;
   });
-  const [imported] = await db<{ created: number | null; updated: number | null; refused: number[] | null }[]>`
-    select created, updated, refused
+  const [imported] = await db<
+    { created: number | null; updated: number | null; refused: number[] | null; done: number | null }[]
+  >`
+    select created, updated, refused, done
     from import_menu_rows(
       ${partnerId}::uuid,
       ${[...categories.keys()]}::text[],
@@ -162,7 +169,12 @@ export async function importMenuRows(
       ${columns.includes("description")}::boolean,
       ${columns.includes("weightGrams")}::boolean
     )`;
-  return { created: imported?.created ?? 0, updated: imported?.updated ?? 0, refused: imported?.refused ?? [] };
+  return {
+    created: imported?.created ?? 0,
+    updated: imported?.updated ?? 0,
+    refused: imported?.refused ?? [],
+    done: imported?.done ?? rows.length,
+  };
 }
 
 /** A rejected row, or the reason for which an import ended. */

@@ -11,7 +11,7 @@ import {
   type MenuRow,
   type RowFault,
 } from "../../lib/menu-csv.js";
-import { readBatches, type Batch, type Ending, type Extent } from "../../lib/menu-csv-batches.js";
+import { readBatches, splitBatch, type Batch, type Ending, type Extent } from "../../lib/menu-csv-batches.js";
 
 const columnAtFault = (head: string | Buffer) => {
   try {
@@ -307,6 +307,32 @@ describe("a file", () => {
     expect([linesOf(reading), reading.ending]).toMatchObject([[["Батон", 2]], { complete: false, line: 3 }]);
   });
 
+  test.each([",", ";", "x", '"a" '])(
+    "a row of nothing but %j is given up before it takes in a whole large file",
+    async (text) => {
+      let bytes = 0;
+      const endless = function* () {
+        for (; bytes < 50_000_000; bytes += 65_536) yield Buffer.from(text.repeat(65_536 / text.length));
+      };
+      const from = readHeader(Buffer.from(text === ";" ? head.replaceAll(",", ";") : head));
+      const reading = readBatches(Readable.from(endless()), { from, maxRows: 1_000 });
+      expect(await reading.next()).toMatchObject({ value: { rows: [], rejected: [] } });
+      expect(await reading.next()).toMatchObject({
+        done: true,
+        value: { complete: false, line: 2, message: expect.stringContaining("longer than 1 MB") },
+      });
+      expect(bytes).toBeLessThan(3_000_000);
+    },
+  );
+
+  test("a row of far too many fields is one that cannot be read, and no more", async () => {
+    const reading = await readAll(`${head}${"x,".repeat(5_000)}\n${",".repeat(999)}\nБагет,Хлеб,1\n`);
+    expect([linesOf(reading), reading.ending]).toEqual([[["Багет", 4]], { complete: true }]);
+    expect(faultsOf(reading)).toEqual([
+      { line: 2, column: null, message: expect.stringContaining("has 1000 or more") },
+    ]);
+  });
+
   test("a quote that takes in the lines up to the next one is found out", async () => {
     const reading = await readAll(`${head}"Багет,Хлеб,1\nРулет "с маком",Хлеб,2\nКекс,Хлеб,3\n`);
     expect(linesOf(reading)).toEqual([["Кекс", 4]]);
@@ -337,13 +363,19 @@ describe("a file", () => {
   });
 });
 
-test.each([
-  ["their names, ignoring case", (n: number) => `,${n % 2 ? "Багет" : "БАГЕТ"},Хлеб,1\n`],
-  ["their external ids", (n: number) => `b-1,Багет ${n},Хлеб,1\n`],
-])("rows that share %s come in batches of few", async (_case, row) => {
-  const file = `externalId,name,category,price\n${Array.from({ length: 1_000 }, (_, n) => row(n)).join("")}`;
-  const { batches } = await readAll(file);
-  expect(batches.map(({ rows }) => rows.length)).toEqual([201, 201, 201, 201, 196]);
+test("a batch can be parted before any of its rows, and its file read on from there", async () => {
+  const file = `${head}А,Х,-\n\n"Б\n",Х,2\n,,\nВ,Х,-\nГ,Х,4\nД,Х,-\n`;
+  const [whole] = (await readAll(file)).batches;
+  if (!whole) throw new Error("nothing was read");
+  const linesIn = ({ rows, rejected }: Batch) => [...rows, ...rejected].map(({ line }) => line).sort((a, b) => a - b);
+  expect(splitBatch(whole, 2)).toEqual([whole]);
+  for (const before of [0, 1]) {
+    const [first, rest] = splitBatch(whole, before);
+    if (!rest) throw new Error("nothing was left");
+    expect([first.rows.length, ...linesIn(first), ...linesIn(rest)]).toEqual([before, 2, 4, 7, 8, 9]);
+    const from = { ...readHeader(Buffer.from(file)), position: first.position, lines: first.lines };
+    expect((await readAll(file, { from })).batches).toEqual([rest]);
+  }
 });
 
 describe("what is written is read back", () => {
@@ -379,7 +411,7 @@ describe("what is written is read back", () => {
           const quote = (field: string) =>
             alwaysQuoted || /[",;\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
           let line = 1;
-          const expected: unknown[] = [];
+          const expected: object[] = [];
           const written = rows.map(({ blanksBefore, name, description, priceMinor }) => {
             const price = (priceMinor / 100).toFixed(2).replace(".", delimiter === ";" ? "," : ".");
             const fields = { name: `n${name}n`, category: "Хлеб", price, description };
@@ -399,7 +431,7 @@ describe("what is written is read back", () => {
           });
           const text = [columns.map(quote).join(delimiter), ...written].join(end) + (lastEnd ? end : "");
           const reading = await readAll((bom ? "\ufeff" : "") + text, { batchRows }, pieceBytes);
-          expect(rowsOf(reading)).toEqual(expected);
+          expect(rowsOf(reading)).toMatchObject(expected);
           expect([faultsOf(reading), reading.ending]).toEqual([[], { complete: true }]);
           expect(reading.batches.slice(0, -1).every((batch) => batch.rows.length === batchRows)).toBe(true);
         },

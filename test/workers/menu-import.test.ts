@@ -15,6 +15,7 @@ import { menuColumns, readHeader } from "../../lib/menu-csv.js";
 import { menuImport } from "../../queues/index.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { importMenuRows, insertMenuImport, updateMenuImportJob } from "../../sql/queries/menu-imports.js";
+import { updateMenuItem } from "../../sql/queries/menu.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { closeSignals } from "../../sql/signals.js";
 import { importMenu } from "../../workers/menu-import.js";
@@ -257,9 +258,13 @@ test("an import whose job was given up without a word has failed before long, on
   ]);
 });
 
+/** One name, spelled in many ways that not everyone takes for the same: a dotted capital I is two letters once it is small. */
+const spelling = (n: number) => n.toString(2).padStart(13, "0").replaceAll("0", "i").replaceAll("1", "İ");
+
 test.each([
   ["one item", () => ",Bread,Bread,1\n", 1],
   ["items of one name", (n: number) => `k-${n},Bread,Bread,1\n`, 5_000],
+  ["one item in many spellings", (n: number) => `,${spelling(n)},Bread,1\n`, 1],
 ])(
   "a file of nothing but rows for %s is imported within the time that a statement may take",
   async (_case, row, created) => {
@@ -268,6 +273,59 @@ test.each([
     expect(await find(id)).toMatchObject({ status: "DONE", created, updated: 5_000 - created, failed: 0 });
   },
 );
+
+describe("of rows that have to follow one by one", () => {
+  const rowOf = (row: Partial<MenuRow>): MenuRow => ({
+    name: "Bread",
+    category: "Bread",
+    priceMinor: 1,
+    externalId: null,
+    description: null,
+    weightGrams: null,
+    available: null,
+    ...row,
+  });
+  const bring = (rows: MenuRow[]) => transaction((tx) => importMenuRows(tx, partnerId, rows, menuColumns));
+  const few = (row: (n: number) => Partial<MenuRow>) => Array.from({ length: 1_000 }, (_, n) => rowOf(row(n)));
+
+  test.each([
+    ["one name", (n: number) => ({ name: n % 2 ? "Bread" : "BREAD" })],
+    ["one name in many spellings", (n: number) => ({ name: spelling(n) })],
+    ["one external id", (n: number) => ({ name: `Bread ${n}`, externalId: "b-1" })],
+  ])("which share %s, a transaction takes 200", async (_case, row) => {
+    expect(await bring(few(row))).toEqual({ created: 1, updated: 199, refused: [], done: 200 });
+  });
+
+  test("since each takes the name that the next one had, a transaction takes 200", async () => {
+    await bring(few((n) => ({ name: `Bread ${n}`, externalId: `b-${n}` })));
+    const renamed = few((n) => ({ name: `Bread ${n + 1}`, externalId: `b-${n}` }));
+    expect(await bring(renamed)).toEqual({ created: 0, updated: 200, refused: [], done: 200 });
+  });
+
+  test("what comes before the 201st is dealt with, whatever it is", async () => {
+    const twice = (n: number) => ({ name: `Bread ${Math.floor(n / 2)}` });
+    const rows = [...few((n) => ({ name: `Cake ${n}` })), ...few(twice)];
+    expect(await bring(rows)).toEqual({ created: 1_100, updated: 100, refused: [], done: 1_200 });
+  });
+});
+
+test("an import and a change of the same item to the same new category wait for each other in one order", async () => {
+  await run(await queue(`${head}k-1,One,Bread,1\nk-2,Two,Bread,1\n`));
+  const items = await sql<{ id: string; key: string }[]>`
+    select id, external_id as key from menu_items where partner_id = ${partnerId}::uuid order by id`;
+  const [first, second] = items;
+  if (!first || !second) throw new Error("the items are not there");
+  const release = await hold((tx) => tx`select from menu_items where id = ${second.id}::uuid for update`);
+  const id = await queue(`${head}k-1,One,Bread,2\nk-2,Two,Bread,2\n,Three,Cakes,2\n,Three,Cakes,3\n`);
+  const importing = run(id);
+  await someoneWaits();
+  const changing = updateMenuItem(sql, partnerId, first.id, { category: "Cakes" });
+  await until(async () => (await countWaiting()) === 2);
+  await release();
+  await importing;
+  expect(await changing).toMatchObject({ category: "Cakes", priceMinor: 200 });
+  expect(await find(id)).toMatchObject({ status: "DONE", created: 1, updated: 3 });
+});
 
 test("an import that is gone leaves nothing to do", async () => {
   await run(randomUUID());
@@ -344,7 +402,9 @@ describe("rows that are written together", () => {
     const sorted = items
       .map((item) => JSON.stringify({ ...item, category: String(item["category"]).toLowerCase() }))
       .sort();
-    return { ...sum, refused: sum.refused.sort((one, other) => one - other), sorted };
+    const categories = await sql`
+      select name from menu_categories where partner_id = ${partnerId}::uuid order by name`;
+    return { ...sum, refused: sum.refused.sort((one, other) => one - other), sorted, categories: [...categories] };
   }
 
   test("come to the same as one after the other", async () => {

@@ -1,0 +1,46 @@
+import { Readable } from "node:stream";
+import { afterAll, expect, test } from "@jest/globals";
+import { task } from "../support/task.js";
+
+process.env["DATABASE_TIMEOUT_MS"] = "1000";
+
+const { startApi } = await import("../support/api.js");
+const cast = await import("../support/cast.js");
+const { files, keysOf, newFileName } = await import("../../lib/file-store.js");
+const { readHeader } = await import("../../lib/menu-csv.js");
+const { closeDatabase, sql } = await import("../../sql/db.js");
+const { insertMenuImport } = await import("../../sql/queries/menu-imports.js");
+const { closeSignals } = await import("../../sql/signals.js");
+const { importMenu } = await import("../../workers/menu-import.js");
+
+const api = await startApi();
+
+afterAll(async () => {
+  await api.stop();
+  await closeSignals();
+  await closeDatabase();
+});
+
+test("a batch that takes longer than a statement may is saved in parts", async () => {
+  const { id: partnerId } = await cast.bakery(api.client);
+  await sql`
+    create function dawdle() returns trigger language plpgsql as $$
+    begin
+      perform pg_sleep(0.02);
+      return new;
+    end
+    $$`;
+  await sql`create trigger dawdle before insert on menu_items for each row execute function dawdle()`;
+  const rows = Array.from({ length: 100 }, (_, n) => `Item ${n},Bread,${n % 10 ? 1 : "x"}\n`);
+  const bytes = Buffer.from(`name,category,price\n${rows.join("")}`);
+  const fileKey = keysOf(newFileName()).menu;
+  await files.put(fileKey, Readable.from([bytes]), "text/csv");
+  const importId = await insertMenuImport(sql, { ...readHeader(bytes), partnerId, fileKey, size: bytes.length });
+  await sql`update menu_imports set status = 'RUNNING' where id = ${importId}::uuid`;
+  await importMenu(task({ importId }));
+  expect(
+    await sql`
+      select status, rows_created as created, rows_failed as failed, position = size as "read"
+      from menu_imports where id = ${importId}::uuid`,
+  ).toEqual([{ status: "DONE", created: 90, failed: 10, read: true }]);
+});
