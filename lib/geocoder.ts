@@ -3,6 +3,7 @@ import { z } from "zod";
 import { config } from "./config.js";
 
 const timeoutMs = 8_000;
+const maxAnswerBytes = 1_048_576;
 
 export interface Place {
   latitude: number;
@@ -56,6 +57,19 @@ function addressed(url: string): URL {
   return Object.assign(address, { protocol: own.protocol, host: own.host, pathname });
 }
 
+/** The text of an answer; throws when it is larger than any answer is, before more than that is read. */
+async function readText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // whoever leaves the loop cancels the rest
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxAnswerBytes) throw new Error("the geocoder's answer is too large");
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
 /** As node-geocoder asks for it; what is no success, or of no known form, is no answer. */
 async function ask(provider: keyof typeof answers, url: string): Promise<Response> {
   const response = await fetch(addressed(url), {
@@ -64,7 +78,7 @@ async function ask(provider: keyof typeof answers, url: string): Promise<Respons
     signal: AbortSignal.timeout(timeoutMs),
   });
   if (!response.ok) throw new Error(`the geocoder answered ${response.status}`);
-  const answer = answers[provider].safeParse(await response.json());
+  const answer = answers[provider].safeParse(JSON.parse(await readText(response)));
   if (!answer.success) throw new Error("the geocoder's answer has another form than expected");
   return Response.json(answer.data);
 }

@@ -49,6 +49,19 @@ test("whatever else it answers is no answer, and ends nothing", async () => {
   );
 });
 
+test("one of more than a megabyte is no answer, and is not read to its end", async () => {
+  const nothing = '{"response":{"GeoObjectCollection":{"featureMember":[]}}}';
+  geocoder.fail(nothing.padEnd(1_048_576));
+  expect(await findPlace("Kremlin")).toBeNull();
+  let bytes = 0;
+  const flood = function* () {
+    for (; bytes < 100_000_000; bytes += 65_536) yield " ".repeat(65_536);
+  };
+  geocoder.fail(flood());
+  await expect(findPlace("Kremlin")).rejects.toThrow(/too large/);
+  expect(bytes).toBeLessThan(20_000_000);
+});
+
 test("an answer that is no place is none", async () => {
   geocoder.places.set("Pole", { latitude: 155, longitude: 37 });
   await expect(findPlace("Pole")).rejects.toThrow();

@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 
 interface Place {
   latitude: number;
@@ -11,7 +13,7 @@ export async function startGeocoder() {
   const places = new Map<string, Place>();
   const asked: string[] = [];
   const paths: string[] = [];
-  let failure: number | string | null = null;
+  let failure: number | string | Iterable<string> | null = null;
   let held: Promise<void> | null = null;
 
   const server = createServer((request, response) => {
@@ -23,6 +25,11 @@ export async function startGeocoder() {
       await held;
       if (typeof failure === "string") {
         response.writeHead(200, { "content-type": "application/json" }).end(failure);
+        return;
+      }
+      if (typeof failure === "object" && failure !== null) {
+        response.writeHead(200, { "content-type": "application/json" });
+        await pipeline(Readable.from(failure), response).catch(() => undefined);
         return;
       }
       if (failure !== null) {
@@ -72,7 +79,7 @@ export async function startGeocoder() {
     /** Where it was asked, in order. */
     paths,
     /** Answers with this status, or these words, from now on; null: as it should. */
-    fail: (status: number | string | null) => void (failure = status),
+    fail: (status: number | string | Iterable<string> | null) => void (failure = status),
     /** Answers nothing until the function that is given back is called. */
     hold(): () => void {
       let release = (): void => undefined;
