@@ -29,7 +29,15 @@ export function limitRequests(request: Request, response: Response, userId: stri
   const secondsLeft = Math.ceil((resetAt - Date.now()) / 1_000);
   response.setHeader("RateLimit-Policy", `${limit};w=${windowMs / 1_000}`);
   response.setHeader("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${secondsLeft}`);
-  if (totalHits > limit) {
-    throw new ApiError(429, "RATE_LIMIT", "Too many requests; slow down.", { retryAfterSeconds: secondsLeft });
-  }
+  if (totalHits > limit) throw tooMany(secondsLeft);
 }
+
+/** Counts what a request causes against its user, beside the request itself; throws 429 RATE_LIMIT past so many of that name a minute. */
+export function limitActs(name: string, userId: string, perMinute: number): void {
+  if (config.RATE_LIMIT_DISABLED) return;
+  const { totalHits, resetAt } = counters.increment(`${name} user ${userId}`);
+  if (totalHits > perMinute) throw tooMany(Math.ceil((resetAt - Date.now()) / 1_000));
+}
+
+const tooMany = (retryAfterSeconds: number) =>
+  new ApiError(429, "RATE_LIMIT", "Too many requests; slow down.", { retryAfterSeconds });

@@ -59,10 +59,11 @@ function addressed(url: string): URL {
 
 /** The text of an answer; throws when it is larger than any answer is, before more than that is read. */
 async function readText({ body }: Response): Promise<string> {
+  const stream: AsyncIterable<Uint8Array> | null = body;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   // whoever leaves the loop cancels the rest
-  for await (const chunk of body ?? []) {
+  for await (const chunk of stream ?? []) {
     bytes += chunk.length;
     if (bytes > maxAnswerBytes) throw new Error("the geocoder's answer is too large");
     chunks.push(chunk);
@@ -96,6 +97,7 @@ const geocoder =
 
 /** Asks the provider where an address is; null when it knows no such place. Throws when it gives no answer. */
 export async function findPlace(address: string): Promise<Place | null> {
+  if (address === "") return null;
   const [best] = (await geocoder?.geocode(address)) ?? [];
   const { latitude, longitude } = best ?? {};
   if (typeof latitude !== "number" || typeof longitude !== "number") return null;

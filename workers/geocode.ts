@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { addressKey } from "../lib/address-key.js";
+import { addressKey, canonicalAddress } from "../lib/address-key.js";
 import { config } from "../lib/config.js";
 import { describeError } from "../lib/describe-error.js";
 import { PermanentError, Postponed } from "../lib/errors.js";
@@ -51,8 +51,9 @@ async function resolve({ id, address }: Geocode, { log }: GeocodeTask): Promise<
 async function checkPartner(partnerId: string, task: GeocodeTask): Promise<void> {
   const address = await findPartnerAddress(sql, partnerId);
   if (address === undefined) throw new PermanentError("there is no such partner");
-  const key = addressKey(address);
-  await askGeocode(sql, key, address);
+  const canonical = canonicalAddress(address);
+  const key = addressKey(canonical);
+  await askGeocode(sql, key, canonical);
   const known = await findGeocode(sql, key);
   const answer = known?.fresh ? known : known && (await resolve(known, task));
   if (!answer?.fresh) throw new Postponed(new Date(Date.now() + LOOK_AGAIN_MS));

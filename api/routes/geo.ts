@@ -1,15 +1,24 @@
 import { z } from "zod";
-import { addressKey } from "../../lib/address-key.js";
+import { addressKey, canonicalAddress } from "../../lib/address-key.js";
 import { config } from "../../lib/config.js";
 import { notFound, unavailable } from "../../lib/errors.js";
 import { geocode } from "../../queues/index.js";
 import { lookups, sql, transaction } from "../../sql/db.js";
 import { listPartnersNear, updatePartnerLocation } from "../../sql/queries/geo.js";
-import { askGeocode, FAILURE_SECONDS, findGeocode, findGeocodeById, type Geocode } from "../../sql/queries/geocodes.js";
+import {
+  askGeocode,
+  countWaitingGeocodes,
+  FAILURE_SECONDS,
+  findGeocode,
+  findGeocodeById,
+  updateGeocodeJob,
+  type Geocode,
+} from "../../sql/queries/geocodes.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
 import { ok, section } from "../endpoint.js";
 import { LocatedQuery, presentDistance } from "../geo.js";
+import { limitActs } from "../limits.js";
 import { pageBy, pageQuery } from "../pagination.js";
 import { Id, Latitude, Longitude, text } from "../schemas.js";
 
@@ -53,6 +62,11 @@ const GeocodeAnswer = z.object({
   found: z.boolean(),
 });
 
+/** Whoever asks for more keeps the provider from answering others. */
+const NEW_ADDRESSES_PER_MINUTE = 30;
+/** As many as the provider may be asked for within a minute: so nobody waits much longer than that. */
+const MAX_WAITING = 60 * config.GEOCODER_PER_SECOND;
+
 const nowhere = { latitude: null, longitude: null, found: false };
 
 geo.get(
@@ -61,7 +75,8 @@ geo.get(
     summary: "Find where an address is",
     description:
       "What was found is kept for 90 days, what was not for one. When the provider takes longer the answer is 202, and the " +
-      "same request has the result later. When the provider gives no answer it is 503, and it is asked again 30 seconds later.",
+      "same request has the result later. When the provider gives no answer it is 503, and it is asked again 30 seconds " +
+      `later. A user may ask for ${NEW_ADDRESSES_PER_MINUTE} addresses a minute of which nothing is known yet.`,
     auth: "USER",
     query: z
       .object({
@@ -76,14 +91,16 @@ geo.get(
     answers: { 200: GeocodeAnswer, 202: z.object({}) },
     errors: ["503 UNAVAILABLE"],
   },
-  async ({ query: { q = "", address: asked = q }, address, gone, requestId, log }) => {
+  async ({ user, query: { q = "", address: asked = q }, address, gone, requestId, log }) => {
     if (config.GEOCODER === "none") {
       log.warn("no address can be found: set GEOCODER");
       return ok(nowhere);
     }
-    const key = addressKey(asked);
+    const canonical = canonicalAddress(asked);
+    const key = addressKey(canonical);
     const known = await findGeocode(lookups, key);
-    const answer = known?.fresh || known?.failed ? known : await ask(key, asked, { gone, requestId });
+    const answer =
+      known?.fresh || known?.failed ? known : await ask(key, canonical, { userId: user.id, gone, requestId });
     if (answer === null) return { status: 202 as const, body: {}, headers: { Location: address } };
     if (answer.status === "FAILED") throw unavailable("The geocoder gives no answer just now.", FAILURE_SECONDS);
     const { latitude, longitude } = answer;
@@ -94,13 +111,21 @@ geo.get(
 /** Has a worker ask, unless one does already, and waits for the answer; null when that takes too long. */
 async function ask(
   key: string,
-  asked: string,
-  { gone, requestId }: { gone: AbortSignal; requestId: string },
+  canonical: string,
+  { userId, gone, requestId }: { userId: string; gone: AbortSignal; requestId: string },
 ): Promise<Geocode | null> {
   const id = await transaction(async (tx) => {
-    const fresh = await askGeocode(tx, key, asked);
-    if (fresh !== undefined) await stageJob(tx, geocode, { geocodeId: fresh, partnerId: null }, { requestId });
-    return fresh ?? (await findGeocode(tx, key))?.id;
+    const fresh = await askGeocode(tx, key, canonical);
+    if (fresh === undefined) return (await findGeocode(tx, key))?.id;
+    limitActs("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
+    if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING)
+      throw unavailable("Too many addresses wait for the geocoder just now.", 60);
+    await updateGeocodeJob(
+      tx,
+      fresh,
+      await stageJob(tx, geocode, { geocodeId: fresh, partnerId: null }, { requestId }),
+    );
+    return fresh;
   });
   if (id === undefined) return null;
   poke("staged_jobs");

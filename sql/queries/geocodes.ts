@@ -39,7 +39,8 @@ export const findGeocodeById = async (db: Db, id: string) =>
 
 /**
  * Asks for an address anew, unless there is an answer, none was given lately or someone has just asked: then nothing is
- * answered, otherwise the row's id. Whoever asked long ago without an answer has been forgotten.
+ * answered, otherwise the row's id. Whoever asked long ago without an answer, and has no job any more that asks, has been
+ * forgotten.
  */
 export async function askGeocode(db: Db, addressKey: string, address: string): Promise<string | undefined> {
   const [row] = await db<{ id: string }[]>`
@@ -49,9 +50,27 @@ export async function askGeocode(db: Db, addressKey: string, address: string): P
       status = 'ASKED', asked_at = now(), expires_at = null, latitude = null, longitude = null
     where known.expires_at <= now()
        or (known.status = 'FAILED' and known.asked_at <= now() - make_interval(secs => ${FAILURE_SECONDS}::double precision))
-       or (known.status = 'ASKED' and known.asked_at < now() - interval '1 minute')
+       or (
+         known.status = 'ASKED' and known.asked_at < now() - interval '1 minute'
+         and not exists (select from staged_jobs j where j.id = known.job_id and j.done_at is null and j.dead_at is null)
+       )
     returning id`;
   return row?.id;
+}
+
+/** Notes which job asks for an address. */
+export const updateGeocodeJob = (db: Db, id: string, jobId: string) =>
+  db`update geocodes set job_id = ${jobId}::bigint where id = ${id}::uuid`;
+
+/** Counts the addresses that wait for a job of their own, up to `limit`. */
+export async function countWaitingGeocodes(db: Db, limit: number): Promise<number> {
+  const waiting = await db`
+    select
+    from geocodes g
+    join staged_jobs j on j.id = g.job_id
+    where g.status = 'ASKED' and j.done_at is null and j.dead_at is null
+    limit ${limit}`;
+  return waiting.count;
 }
 
 /** Takes the right to call the provider for an address, for `seconds`; false while another has it, or when there is an answer. */

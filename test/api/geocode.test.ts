@@ -51,9 +51,9 @@ const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `$
 const find = (address: string, name = "address") =>
   anna.client.get(`/api/v1/geo/geocode?${new URLSearchParams({ [name]: address }).toString()}`);
 
-/** An address that nobody has asked for, and that the provider knows. */
+/** An address that nobody has asked for, as the provider is asked for it, and that the provider knows. */
 function newAddress(): string {
-  const address = `Tower street, ${randomUUID()}`;
+  const address = `tower street, ${randomUUID()}`;
   geocoder.places.set(address, tower);
   return address;
 }
@@ -68,8 +68,22 @@ describe("an address", () => {
     expect(geocoder.asked).toEqual([address]);
   });
 
+  test("is asked for in one form, so that nobody's spelling decides what others are answered", async () => {
+    const address = `${newAddress()}2`;
+    geocoder.places.set(address, tower);
+    const others = [address.replace(", ", ",;"), address.replace(/2$/, "²")];
+    for (const other of others) expect((await find(other)).body).toMatchObject({ found: false });
+    expect((await find(` ${address.toUpperCase()},`)).body).toMatchObject({ found: true });
+    expect(geocoder.asked).toEqual([others[0]?.replace(",;", ", ;"), others[1], address]);
+  });
+
+  test("without a word in it is nowhere, and nobody is asked", async () => {
+    expect((await find(" , ,")).body).toEqual({ latitude: null, longitude: null, found: false });
+    expect(geocoder.asked).toEqual([]);
+  });
+
   test("that is not known is not found, and that is kept as well", async () => {
-    const address = `Nowhere ${randomUUID()}`;
+    const address = `nowhere ${randomUUID()}`;
     for (let times = 0; times < 2; times += 1) {
       const missed = await find(address);
       expect([missed.status, missed.body]).toEqual([200, { latitude: null, longitude: null, found: false }]);
@@ -142,7 +156,7 @@ describe("an address", () => {
     await find(address);
     const [job] = await sql<{ text: string }[]>`
       select j::text as text from staged_jobs j where queue = 'geocode' order by id desc limit 1`;
-    expect(job?.text).not.toContain("Tower");
+    expect(job?.text).not.toMatch(/tower/i);
   });
 
   test("that nobody needs any more is forgotten", async () => {

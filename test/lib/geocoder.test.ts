@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { addressKey } from "../../lib/address-key.js";
 import { startGeocoder } from "../support/geocoder.js";
 
 const geocoder = await startGeocoder();
@@ -65,11 +64,4 @@ test("one of more than a megabyte is no answer, and is not read to its end", asy
 test("an answer that is no place is none", async () => {
   geocoder.places.set("Pole", { latitude: 155, longitude: 37 });
   await expect(findPlace("Pole")).rejects.toThrow();
-});
-
-test("addresses that differ in case, blanks and commas alone are the same", () => {
-  const key = addressKey("Тверская улица, 1");
-  for (const same of [" тверская  УЛИЦА 1", "Тверская улица,1", "Тверская улица ;1\n"])
-    expect(addressKey(same)).toBe(key);
-  expect(addressKey("Тверская улица, 11")).not.toBe(key);
 });
