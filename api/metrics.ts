@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto";
 import cluster from "node:cluster";
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { z } from "zod";
+import { config } from "../lib/config.js";
 import { describeError } from "../lib/describe-error.js";
 import { inTime } from "../lib/in-time.js";
 import { log } from "../lib/log.js";
 import { openQueues } from "../queues/broker.js";
 import { databaseStats, sql } from "../sql/db.js";
 import { findHeartbeatAge } from "../sql/queries/heartbeats.js";
+import { findYesterday, listDueDays } from "../sql/queries/rollups.js";
 import { findStagedJobStats } from "../sql/queries/staged-jobs.js";
 
 /** The metrics of one API process. */
@@ -79,6 +81,16 @@ measure({
   help: "Time since a worker last ran the canary that is scheduled every minute; since this process started, where none ever did.",
   aggregator: "max",
   collect: async (gauge) => gauge.set((await findHeartbeatAge(sql, "canary")) ?? process.uptime()),
+});
+
+measure({
+  name: "rollup_due_days",
+  help: "Days that are over and whose figures are still counted whenever they are asked for.",
+  aggregator: "max",
+  collect: async (gauge) => {
+    const zone = config.DEFAULT_TIMEZONE;
+    gauge.set((await listDueDays(sql, zone, await findYesterday(sql, zone))).length);
+  },
 });
 
 measure({

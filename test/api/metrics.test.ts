@@ -8,7 +8,9 @@ const { updateHeartbeat } = await import("../../sql/queries/heartbeats.js");
 const { stageJob } = await import("../../sql/queries/staged-jobs.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { startApi } = await import("../support/api.js");
-const { user } = await import("../support/cast.js");
+const { bakery, listBox, user } = await import("../support/cast.js");
+const { task } = await import("../support/task.js");
+const { rollUp } = await import("../../workers/rollups.js");
 const { client, stop } = await startApi();
 
 afterAll(async () => {
@@ -63,6 +65,14 @@ test("the outbox shows its lag and its dead, the broker its depth", async () => 
   await openQueue(upkeep).add("canary", { task: "canary" }, { jobId: "9.0" });
   expect(await sample('queue_jobs{queue="upkeep",state="waiting"}')).toBe(1);
   for (const { queue } of contracts) expect(await sample(`queue_jobs{queue="${queue}",state="failed"}`)).toBe(0);
+});
+
+test("days that are over and not rolled up are counted until they are", async () => {
+  const id = await listBox(await bakery(client));
+  await sql`update boxes set created_at = now() - interval '3 days' where id = ${id}::uuid`;
+  expect(await sample("rollup_due_days")).toBe(3);
+  await rollUp(task({ days: "DUE" }));
+  expect(await sample("rollup_due_days")).toBe(0);
 });
 
 test("the age of the canary says whether jobs are being done at all", async () => {
