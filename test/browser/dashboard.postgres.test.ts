@@ -1,5 +1,9 @@
+import { newVapidKeys } from "../../lib/push-keys.js";
+import { startWebPush } from "../support/push/web-push.js";
+
 const code = "123456";
-process.env["OTP_FIXED_CODE"] = code;
+const web = await startWebPush();
+Object.assign(process.env, newVapidKeys(), { OTP_FIXED_CODE: code, ALLOW_PRIVATE_ADDRESSES: "1" });
 const { describeDashboard } = await import("./dashboard.js");
 
-describeDashboard("Postgres", code);
+describeDashboard({ broker: "Postgres", code, web });
