@@ -17,6 +17,8 @@ export interface Circumstances {
   pickup: Pick<Facts, "pickupFrom" | "pickupUntil">;
   /** The status of the order that it is about; null when it is about none. */
   orderStatus: OrderStatus | null;
+  /** Whether its user is one of the people of the partner that it is about. */
+  ofPartner: boolean;
   /** Whether the box that it is about can be ordered; null when it is about none. */
   onOffer: boolean | null;
 }
@@ -32,12 +34,13 @@ export const usefulUntil = ({
 
 /** Whether a notification is sent now, never (and why), or not before some time. */
 export function decide(circumstances: Circumstances): "send" | { drop: string } | { wait: Date } {
-  const { kind, now, preferences, quietHours, zone, hasDevices, orderStatus, onOffer } = circumstances;
-  const { preference } = announcements[kind];
+  const { kind, now, preferences, quietHours, zone, hasDevices, ofPartner, orderStatus, onOffer } = circumstances;
+  const { audience, preference } = announcements[kind];
   const until = usefulUntil(circumstances);
   if (until <= now) return { drop: "expired" };
   if (!preferences.push) return { drop: "push is off" };
   if (!preferences[preference]) return { drop: `${preference} is off` };
+  if (audience === "partner" && !ofPartner) return { drop: "no longer with the partner" };
   if (!hasDevices) return { drop: "no device" };
   if (orderStatus !== null && !isStillTrue(kind, orderStatus)) return { drop: `the order is ${orderStatus}` };
   if (onOffer === false && preference === "marketing") return { drop: "the box is not on offer" };

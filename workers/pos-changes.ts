@@ -6,10 +6,10 @@ import type { Db } from "../sql/db.js";
 import { moveOrder, placeOrder, type Placement } from "../sql/queries/orders.js";
 import type { MailboxEvent } from "../sql/queries/pos-events.js";
 import {
+  findCustomer,
   findPosOrder,
   insertPosOrder,
   listItemsByExternalId,
-  takeCustomer,
   updateAvailability,
 } from "../sql/queries/pos-orders.js";
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
@@ -83,7 +83,8 @@ async function applyOrder(tx: Db, event: MailboxEvent, change: Change<"order.cre
   if ((await findPosOrder(tx, partnerId, provider, eventId)) !== undefined) return;
   const items = await linesOf(tx, event, change);
   const phone = change.customerPhone === null ? null : readPhone(change.customerPhone);
-  const userId = phone === null ? null : ((await takeCustomer(tx, phone)) ?? null);
+  // a till has nobody's consent to open an account for them
+  const userId = phone === null ? null : ((await findCustomer(tx, phone)) ?? null);
   // with blanks, so that no client can have sent the same
   const key = `pos ${provider} ${partnerId} ${eventId}`;
   const placement = await placeOrder(tx, {

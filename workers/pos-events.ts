@@ -1,6 +1,6 @@
 import { describeError } from "../lib/describe-error.js";
 import { PermanentError, Postponed } from "../lib/errors.js";
-import { isConnectionLost, transaction, sql, type Db } from "../sql/db.js";
+import { isConnectionLost, isDataException, transaction, sql, type Db } from "../sql/db.js";
 import {
   findNextPosEvent,
   findPosEvent,
@@ -38,7 +38,7 @@ async function settle(tx: Db, event: MailboxEvent): Promise<void> {
 async function noteFailure(tx: Db, event: MailboxEvent, error: unknown): Promise<void> {
   const { partnerId, requestId, attempts } = event;
   await lockPosEvents(tx, partnerId);
-  if (error instanceof Unfit || attempts + 1 >= ATTEMPTS) {
+  if (error instanceof Unfit || isDataException(error) || attempts + 1 >= ATTEMPTS) {
     await parkPosEvent(tx, event, reasonOf(error), error instanceof Unfit ? error.retryInMs : 0);
     if (error instanceof Unfit && error.needsMenu) await requestPosSync(tx, partnerId, { inPerson: false, requestId });
     return;

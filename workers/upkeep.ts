@@ -14,6 +14,7 @@ import { deleteOldNotifications } from "../sql/queries/inbox.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
 import { deleteOldPosEvents } from "../sql/queries/pos-events.js";
+import { eraseCounterAddresses } from "../sql/queries/pos-orders.js";
 import { abandonDeadSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql/queries/pos-syncs.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
@@ -103,6 +104,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   "purge-menu-imports": purging("47 3 * * *", deleteOldMenuImports),
   /** Each has much that hangs on it. */
   "erase-accounts": inBatches("23 * * * *", "accounts erased", (db) => eraseAccounts(db, 100)),
+  "erase-counter-addresses": purging("33 * * * *", eraseCounterAddresses),
   "purge-notifications": purging("52 3 * * *", deleteOldNotifications),
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "clear-away-files": {

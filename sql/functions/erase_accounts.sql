@@ -20,6 +20,8 @@ begin
   delete from sessions where user_id = any (gone);
   delete from promo_attachments where user_id = any (gone);
   update orders set address = null where user_id = any (gone) and address is not null;
+  -- what nothing else shows is cleared away
+  update files set loose_since = now() where user_id = any (gone) and status = 'READY' and loose_since is null;
   update users
   set phone = null, first_name = null, last_name = null, email = null, avatar_url = null, avatar = null, locale = default, timezone = null,
       erased_at = now(), updated_at = now()

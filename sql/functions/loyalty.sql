@@ -14,7 +14,8 @@ end
 $$;
 
 -- Credits a completed order: a point for every 10 whole units of currency that were paid, the food it saved, and 100 points
--- to whoever brought the customer when it is their first. Crediting an order again changes nothing.
+-- to whoever brought the customer when it is their first. Crediting an order again changes nothing. What was sold at a till
+-- earns nothing, as only the till says who bought it and what it cost; and no order earns more than a million points.
 create or replace function credit_completed_order(completed uuid) returns void
 language plpgsql
 as $$
@@ -22,7 +23,10 @@ declare
   sale record;
   brought_by uuid;
 begin
-  select o.user_id, (o.amount_due_minor / 1000)::integer as points,
+  if exists (select from pos_orders where order_id = completed) then
+    return;
+  end if;
+  select o.user_id, least(o.amount_due_minor / 1000, 1000000)::integer as points,
          coalesce((
            select sum(i.qty * coalesce(b.weight_grams, m.weight_grams, 0))
            from order_items i
@@ -47,7 +51,7 @@ begin
     return;
   end if;
   update loyalty_accounts
-  set points = points + sale.points, food_saved_grams = food_saved_grams + sale.grams, orders_completed = orders_completed + 1
+  set points = least(points::bigint + sale.points, 2000000000)::integer, food_saved_grams = food_saved_grams + sale.grams, orders_completed = orders_completed + 1
   where user_id = sale.user_id;
 
   if brought_by is not null then

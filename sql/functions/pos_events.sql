@@ -55,7 +55,7 @@ begin
     from unnest(partner_ids, accounts, event_ids) with ordinality as told (partner_id, account, event_id, n)
     where told.partner_id = box
     order by told.n
-    on conflict (provider, account, event_id) do nothing;
+    on conflict (partner_id, provider, event_id) do nothing;
     get diagnostics added = row_count;
     if added > 0 then
       perform ring_pos_mailbox(box, known_job, now(), caused_by);

@@ -60,6 +60,7 @@ interface DueRow extends Subject {
   quietHoursStart: string | null;
   quietHoursEnd: string | null;
   hasDevices: boolean | null;
+  ofPartner: boolean;
   orderStatus: OrderStatus | null;
   onOffer: boolean | null;
 }
@@ -78,7 +79,8 @@ export async function findDueNotification(db: Db, id: string) {
     select
       n.id, n.user_id as "userId", n.kind, now() as now, n.created_at as "createdAt", n.expires_at as "expiresAt",
       n.timezone as zone, p.push, p.marketing, p.quiet_hours_start::text as "quietHoursStart",
-      p.quiet_hours_end::text as "quietHoursEnd", n.has_devices as "hasDevices", o.status as "orderStatus",
+      p.quiet_hours_end::text as "quietHoursEnd", n.has_devices as "hasDevices",
+      exists (select from people_of_partner(n.partner_id) as person where person = n.user_id) as "ofPartner", o.status as "orderStatus",
       case
         when b.id is not null
         then b.status = 'ACTIVE' and b.hidden_at is null and b.deleted_at is null and partner.status = 'ACTIVE'
@@ -121,6 +123,7 @@ export async function findDueNotification(db: Db, id: string) {
     },
     zone: row.zone ?? config.DEFAULT_TIMEZONE,
     hasDevices: row.hasDevices === true,
+    ofPartner: row.ofPartner,
     orderStatus: row.orderStatus,
     onOffer: row.onOffer,
   };

@@ -1,4 +1,3 @@
-import { newServiceId } from "../../lib/service-id.js";
 import type { Db } from "../db.js";
 import { lockPosCredentials } from "./pos-syncs.js";
 
@@ -26,22 +25,24 @@ export const insertPosOrder = (tx: Db, partnerId: string, provider: string, exte
     where partner_id = ${partnerId}::uuid and provider = ${provider} and status = 'PARKED'
       and change ->> 'orderExternalId' = ${externalId}`;
 
-/** Among so many fresh ids one is free. */
-const serviceIdCandidates = 5;
-
-/** Finds the account of whoever has this phone, or makes it. */
-export async function takeCustomer(tx: Db, phone: string): Promise<string | undefined> {
-  const serviceIds = Array.from({ length: serviceIdCandidates }, newServiceId);
-  await tx`
-    insert into users (service_id, phone)
-    select candidate, ${phone}::text
-    from unnest(${serviceIds}::text[]) as candidate
-    where not exists (select from users where phone = ${phone} and deleted_at is null)
-      and not exists (select from users where service_id = candidate)
-    limit 1
-    on conflict (phone) where deleted_at is null do nothing`;
-  const [user] = await tx<{ id: string }[]>`select id from users where phone = ${phone} and deleted_at is null`;
+/** Finds the account of whoever has this phone. */
+export async function findCustomer(db: Db, phone: string): Promise<string | undefined> {
+  const [user] = await db<{ id: string }[]>`select id from users where phone = ${phone} and deleted_at is null`;
   return user?.id;
+}
+
+/** Forgets the addresses of up to `limit` orders from counters that are 30 days old, of customers whom nobody knows; answers how many. */
+export async function eraseCounterAddresses(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    update orders set address = null
+    where id in (
+      select id from orders
+      where user_id is null and address is not null and created_at < now() - interval '30 days'
+      order by created_at
+      limit ${limit}
+      for no key update skip locked
+    )`;
+  return count;
 }
 
 /** Finds the partner's items with these numbers of their POS; those that it does not have, or no more, are left out. */

@@ -95,6 +95,20 @@ test("of an account that was deleted 30 days ago nothing personal is left; its o
   expect(shown.map(({ id }) => id)).toContain(old.reviewId);
 });
 
+test("its files are cleared away, also those that were shown", async () => {
+  const old = await formerCustomer(31);
+  await sql`
+    insert into files (user_id, name, status, content_type, size, settled_at)
+    select ${old.id}::uuid, gen_random_uuid()::text, 'READY', type, 1, now()
+    from unnest(${["image/webp", "application/pdf"]}::text[]) as type`;
+  await sql`
+    update users set avatar = (select name from files where user_id = ${old.id}::uuid limit 1) where id = ${old.id}::uuid`;
+  await runUpkeep(task({ task: "erase-accounts" }));
+  await sql`update files set loose_since = loose_since - interval '2 days' where user_id = ${old.id}::uuid`;
+  await runUpkeep(task({ task: "clear-away-files" }));
+  expect((await sql`select from files where user_id = ${old.id}::uuid`).count).toBe(0);
+});
+
 test("what was to be sent to it is not, and finds nothing to do", async () => {
   const old = await formerCustomer(31);
   await runUpkeep(task({ task: "erase-accounts" }));

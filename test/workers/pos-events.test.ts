@@ -5,6 +5,7 @@ import type { PosChange } from "../../lib/pos/adapter.js";
 import { PermanentError } from "../../lib/errors.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { insertOrderPlacedNotifications } from "../../sql/queries/fan-out.js";
+import { eraseCounterAddresses } from "../../sql/queries/pos-orders.js";
 import { deleteOldPosEvents, lockPosEvents, receivePosEvents } from "../../sql/queries/pos-events.js";
 import { archiveAbsentItems, lockPosCredentials } from "../../sql/queries/pos-syncs.js";
 import { closeSignals } from "../../sql/signals.js";
@@ -152,7 +153,7 @@ describe("an order of the POS", () => {
     expect(await events()).toMatchObject([{ status: "PROCESSED" }]);
   });
 
-  test("is of whoever has the phone, however it is written, and an account is made for a new one", async () => {
+  test("is of whoever has an account with the phone, however that is written; no account is made", async () => {
     const anna = await cast.user(api.client);
     const digits = anna.phone.slice(2);
     const newcomer = cast.newPhone();
@@ -163,12 +164,33 @@ describe("an order of the POS", () => {
       ["order-4", rolls({ customerPhone: "call me" })],
     ]);
     await drain();
-    const [users] = [await sql<{ id: string }[]>`select id from users where phone = ${newcomer}`];
-    expect(users).toHaveLength(1);
-    expect((await orders()).map(({ userId }) => userId)).toEqual([anna.id, users[0]!.id, users[0]!.id, null]);
+    expect((await sql`select from users where phone = ${newcomer}`).count).toBe(0);
+    expect((await orders()).map(({ userId }) => userId)).toEqual([anna.id, null, null, null]);
     expect((await anna.client.get("/api/v1/orders")).list).toHaveLength(1);
     const [key] = await sql<{ key: string }[]>`select key from idempotency_keys where user_id = ${anna.id}::uuid`;
     expect(key?.key).toBe(`pos generic ${bakery.id} order-1`);
+  });
+
+  test("earns its customer nothing, since only the till says who it was", async () => {
+    const anna = await cast.user(api.client);
+    await tell([
+      ["order-1", rolls({ customerPhone: anna.phone })],
+      ["status-1", moved("order-1", "COMPLETED")],
+    ]);
+    await drain();
+    expect(await orders()).toMatchObject([{ userId: anna.id, status: "COMPLETED" }]);
+    expect((await sql`select from loyalty_entries where user_id = ${anna.id}::uuid`).count).toBe(0);
+  });
+
+  test("keeps the address of a customer whom nobody knows for 30 days", async () => {
+    await tell([["order-1", rolls({ address: "Secret street 1" })]]);
+    await drain();
+    const addresses = () => sql`select address from orders where partner_id = ${bakery.id}::uuid`;
+    await eraseCounterAddresses(sql, 10);
+    expect(await addresses()).toEqual([{ address: "Secret street 1" }]);
+    await sql`update orders set created_at = now() - interval '31 days' where partner_id = ${bakery.id}::uuid`;
+    await eraseCounterAddresses(sql, 10);
+    expect(await addresses()).toEqual([{ address: null }]);
   });
 
   test("of someone whom nobody knows is completed without points for anyone", async () => {

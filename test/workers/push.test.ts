@@ -130,6 +130,7 @@ describe("a notification reaches each device", () => {
     });
     const orderId = placed.string("orderId");
     await Promise.all([addBrowser("ru-RU"), addPhone("en-US")]);
+    await sql`insert into partner_staff (user_id, partner_id) values (${recipient}::uuid, ${shop.id}::uuid)`;
     const id = await notify("NEW_ORDER", { orderId, partnerId: shop.id });
     expect((await deliver(id)).thrown).toBeNull();
     expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });

@@ -276,6 +276,16 @@ describe("an event", () => {
     },
   );
 
+  test("is one of a thousand at most, and of more only the first is looked at before they are verified", () => {
+    const event = { organizationId: "org", eventType: "StopListUpdate" };
+    const many = {
+      headers: {},
+      body: Buffer.from(JSON.stringify([event, ...Array.from({ length: 1_000 }, () => ({}))])),
+    };
+    expect(adapter.webhook.account(many)).toBe("org");
+    expect(() => adapter.webhook.read(many)).toThrow(MalformedWebhook);
+  });
+
   test("that is nested without end is malformed", () => {
     const [deep, end] = ["[".repeat(400_000), "]".repeat(400_000)];
     const body = `[{"organizationId":"a","eventType":"t","eventInfo":${deep}${end}}]`;
