@@ -30,7 +30,7 @@ const Credentials = z.strictObject({
 
 type Credentials = z.output<typeof Credentials>;
 
-const Page = z.object({ items: z.array(z.unknown()).max(10_000), nextCursor: z.string().nullish() });
+const Page = z.object({ items: z.array(z.unknown()).max(200_000), nextCursor: z.string().nullish() });
 
 /** `price` is in major units. */
 const Item = z.object({
