@@ -8,6 +8,8 @@ import { types } from "./types.js";
 
 /** How long the server gives a statement before we do: its own timeout tells more about what happened. */
 const CLIENT_GRACE_MS = 1_000;
+/** A statement that takes longer waits for a lock or reads much; ordinary ones take a millisecond. */
+const LONG_MS = 50;
 
 /** A statement as postgres.js hands it to a connection: whoever carries it out calls one of these. */
 export interface Statement {
@@ -21,6 +23,8 @@ export interface Connection {
   run(statement: Statement): void;
   /** Statements sent and not yet settled. */
   readonly running: number;
+  /** Whether the statement that is being carried out, if any, takes long: those behind it wait as long. */
+  readonly stalled: boolean;
   /** Says goodbye to the server when what runs is done, or hangs up after a while. */
   close(): Promise<void>;
 }
@@ -71,6 +75,8 @@ export function openConnection(purpose: string, { onLost, onNotification }: Conn
   const running = new Set<Statement>();
   let socket: Socket | undefined;
   let lost: DatabaseError | undefined;
+  /** When the statement that is being carried out had its turn, by the monotonic clock. */
+  let turn = 0;
 
   function lose(error: DatabaseError): void {
     if (lost) return;
@@ -111,6 +117,9 @@ export function openConnection(purpose: string, { onLost, onNotification }: Conn
     get running() {
       return running.size;
     },
+    get stalled() {
+      return running.size > 0 && performance.now() - turn > LONG_MS;
+    },
     run(statement) {
       const { resolve, reject } = statement;
       if (lost) {
@@ -124,6 +133,7 @@ export function openConnection(purpose: string, { onLost, onNotification }: Conn
       const settle = () => {
         clearTimeout(timer);
         running.delete(statement);
+        turn = performance.now();
       };
       statement.resolve = (result) => {
         settle();
@@ -141,6 +151,7 @@ export function openConnection(purpose: string, { onLost, onNotification }: Conn
         // statements and answers may no longer match
         lose(reason);
       };
+      if (running.size === 0) turn = performance.now();
       running.add(statement);
       handle(statement);
     },

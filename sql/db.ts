@@ -17,16 +17,20 @@ export type { Db } from "./tag.js";
 const limit = config.DATABASE_POOL;
 let closed = false;
 
+/** Behind a statement that takes long everything waits, however little it is. */
+const isFreer = (one: Connection, other: Connection): boolean =>
+  one.stalled === other.stalled ? one.running < other.running : other.stalled;
+
 /** Connections that single statements share, each with many of them on its way at once. */
 function share(purpose: string, most: number): { db: Db; connections: ReadonlySet<Connection> } {
   const connections = new Set<Connection>();
 
-  /** A connection with nothing to do, else a new one while there may be more, else the one with the least to do. */
+  /** A connection with nothing to do, else a new one while there may be more, else the one with the least to do that gets on. */
   function leastBusy(): Connection {
     let best: Connection | undefined;
     for (const connection of connections) {
       if (connection.running === 0) return connection;
-      if (!best || connection.running < best.running) best = connection;
+      if (!best || isFreer(connection, best)) best = connection;
     }
     if (best && connections.size >= most) return best;
     const connection = openConnection(purpose, { onLost: () => connections.delete(connection) });

@@ -4,7 +4,7 @@ import { decide, settlementOf, usefulUntil } from "../lib/push-rules.js";
 import type { PushOutcome } from "../lib/push-sender.js";
 import { sendPush, serviceOf } from "../lib/push.js";
 import { push } from "../queues/index.js";
-import { sql, transaction } from "../sql/db.js";
+import { contended, sql, transaction } from "../sql/db.js";
 import {
   claimDeliveries,
   listDeliveries,
@@ -119,7 +119,7 @@ export const deliverPush: Handler<{ notificationId: string }> = async (task) => 
   }
 
   const until = usefulUntil(circumstances);
-  const { claimed, others } = await claimDeliveries(sql, id, CLAIM_SECONDS);
+  const { claimed, others } = await claimDeliveries(contended, id, CLAIM_SECONDS);
   const attempts = await Promise.all(claimed.map((device) => sendTo(device, due, until, task)));
   const results = attempts.map(({ device, outcome }) => ({
     deviceId: device.id,

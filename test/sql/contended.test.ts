@@ -3,6 +3,7 @@ import { config } from "../../lib/config.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { startApi } from "../support/api.js";
 import * as cast from "../support/cast.js";
+import { hold } from "../support/hold.js";
 import { until } from "../support/until.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -10,6 +11,18 @@ let api: Awaited<ReturnType<typeof startApi>>;
 beforeAll(async () => {
   api = await startApi();
 });
+
+/** Resolves once so many sessions have waited for a lock for a tenth of a second. */
+async function stalled(count: number): Promise<void> {
+  await until(async () => {
+    const rows = await transaction(
+      (tx) => tx`
+        select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query_start < now() - interval '100 ms'`,
+    );
+    return rows.length >= count;
+  });
+}
 
 afterAll(async () => {
   await api.stop();
@@ -38,4 +51,15 @@ test("while many orders wait for one box everyone else is answered", async () =>
   });
   const statuses = (await waiting)?.map(({ status }) => status).sort();
   expect(statuses).toEqual([...Array<number>(10).fill(201), ...Array<number>(5).fill(409)]);
+});
+
+test("a statement that waits holds up none that come after it", async () => {
+  const { id } = await cast.user(api.client);
+  const rename = async () => await sql`update users set first_name = 'Анна' where id = ${id}::uuid`;
+  const release = await hold((tx) => tx`select from users where id = ${id}::uuid for update`);
+  const waiting = rename();
+  await stalled(1);
+  await Promise.all(Array.from({ length: 10 * config.DATABASE_POOL }, () => sql`select`));
+  await release();
+  await waiting;
 });
