@@ -1,8 +1,8 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
+  hash,
   hkdfSync,
   randomBytes,
   randomInt,
@@ -82,7 +82,7 @@ export function matchesKeyedHash(purpose: Purpose, value: string, hash: Uint8Arr
 /** Compares in a time that tells nothing of where the two differ. */
 export const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-export const sha256 = (value: string): Buffer => createHash("sha256").update(value).digest();
+export const sha256 = (value: string): Buffer => hash("sha256", value, "buffer");
 
 /** 256 random bits as 43 characters that are safe in an address. */
 export const randomToken = (): string => randomBytes(32).toString("base64url");

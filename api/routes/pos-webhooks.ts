@@ -88,10 +88,10 @@ posWebhooks.post(
       }
     }
     if (kept.length > 0) {
-      const added = await receivePosEvents(sql, provider, kept, requestId);
+      const { added, staged } = await receivePosEvents(sql, provider, kept, requestId);
       count("kept", added);
       count("repeated", kept.length - added);
-      if (added > 0) poke("staged_jobs");
+      if (staged) poke("staged_jobs");
     }
     return ok({ received: true });
   },

@@ -80,7 +80,9 @@ function connect({ accountId, baseUrl, token, webhookSecret }: Credentials): Pos
   };
 }
 
-const Event = z.object({ type: textOf(100), externalId: Name, partnerExternalId: Name, data: z.unknown().optional() });
+const Account = z.object({ partnerExternalId: Name });
+
+const Event = Account.extend({ type: textOf(100), externalId: Name });
 
 const Availability = z.object({
   data: z.object({ items: z.array(z.object({ externalId: Name, available: z.boolean() })).max(10_000) }),
@@ -146,7 +148,7 @@ export const generic = (): PosAdapter => ({
   credentials: Credentials,
   connect: (credentials) => connect(Credentials.parse(credentials)),
   webhook: {
-    account: (call) => Event.safeParse(jsonOf(call)).data?.partnerExternalId ?? null,
+    account: (call) => Account.safeParse(jsonOf(call)).data?.partnerExternalId ?? null,
 
     verify(call, secrets, now) {
       const id = headerOf(call, "webhook-id");

@@ -1,5 +1,6 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import { sha256 } from "../crypto.js";
 import { MalformedWebhook, type WebhookCall } from "./adapter.js";
 
 /** What sender's and receiver's clocks may differ by. */
@@ -21,10 +22,7 @@ export function jsonOf({ body }: WebhookCall): unknown {
 }
 
 /** Whether two texts are the same, in a time that tells neither where they differ nor how long either is. */
-export function sameText(one: string, other: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
-}
+export const sameText = (one: string, other: string): boolean => timingSafeEqual(sha256(one), sha256(other));
 
 /** The seconds since 1970 that a signature names; null when they are written in any other way. */
 export const instantOf = (seconds: string): number | null =>

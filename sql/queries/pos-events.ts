@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { PosChange } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
 
@@ -9,25 +8,27 @@ export interface ReceivedEvent {
   change: PosChange;
 }
 
-const Changes = z.array(z.json());
-
-/** Keeps events that have not come in before, with the jobs that look into their partners' mailboxes, as one statement; answers how many were new. */
+/**
+ * Keeps events that have not come in before, with the jobs that look into their partners' mailboxes, as one statement;
+ * answers how many were new, and whether jobs were staged: none are while one is on its way to the same mailbox.
+ */
 export async function receivePosEvents(
   db: Db,
   provider: string,
   events: readonly ReceivedEvent[],
   requestId: string,
-): Promise<number> {
-  const [row] = await db<{ added: number }[]>`
-    select coalesce(receive_pos_events(
+): Promise<{ added: number; staged: boolean }> {
+  const [row] = await db<{ added: number; staged: boolean }[]>`
+    select coalesce(added, 0) as added, coalesce(staged, false) as staged
+    from receive_pos_events(
       ${provider}::text,
       ${events.map(({ partnerId }) => partnerId)}::uuid[],
       ${events.map(({ account }) => account)}::text[],
       ${events.map(({ eventId }) => eventId)}::text[],
-      ${db.json(Changes.parse(events.map(({ change }) => change)))},
+      ${db.json(events.map(({ change }) => change))},
       ${requestId}::text
-    )::integer, 0) as added`;
-  return row?.added ?? 0;
+    )`;
+  return row ?? { added: 0, staged: false };
 }
 
 export type PosEventStatus = "QUEUED" | "PROCESSED" | "PARKED";
