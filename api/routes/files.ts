@@ -22,6 +22,7 @@ import {
   deleteUnfinishedFile,
   findFile,
   findOwnFile,
+  findUploads,
   insertFile,
   updateDocumentReady,
   updateFileStored,
@@ -37,6 +38,9 @@ const MB = 1_048_576;
 /** Above this a file comes in parts, so that what a bad line breaks off is little. */
 const DIRECT_BYTES = 10 * MB;
 export const PART_BYTES = 8 * MB;
+/** What nobody takes away is bounded: uploads that were only begun, and documents, which are kept until they are deleted. */
+const MOST_UNFINISHED = 50;
+const MOST_DOCUMENT_BYTES = 1_024 * MB;
 /** How long an upload may take, in one piece or in parts. */
 const DIRECT_MS = 60 * 60_000;
 const PARTS_MS = 6 * 60 * 60_000;
@@ -166,6 +170,15 @@ const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) => 
   headers: { Location: `/api/v1/files/${fileId}` },
 });
 
+/** Refuses an upload by someone who has too much here. */
+async function checkRoom(userId: string, contentType: string): Promise<void> {
+  const { unfinished, documentBytes } = await findUploads(lookups, userId);
+  if (unfinished >= MOST_UNFINISHED)
+    throw conflict(`${MOST_UNFINISHED} of your uploads are not finished: finish or delete one first.`);
+  if (!isImage(contentType) && documentBytes >= MOST_DOCUMENT_BYTES)
+    throw conflict("Your documents take 1 GB: delete some first.");
+}
+
 /** Puts a file into storage as it comes in; answers its id, or null when it is too large for that. */
 async function store(userId: string, contentType: string, body: Readable, requestId: string): Promise<string | null> {
   const name = newFileName();
@@ -228,7 +241,8 @@ files.post(
     description:
       "JPEG, PNG, WebP, AVIF, GIF or PDF, as its content says, and the part's Content-Type must say the same (or " +
       "`application/octet-stream`). Images become WebP, upright, without metadata and at most 2048 pixels wide and high. " +
-      "Above 10 MB the answer is 202 with an `uploadPolicy`: nothing has been kept, and the same file is to come in parts.",
+      "Above 10 MB the answer is 202 with an `uploadPolicy`: nothing has been kept, and the same file is to come in parts. " +
+      "409 for whoever has 50 unfinished uploads, or 1 GB of documents.",
     auth: "USER",
     upload: { part: "file" },
     answers: {
@@ -237,7 +251,7 @@ files.post(
         "With `uploadPolicy`: the file is to come in parts. Without: it has come in, and is at `Location` once it is converted.",
       ),
     },
-    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "400 UNSUPPORTED_MEDIA_TYPE"],
+    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "400 UNSUPPORTED_MEDIA_TYPE", "409 CONFLICT"],
   },
   async ({ user, incoming, gone, requestId }) => {
     const maxBytes = config.MAX_UPLOAD_BYTES;
@@ -248,6 +262,7 @@ files.post(
       const contentType = await detectType(head);
       if (contentType === null) throw notAccepted();
       if (declaredType !== contentType && !saysNothing(declaredType)) throw sentAsAnother(contentType, declaredType);
+      await checkRoom(user.id, contentType);
       const id = (announcedBytes ?? 0) > DIRECT_BYTES ? null : await store(user.id, contentType, whole, requestId);
       if (id === null) return await beginParts(user.id, contentType, announcedBytes ?? maxBytes);
       const stored = await awaitFile(id, gone);

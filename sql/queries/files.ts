@@ -26,6 +26,18 @@ export interface NewFile {
   expiresAt: Date;
 }
 
+/** How many uploads a user has not finished, and how many bytes their documents take. */
+export async function findUploads(db: Db, userId: string): Promise<{ unfinished: number; documentBytes: number }> {
+  const [row] = await db<{ unfinished: number | null; documentBytes: number | null }[]>`
+    select
+      (select count(*)::integer from files where user_id = ${userId}::uuid and status = 'UPLOADING') as unfinished,
+      (
+        select sum(size)::bigint from files
+        where user_id = ${userId}::uuid and content_type = 'application/pdf' and status = 'READY'
+      ) as "documentBytes"`;
+  return { unfinished: row?.unfinished ?? 0, documentBytes: row?.documentBytes ?? 0 };
+}
+
 /** Writes down that a file is about to come in, so that what has come is found when it never becomes whole; answers its id. */
 export async function insertFile(db: Db, userId: string, file: NewFile): Promise<string> {
   const [row] = await db<{ id: string }[]>`
