@@ -23,6 +23,8 @@ export interface Facts {
   level: LoyaltyLevel | null;
   /** Of a review, 1 to 5. */
   rating: number | null;
+  /** An advertising campaign's name. */
+  campaign: string | null;
 }
 
 export interface Text {
@@ -77,6 +79,7 @@ const russian = (facts: Facts) => ({
     facts.level ?? "BRONZE"
   ],
   stars: counted("ru", facts.rating ?? 5, { one: "звезда", few: "звезды", many: "звёзд" }),
+  campaign: quoted("ru", facts.campaign, "Реклама"),
 });
 
 const english = (facts: Facts) => ({
@@ -87,6 +90,7 @@ const english = (facts: Facts) => ({
   points: counted("en", facts.points ?? 0, { one: "point", other: "points" }),
   level: { BRONZE: "bronze", SILVER: "silver", GOLD: "gold", PLATINUM: "platinum" }[facts.level ?? "BRONZE"],
   stars: counted("en", facts.rating ?? 5, { one: "star", other: "stars" }),
+  campaign: quoted("en", facts.campaign, "Your campaign"),
 });
 
 function words(language: Language, { zone, pickupFrom, priceMinor, currency }: Facts) {
@@ -100,7 +104,7 @@ function words(language: Language, { zone, pickupFrom, priceMinor, currency }: F
 type Expiry = { hours: number } | { at: "pickupFrom" | "pickupUntil"; orHours: number };
 
 interface Announcement {
-  readonly audience: "customer" | "partner";
+  readonly audience: "customer" | "partner" | "admin";
   /** Without this preference it is not sent. */
   readonly preference: "push" | "marketing";
   readonly urgency: "low" | "normal" | "high";
@@ -249,6 +253,15 @@ export const announcements = {
     expiry: { hours: 168 },
     ru: ({ partner }) => ["Магазин приостановлен", `${partner}: боксы сейчас не видны клиентам.`],
     en: ({ partner }) => ["Shop suspended", `${partner}: customers do not see your boxes now.`],
+  },
+  CAMPAIGN_COMPLETED: {
+    audience: "admin",
+    preference: "push",
+    urgency: "normal",
+    group: "campaign",
+    expiry: { hours: 168 },
+    ru: ({ campaign }) => ["Кампания завершена", `${campaign}: баннеры больше не показываются.`],
+    en: ({ campaign }) => ["Campaign completed", `${campaign}: its banners are not shown any more.`],
   },
 } as const satisfies Record<string, Announcement>;
 

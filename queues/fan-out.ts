@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { contract } from "./contract.js";
 
-/** What happens that people are told of; the subject is an order, a review, a partner or a box. */
+/** What happens that people are told of; the subject is an order, a review, a partner, a box or a campaign. */
 export const occasions = [
   "ORDER_PLACED",
   "PICKUP_SOON",
@@ -18,6 +18,7 @@ export const occasions = [
   "BOX_LISTED",
   "BOX_BACK",
   "BOX_CHEAPER",
+  "CAMPAIGN_COMPLETED",
 ] as const;
 
 export type Occasion = (typeof occasions)[number];

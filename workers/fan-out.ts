@@ -4,6 +4,7 @@ import type { Occasion } from "../queues/fan-out.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import {
   findReminderTime,
+  insertCampaignCompletedNotifications,
   insertCustomerNotification,
   insertFavoriteNotifications,
   insertOrderCancelledNotifications,
@@ -48,6 +49,7 @@ const audiences: Readonly<Record<Occasion, Tell>> = {
   PARTNER_ACTIVE: toAll((tx, id) => insertPartnerNotifications(tx, id, "PARTNER_APPROVED")),
   PARTNER_REJECTED: toAll((tx, id) => insertPartnerNotifications(tx, id, "PARTNER_REJECTED")),
   PARTNER_SUSPENDED: toAll((tx, id) => insertPartnerNotifications(tx, id, "PARTNER_SUSPENDED")),
+  CAMPAIGN_COMPLETED: toAll(insertCampaignCompletedNotifications),
   BOX_LISTED: (tx, id, after) => insertFavoriteNotifications(tx, id, "FAVORITE_LISTED", after, BATCH),
   BOX_BACK: (tx, id, after) => insertFavoriteNotifications(tx, id, "BOX_BACK", after, BATCH),
   BOX_CHEAPER: (tx, id, after) => insertFavoriteNotifications(tx, id, "BOX_CHEAPER", after, BATCH),

@@ -1,6 +1,6 @@
 -- Adds a batch up, unless that was done before: what it counted to its banners, their days and their campaigns, and to those
 -- that have a status in `charged` what their impressions cost. Nobody is charged more than the budget; whoever has spent it
--- has the status `completed` from then on, and is answered. One call is one statement.
+-- has the status `completed` from then on, its admins are told, and it is answered. One call is one statement.
 --
 -- All that counts of a campaign is written by whoever has locked it. Campaigns are locked by id.
 create or replace function apply_ad_batch(batch_id uuid, charged campaign_status[], completed campaign_status)
@@ -67,6 +67,10 @@ begin
   ), audited as (
     insert into audit_events (action, subject_id, details)
     select 'CAMPAIGN_COMPLETE', of_campaigns.id, '{"reason": "BUDGET_SPENT"}' from of_campaigns where of_campaigns.spends_all
+  ), staged as (
+    insert into staged_jobs (queue, payload)
+    select 'fan-out', jsonb_build_object('announcement', 'CAMPAIGN_COMPLETED', 'subjectId', of_campaigns.id)
+    from of_campaigns where of_campaigns.spends_all
   )
   select of_campaigns.id from of_campaigns where of_campaigns.spends_all order by of_campaigns.id;
 end

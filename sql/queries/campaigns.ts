@@ -118,7 +118,10 @@ export const moveCampaign = async (db: Db, id: string, move: CampaignMove, actor
   return moved;
 };
 
-/** Completes up to `limit` campaigns whose end has come, with audit records of which nobody is the actor; answers how many. */
+/**
+ * Completes up to `limit` campaigns whose end has come, with audit records of which nobody is the actor, and has their admins
+ * told; answers how many.
+ */
 export async function completeEndedCampaigns(db: Db, limit: number): Promise<number> {
   const { from, to } = campaignMoves.COMPLETE;
   const { count } = await db`
@@ -134,6 +137,9 @@ export async function completeEndedCampaigns(db: Db, limit: number): Promise<num
       from ended
       where c.id = ended.id
       returning c.id
+    ), staged as (
+      insert into staged_jobs (queue, payload)
+      select 'fan-out', jsonb_build_object('announcement', 'CAMPAIGN_COMPLETED', 'subjectId', completed.id) from completed
     )
     insert into audit_events (action, subject_id)
     select 'CAMPAIGN_COMPLETE', completed.id from completed`;

@@ -137,6 +137,16 @@ export const insertPartnerNotifications = (db: Db, partnerId: string, kind: Anno
     from people_of_partner(${partnerId}::uuid) as person
     returning id`;
 
+/** Writes that a campaign is complete to the admins who had to do with it. */
+export const insertCampaignCompletedNotifications = (db: Db, campaignId: string) =>
+  db<{ id: string }[]>`
+    insert into notifications (user_id, kind, facts)
+    select u.id, 'CAMPAIGN_COMPLETED', jsonb_build_object('campaign', c.name)
+    from ad_campaigns c
+    join users u on u.id in (select e.actor_id from audit_events e where e.subject_id = c.id)
+    where c.id = ${campaignId}::uuid and u.is_admin and u.deleted_at is null
+    returning id`;
+
 /** Some of those who like a box or its partner. */
 export interface Batch {
   written: Written;

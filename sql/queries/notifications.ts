@@ -29,6 +29,7 @@ const KeptFacts = z.object({
   points: z.int().nullable().default(null),
   level: z.enum(["BRONZE", "SILVER", "GOLD", "PLATINUM"]).nullable().default(null),
   rating: z.int().nullable().default(null),
+  campaign: z.string().nullable().default(null),
 });
 
 /** The same as its text uses it. */

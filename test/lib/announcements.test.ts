@@ -23,6 +23,7 @@ const facts: Facts = {
   points: 25,
   level: "GOLD",
   rating: 5,
+  campaign: "Лето",
 };
 const nothing: Facts = {
   ...facts,
@@ -35,6 +36,7 @@ const nothing: Facts = {
   points: null,
   level: null,
   rating: null,
+  campaign: null,
 };
 const kinds = Object.keys(announcements).filter(isAnnouncementKind);
 /** Spaces that do not break a line look like any other. */
@@ -55,7 +57,10 @@ test.each([
 
 describe.each(kinds)("%s", (kind) => {
   test("speaks both languages", () => {
-    const [ru, en] = [plain(kind, "ru-RU", { partner: "Пекарня" }), plain(kind, "en-US", { partner: "B", box: "C" })];
+    const [ru, en] = [
+      plain(kind, "ru-RU", { partner: "Пекарня" }),
+      plain(kind, "en-US", { partner: "B", box: "C", campaign: "D" }),
+    ];
     expect(ru).toMatch(/[а-яё]/i);
     expect(en).toMatch(/[a-z]/i);
     expect(en).not.toMatch(/[а-яё]/i);
@@ -76,8 +81,8 @@ describe.each(kinds)("%s", (kind) => {
 
   test("is for somebody, with a preference, and passes", () => {
     const { audience, preference, expiry, group } = announcements[kind];
-    expect(["customer", "partner"]).toContain(audience);
-    expect(preference === "marketing" ? audience : "customer").toBe("customer");
+    expect(["customer", "partner", "admin"]).toContain(audience);
+    if (preference === "marketing") expect(audience).toBe("customer");
     expect("hours" in expiry ? expiry.hours : expiry.orHours).toBeGreaterThan(0);
     expect(group).toMatch(/^[a-z]{1,9}$/);
     expect(collapseKeyOf(kind, "ffffffff-ffff-7fff-bfff-ffffffffffff")).toMatch(/^[\w-]{1,32}$/);

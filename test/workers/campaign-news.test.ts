@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { fanOut } from "../../queues/index.js";
+import { closeDatabase, sql } from "../../sql/db.js";
+import { insertAdBatch } from "../../sql/queries/ad-batches.js";
+import { closeSignals } from "../../sql/signals.js";
+import { countAds } from "../../workers/ad-events.js";
+import { announce } from "../../workers/fan-out.js";
+import { runUpkeep } from "../../workers/upkeep.js";
+import { startApi } from "../support/api.js";
+import * as cast from "../support/cast.js";
+import { task } from "../support/task.js";
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let olga: cast.Character;
+let pavel: cast.Character;
+let rita: cast.Character;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+
+beforeEach(async () => {
+  await sql`truncate staged_jobs`;
+  [olga, pavel, rita] = [await cast.admin(api.client), await cast.admin(api.client), await cast.admin(api.client)];
+});
+
+afterAll(async () => {
+  await api.stop();
+  await closeSignals();
+  await closeDatabase();
+});
+
+/** Olga's campaign, which Pavel has renamed. */
+async function campaign(fields: Record<string, unknown> = {}): Promise<string> {
+  const id = await cast.activeCampaign(olga.client, fields);
+  await pavel.client.put(`/api/v1/admin/ads/campaigns/${id}`, { name: "Осень" });
+  return id;
+}
+
+async function tellAll(): Promise<void> {
+  const jobs = await sql<{ payload: unknown }[]>`select payload from staged_jobs where queue = 'fan-out' order by id`;
+  for (const { payload } of jobs) await announce(task(fanOut.payload.parse(payload)));
+}
+const told = async ({ client }: cast.Character) =>
+  (await client.get("/api/v1/notifications")).list.map(({ kind, title, body }) => [kind, title, body]);
+const news = [["CAMPAIGN_COMPLETED", "Кампания завершена", "«Осень»: баннеры больше не показываются."]];
+
+test("admins who had to do with a campaign are told once that its budget is spent", async () => {
+  const banner = await cast.banner(olga.client, await campaign({ cpm: 10, budget: 1 }));
+  const counts = [{ bannerId: banner, impressions: 100, clicks: 0 }];
+  for (const id of [randomUUID(), randomUUID()]) {
+    await insertAdBatch(sql, { id, day: "2026-06-01", counts });
+    await countAds(task({ batchId: id }));
+  }
+  await tellAll();
+  expect(await told(olga)).toEqual(news);
+  expect(await told(pavel)).toEqual(news);
+  expect(await told(rita)).toEqual([]);
+});
+
+test("and that its end has come, unless they are admins no more", async () => {
+  const id = await campaign();
+  await sql`update ad_campaigns set starts_at = now() - interval '1 day', ends_at = now() where id = ${id}::uuid`;
+  for (let times = 0; times < 2; times += 1) await runUpkeep(task({ task: "complete-campaigns" }));
+  await sql`update users set is_admin = false where id = ${pavel.id}::uuid`;
+  await tellAll();
+  expect(await told(olga)).toEqual(news);
+  expect(await told(pavel)).toEqual([]);
+});
