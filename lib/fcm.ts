@@ -1,98 +1,52 @@
-import { importPKCS8, SignJWT } from "jose";
-import { Agent } from "undici";
+import { randomUUID } from "node:crypto";
+import { initializeApp } from "firebase-admin/app";
+import { FirebaseMessagingError, getMessaging, type Messaging, type TokenMessage } from "firebase-admin/messaging";
 import { z } from "zod";
 import { config } from "./config.js";
+import { accessTokens, NotSent, parseJson, toGoogle } from "./google-tokens.js";
 import type { ServiceAccount } from "./push-keys.js";
 import {
   ANSWER_TIMEOUT_MS,
   callPushService,
-  CONNECT_TIMEOUT_MS,
   later,
-  LONGEST_ANSWER,
   type PushAnswer,
   type PushMessage,
   type PushOutcome,
   type PushSender,
 } from "./push-sender.js";
 
-const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
-const ASSERTION_SECONDS = 3_600;
-/** A token is not used in its last minutes: the two clocks may differ, and a message takes its time. */
-const TOKEN_MARGIN_MS = 5 * 60_000;
 /** Google's wish where it gives no time. */
 const QUOTA_WAIT_SECONDS = 60;
 
-const dispatcher = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, maxResponseSize: LONGEST_ANSWER });
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const Token = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
-type Grant = { token: string; until: number } | { outcome: PushOutcome };
-
-/** Exchanges an assertion signed with the account's key for an access token (RFC 7523). */
-async function askForToken(account: ServiceAccount, timeoutMs: number): Promise<Grant> {
-  const assertion = await new SignJWT({ scope: SCOPE })
-    .setProtectedHeader({ alg: "RS256", typ: "JWT" })
-    .setIssuer(account.client_email)
-    .setAudience(account.token_uri)
-    .setIssuedAt()
-    .setExpirationTime(`${ASSERTION_SECONDS}s`)
-    .sign(await importPKCS8(account.private_key, "RS256"));
-  const called = await callPushService(new URL(account.token_uri), {
-    headers: { "content-type": "application/x-www-form-urlencoded" },
-    body: new URLSearchParams({ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion }).toString(),
-    dispatcher,
-    timeoutMs,
-  });
-  // whatever became of this call, the message itself has not been sent
-  if ("outcome" in called) return { outcome: later("Google gives no access token") };
-  const { status, text, retryAfter } = called.answer;
-  const token = Token.safeParse(parseJson(text));
-  if (status === 200 && token.success)
-    return { token: token.data.access_token, until: Date.now() + token.data.expires_in * 1_000 - TOKEN_MARGIN_MS };
-  const reason = `Google answered ${status} to the request for an access token`;
-  if (status >= 400 && status < 500 && status !== 408 && status !== 429)
-    return { outcome: { result: "unauthorized", reason } };
-  return { outcome: later(reason, retryAfter) };
-}
-
 const apnsPriority = { high: "10", normal: "5", low: "5" } as const;
 
-/** The message as FCM takes it; on each platform a later one with the same collapse key takes its place. */
-function bodyOf(token: string, message: PushMessage): string {
-  const { notificationId, kind, title, body, data, collapseKey, ttlSeconds, urgency } = message;
-  return JSON.stringify({
-    message: {
-      token,
-      notification: { title, body },
-      data: { ...data, notificationId, kind },
-      android: {
-        collapse_key: collapseKey,
-        ttl: `${ttlSeconds}s`,
-        priority: urgency === "high" ? "HIGH" : "NORMAL",
-        notification: { tag: collapseKey },
-      },
-      apns: {
-        headers: {
-          "apns-collapse-id": collapseKey,
-          "apns-expiration": String(Math.floor(Date.now() / 1_000) + ttlSeconds),
-          "apns-priority": apnsPriority[urgency],
-        },
-        payload: { aps: { sound: "default" } },
-      },
-      webpush: {
-        headers: { TTL: String(ttlSeconds), Urgency: urgency, Topic: collapseKey },
-        notification: { tag: collapseKey },
-      },
+/** On each platform a later message with the same collapse key takes this one's place. */
+const messageFor = (
+  token: string,
+  { notificationId, kind, title, body, data, collapseKey, ttlSeconds, urgency }: PushMessage,
+): TokenMessage => ({
+  token,
+  notification: { title, body },
+  data: { ...data, notificationId, kind },
+  android: {
+    collapseKey,
+    ttl: ttlSeconds * 1_000,
+    priority: urgency === "high" ? "high" : "normal",
+    notification: { tag: collapseKey },
+  },
+  apns: {
+    headers: {
+      "apns-collapse-id": collapseKey,
+      "apns-expiration": String(Math.floor(Date.now() / 1_000) + ttlSeconds),
+      "apns-priority": apnsPriority[urgency],
     },
-  });
-}
+    payload: { aps: { sound: "default" } },
+  },
+  webpush: {
+    headers: { TTL: String(ttlSeconds), Urgency: urgency, Topic: collapseKey },
+    notification: { tag: collapseKey },
+  },
+});
 
 const Refusal = z.object({
   error: z.object({
@@ -139,43 +93,68 @@ function outcomeOf({ status, text, retryAfter }: PushAnswer): PushOutcome {
   return { result: "refused", reason };
 }
 
+/** A request as firebase-admin gives it to its HTTP client. */
+interface LibraryRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly data: unknown;
+}
+
+/** What takes the place of that client; what it throws comes out of `Messaging.send`. */
+interface Transport {
+  send(request: LibraryRequest): Promise<{ isJson(): boolean; data: object }>;
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** Has firebase-admin send through a transport of ours; throws where it keeps its own elsewhere. */
+export function replaceTransport(messaging: Messaging, transport: Transport): void {
+  const handler: unknown = Reflect.get(messaging, "messagingRequestHandler");
+  const client: unknown = isObject(handler) ? Reflect.get(handler, "httpClient") : undefined;
+  if (!isObject(handler) || !isObject(client) || typeof Reflect.get(client, "send") !== "function")
+    throw new Error("this version of firebase-admin keeps its HTTP client elsewhere");
+  Reflect.set(handler, "httpClient", transport);
+}
+
 /**
- * Sends to FCM registration tokens through the HTTP v1 API, each message once: nothing is tried again behind the caller's
- * back. All messages share an access token until it is about to expire.
+ * Sends to FCM registration tokens, each message once: firebase-admin checks and writes it, but its HTTP client would send
+ * it up to five times where an answer is lost, and keep to itself how long FCM wants to be left alone.
  */
 export function fcmSender(
   account: ServiceAccount,
   { url = config.FCM_URL, timeoutMs = ANSWER_TIMEOUT_MS } = {},
 ): PushSender {
-  const address = new URL(`/v1/projects/${account.project_id}/messages:send`, url);
-  let asked: { grant: Promise<Grant>; until: number } | undefined;
+  const credential = accessTokens(account, timeoutMs);
+  const app = initializeApp({ credential, projectId: account.project_id }, `fcm ${randomUUID()}`);
+  const messaging = getMessaging(app);
 
-  /** Only one is asked for at a time; who comes in the meantime waits for it. */
-  function accessToken(): Promise<Grant> {
-    if (asked && asked.until > Date.now()) return asked.grant;
-    const asking = {
-      until: Infinity,
-      grant: askForToken(account, timeoutMs).then((grant) => {
-        asking.until = "token" in grant ? grant.until : 0;
-        return grant;
-      }),
-    };
-    asked = asking;
-    return asking.grant;
-  }
+  replaceTransport(messaging, {
+    async send({ url: theirs, headers, data }) {
+      const { access_token: token } = await credential.getAccessToken();
+      const called = await callPushService(new URL(new URL(theirs).pathname, url), {
+        headers: { ...headers, authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(data),
+        dispatcher: toGoogle,
+        timeoutMs,
+      });
+      if ("outcome" in called) throw new NotSent(called.outcome);
+      // revoked before its time
+      if (called.answer.status === 401) credential.forget(token);
+      const outcome = outcomeOf(called.answer);
+      if (outcome.result !== "sent") throw new NotSent(outcome);
+      return { isJson: () => true, data: {} };
+    },
+  });
 
-  return async (device, message) => {
-    const grant = await accessToken();
-    if ("outcome" in grant) return grant.outcome;
-    const called = await callPushService(address, {
-      headers: { authorization: `Bearer ${grant.token}`, "content-type": "application/json" },
-      body: bodyOf(device.address, message),
-      dispatcher,
-      timeoutMs,
-    });
-    if ("outcome" in called) return called.outcome;
-    // revoked before its time
-    if (called.answer.status === 401 && (await asked?.grant) === grant) asked = undefined;
-    return outcomeOf(called.answer);
+  return async ({ address }, message) => {
+    try {
+      await messaging.send(messageFor(address, message));
+      return { result: "sent" };
+    } catch (error) {
+      if (error instanceof NotSent) return error.outcome;
+      if (error instanceof FirebaseMessagingError)
+        return { result: "refused", reason: `firebase-admin does not take the message (${error.code})` };
+      throw error;
+    }
   };
 }

@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { fcmSender } from "../../lib/fcm.js";
+import { initializeApp } from "firebase-admin/app";
+import { getMessaging } from "firebase-admin/messaging";
+import { fcmSender, replaceTransport } from "../../lib/fcm.js";
 import { parseServiceAccount, type ServiceAccount } from "../../lib/push-keys.js";
+import { later } from "../../lib/push-sender.js";
 import { fcmRefusals, startFcm } from "../support/push/fcm.js";
 import { newMessage } from "../support/push/message.js";
 
@@ -21,6 +24,13 @@ const newSender = () => {
   return (message = newMessage()) => send(device, message);
 };
 
+/** How many times FCM hears of a message while it is sent. */
+async function attemptsOf<T>(sending: () => Promise<T>): Promise<{ outcome: T; attempts: number }> {
+  const before = fcm.attempts();
+  const outcome = await sending();
+  return { outcome, attempts: fcm.attempts() - before };
+}
+
 beforeEach(() => {
   fcm.received.length = 0;
   fcm.answerWith();
@@ -32,34 +42,72 @@ afterAll(() => fcm.stop());
 
 test("a phone gets the message with what its app needs, and a later one takes its place on each platform", async () => {
   const send = newSender();
-  const message = newMessage();
+  const message = newMessage({ ttlSeconds: 60 });
   const before = Math.floor(Date.now() / 1_000);
-  expect(await send()).toEqual({ result: "sent" });
+  expect(await send(message)).toEqual({ result: "sent" });
   const [received] = fcm.received;
-  expect(received).toMatchObject({
+  expect(received).toEqual({
     token: device.address,
     notification: { title: message.title, body: message.body },
     data: { ...message.data, notificationId: message.notificationId, kind: message.kind },
     android: {
       collapse_key: message.collapseKey,
-      ttl: "3600s",
-      priority: "HIGH",
+      ttl: "60s",
+      priority: "high",
       notification: { tag: message.collapseKey },
     },
-    apns: { headers: { "apns-collapse-id": message.collapseKey, "apns-priority": "10" } },
-    webpush: { headers: { TTL: "3600", Urgency: "high", Topic: message.collapseKey } },
+    apns: {
+      headers: {
+        "apns-collapse-id": message.collapseKey,
+        "apns-expiration": expect.any(String),
+        "apns-priority": "10",
+      },
+      payload: { aps: { sound: "default" } },
+    },
+    webpush: {
+      headers: { TTL: "60", Urgency: "high", Topic: message.collapseKey },
+      notification: { tag: message.collapseKey },
+    },
   });
   const expires = Number(received?.apns?.headers?.["apns-expiration"]);
-  expect(expires - before).toBeGreaterThanOrEqual(3_600);
-  expect(expires - before).toBeLessThan(3_660);
+  expect(expires - before).toBeGreaterThanOrEqual(60);
+  expect(expires - before).toBeLessThan(120);
 });
 
 test("what can wait says so", async () => {
   const send = newSender();
   await send(newMessage({ urgency: "low" }));
   expect(fcm.received).toMatchObject([
-    { android: { priority: "NORMAL" }, apns: { headers: { "apns-priority": "5" } } },
+    { android: { priority: "normal" }, apns: { headers: { "apns-priority": "5" } } },
   ]);
+});
+
+test("a message that can be none is not sent, and does not stop others", async () => {
+  const send = newSender();
+  const { outcome, attempts } = await attemptsOf(() => send(newMessage({ ttlSeconds: -1 })));
+  expect(outcome).toEqual({
+    result: "refused",
+    reason: "firebase-admin does not take the message (messaging/invalid-payload)",
+  });
+  expect(attempts).toBe(0);
+  expect(await send()).toEqual({ result: "sent" });
+});
+
+test("senders side by side speak for their own projects", async () => {
+  const [ours, theirs] = [sendFor(accountWith()), sendFor(accountWith({ project_id: "elsewhere" }))];
+  expect(await Promise.all([ours, theirs].map((send) => send(device, newMessage())))).toEqual([
+    { result: "sent" },
+    { result: "unauthorized", reason: "FCM answered 403 PERMISSION_DENIED" },
+  ]);
+});
+
+test("a library that keeps its HTTP client elsewhere is not sent with", () => {
+  const messaging = getMessaging(initializeApp({ projectId: "marketplace" }, "changed"));
+  const transport = { send: () => Promise.reject(new Error("not sent")) };
+  Reflect.set(messaging, "messagingRequestHandler", { http2Client: {} });
+  expect(() => replaceTransport(messaging, transport)).toThrow(/elsewhere/);
+  Reflect.deleteProperty(messaging, "messagingRequestHandler");
+  expect(() => replaceTransport(messaging, transport)).toThrow(/elsewhere/);
 });
 
 describe("access tokens", () => {
@@ -106,8 +154,10 @@ describe("access tokens", () => {
     ["talking nonsense", { status: 200, body: "<html>" }, null],
   ] as const)("Google is %s: the message is sent later", async (_case, told, retryAfterSeconds) => {
     const send = newSender();
+    const before = fcm.tokenRequests();
     fcm.answerTokensWith(told);
     expect(await send()).toMatchObject({ result: "later", retryAfterSeconds });
+    expect(fcm.tokenRequests()).toBe(before + 1);
     expect(fcm.received).toEqual([]);
     expect(await send()).toEqual({ result: "sent" });
   });
@@ -142,15 +192,39 @@ describe("an answer", () => {
   ] as const)("%s: later, and not by itself", async (_case, told, retryAfterSeconds) => {
     const send = newSender();
     fcm.answerWith(told);
-    expect(await send()).toMatchObject({ result: "later", retryAfterSeconds });
+    const { outcome, attempts } = await attemptsOf(send);
+    expect(outcome).toMatchObject({ result: "later", retryAfterSeconds });
+    expect(attempts).toBe(1);
     expect(fcm.received).toEqual([]);
   });
 
   test.each(["hang", "drop"] as const)("that does not come (%s): nobody knows, so it is sent once", async (told) => {
     const send = newSender();
     fcm.answerWith(told);
-    expect(await send()).toMatchObject({ result: "unknown" });
+    const { outcome, attempts } = await attemptsOf(send);
+    expect(outcome).toMatchObject({ result: "unknown" });
+    expect(attempts).toBe(1);
     expect(fcm.received).toHaveLength(1);
+  });
+
+  test.each([
+    ["that FCM has it", { status: 200, body: '{"name":"projects/marke' }, { result: "sent" }],
+    ["not now", fcmRefusals.unavailable("7"), later("FCM answered 503", 7)],
+    ["a device that is gone", fcmRefusals.unregistered, { result: "unauthorized", reason: "FCM answered 404" }],
+  ] as const)("cut off in the middle (%s) counts with what was heard of it", async (_case, told, outcome) => {
+    const send = newSender();
+    fcm.answerWith({ ...told, cut: true });
+    expect(await attemptsOf(send)).toEqual({ outcome, attempts: 1 });
+  });
+
+  test("is read as far as FCM could have something to say", async () => {
+    const send = newSender();
+    const { body, ...gone } = fcmRefusals.unregistered;
+    fcm.answerWith({ ...gone, body: `${body ?? ""}${" ".repeat(64 * 1_024)}` });
+    expect(await attemptsOf(send)).toEqual({
+      outcome: { result: "unauthorized", reason: "FCM answered 404" },
+      attempts: 1,
+    });
   });
 
   test("no reason tells of the device, the text or the key", async () => {

@@ -15,7 +15,7 @@ const Send = z.strictObject({
     android: z
       .strictObject({
         collapse_key: text.optional(),
-        priority: z.enum(["NORMAL", "HIGH"]).optional(),
+        priority: z.enum(["NORMAL", "HIGH", "normal", "high"]).optional(),
         ttl: seconds.optional(),
         notification: z.strictObject({ tag: text.optional() }).optional(),
       })
@@ -128,6 +128,7 @@ export async function startFcm() {
   const received: FcmMessage[] = [];
   const answers: Told[] = [];
   const tokenAnswers: Told[] = [];
+  let attempts = 0;
   let tokenRequests = 0;
   let lifetime = 3_599;
 
@@ -157,7 +158,8 @@ export async function startFcm() {
   }
 
   function send(project: string, authorization: string, body: Buffer): Answer {
-    if (!tokens.has(authorization.replace(/^Bearer /, "")))
+    const [, token = ""] = /^Bearer (\S+)$/.exec(authorization) ?? [];
+    if (!tokens.has(token))
       return googleError(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.");
     if (project !== "marketplace") return fcmRefusals.permissionDenied;
     const parsed = Send.safeParse(JSON.parse(body.toString()));
@@ -182,6 +184,8 @@ export async function startFcm() {
     }
     const [, project] = /^\/v1\/projects\/([^/]+)\/messages:send$/.exec(path) ?? [];
     if (request.method !== "POST" || project === undefined) return { status: 404, body: "Not Found" };
+    attempts += 1;
+    if (request.headers["content-type"] !== "application/json") return { status: 415, body: "not JSON" };
     const told = answers.shift();
     if (told !== undefined && typeof told !== "string") return told;
     const answer = send(project, request.headers.authorization ?? "", body);
@@ -203,6 +207,8 @@ export async function startFcm() {
     }),
     /** The messages that it took. */
     received,
+    /** How often it was sent something for a message, whatever became of it. */
+    attempts: () => attempts,
     tokenRequests: () => tokenRequests,
     /** The answers to the next messages, in order; after the last, what Google would say. */
     answerWith: (...next: Told[]) => void answers.splice(0, answers.length, ...next),

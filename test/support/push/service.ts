@@ -1,14 +1,25 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 
 export interface Answer {
   status: number;
   headers?: OutgoingHttpHeaders;
   body?: string;
+  /** The connection is cut in the middle of the body. */
+  cut?: true;
 }
 
 /** An answer, or none: `hang` takes a request and never answers, `drop` takes it and cuts the connection. */
 export type Told = Answer | "hang" | "drop";
+
+function reply(response: ServerResponse, { status, headers, body = "", cut }: Answer): void {
+  if (!cut) {
+    response.writeHead(status, headers).end(body);
+    return;
+  }
+  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) + 1 });
+  response.write(body, () => response.destroy());
+}
 
 /** A server on a port of its own that reads each request whole; `answer` says what it comes to. */
 export async function startService(answer: (request: IncomingMessage, body: Buffer) => Told) {
@@ -20,7 +31,7 @@ export async function startService(answer: (request: IncomingMessage, body: Buff
       const told = answer(request, Buffer.concat(chunks));
       arrivals.splice(0).forEach((arrived) => arrived());
       if (told === "drop") request.socket.destroy();
-      else if (told !== "hang") response.writeHead(told.status, told.headers).end(told.body);
+      else if (told !== "hang") reply(response, told);
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
