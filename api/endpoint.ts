@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
 import { ApiError, notFound, type ErrorCode } from "../lib/errors.js";
+import { inWords } from "../lib/input-words.js";
 import { log, type Logger } from "../lib/log.js";
 import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
 import { invalidInput } from "./errors.js";
-import { inWords } from "./input-words.js";
 import { limitRequests, type OwnLimit } from "./limits.js";
 import type { Tag } from "./tags.js";
 

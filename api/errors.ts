@@ -39,15 +39,21 @@ const titles: Record<number, string> = {
   503: "Unavailable",
 };
 
-/** Turns the issues of a failed parse into the refusal that names every wrong field. */
-export function invalidInput(code: ErrorCode, where: string, error: z.ZodError): ApiError {
-  const errors: FieldError[] = error.issues.map((issue) => ({
-    path: [where, ...issue.path.map(String)].filter(Boolean).join("."),
-    message: issue.message,
-  }));
+/** The refusal that names every wrong field. */
+export function wrongFields(code: ErrorCode, errors: readonly FieldError[]): ApiError {
   const named = errors.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
   return new ApiError(400, code, named.slice(0, 1_000), { errors: errors.slice(0, 100) });
 }
+
+/** Turns the issues of a failed parse into the refusal that names every wrong field. */
+export const invalidInput = (code: ErrorCode, where: string, error: z.ZodError): ApiError =>
+  wrongFields(
+    code,
+    error.issues.map((issue) => ({
+      path: [where, ...issue.path.map(String)].filter(Boolean).join("."),
+      message: issue.message,
+    })),
+  );
 
 /** What http-errors (Express, its body parser) attach to the errors they raise. */
 const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string().optional() });

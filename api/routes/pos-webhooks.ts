@@ -2,12 +2,14 @@ import { Counter } from "prom-client";
 import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError, notFound } from "../../lib/errors.js";
+import type { Logger } from "../../lib/log.js";
 import { MalformedWebhook, type PosAdapter, type PosEvent, type WebhookCall } from "../../lib/pos/adapter.js";
 import { findAdapter } from "../../lib/pos/index.js";
 import { sql } from "../../sql/db.js";
 import { receivePosEvents, type ReceivedEvent } from "../../sql/queries/pos-events.js";
 import { poke } from "../../sql/signals.js";
 import { ok, section } from "../endpoint.js";
+import { wrongFields } from "../errors.js";
 import { registry } from "../metrics.js";
 import { trustOf, type Trust } from "../pos-secrets.js";
 import { readRaw } from "../raw-body.js";
@@ -23,18 +25,21 @@ const received = new Counter({
 
 const unauthorized = () => new ApiError(401, "UNAUTHORIZED", "The signature is missing, wrong or too old.");
 
-function readEvents({ webhook }: PosAdapter, call: WebhookCall): readonly PosEvent[] {
+function readEvents({ name, webhook }: PosAdapter, call: WebhookCall, log: Logger): readonly PosEvent[] {
   try {
     return webhook.read(call);
   } catch (error) {
-    if (error instanceof MalformedWebhook)
-      throw new ApiError(400, "BAD_REQUEST", "The call is signed, but it is not what the provider documents.");
-    throw error;
+    if (!(error instanceof MalformedWebhook)) throw error;
+    log.warn(
+      { provider: name, fields: error.errors.slice(0, 20).map(({ path }) => path) },
+      "a POS sent what it does not document",
+    );
+    throw wrongFields("BAD_REQUEST", error.errors);
   }
 }
 
 /** Verifies a call and reads its events; each has to be signed with a secret that counts for its own account. */
-async function verifiedEvents(adapter: PosAdapter, call: WebhookCall) {
+async function verifiedEvents(adapter: PosAdapter, call: WebhookCall, log: Logger) {
   const { webhook } = adapter;
   const now = new Date();
   const trusted = new Map<string | null, Trust>();
@@ -45,7 +50,7 @@ async function verifiedEvents(adapter: PosAdapter, call: WebhookCall) {
     trusted.set(account, trust);
   };
   await verify(webhook.account(call));
-  const events = readEvents(adapter, call);
+  const events = readEvents(adapter, call, log);
   for (const { account } of events) await verify(account);
   return events.map((event) => ({ ...event, partnerId: trusted.get(event.account)?.partnerId ?? null }));
 }
@@ -72,7 +77,7 @@ posWebhooks.post(
     const adapter = findAdapter(provider);
     if (!adapter) throw notFound("This provider");
     const call = { headers: incoming.headers, body: await readRaw(incoming, MAX_BYTES) };
-    const events = await verifiedEvents(adapter, call);
+    const events = await verifiedEvents(adapter, call, log);
     const count = (outcome: string, added: number) => received.inc({ provider, outcome }, added);
 
     const kept: ReceivedEvent[] = [];

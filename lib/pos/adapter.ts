@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { FieldError } from "../errors.js";
 
 /** An item of a POS menu, as our menu keeps it. */
 export interface PosMenuItem {
@@ -70,7 +71,7 @@ export type PosChange =
 
 /** One event of a verified webhook call; `change` is null for what we know of and do nothing about. */
 export interface PosEvent {
-  /** Unique within the provider and the account; the same for every delivery of the event. */
+  /** Unique within the provider and the account; the same for every delivery of the event. An order's is its number. */
   id: string;
   account: string;
   change: PosChange | null;
@@ -85,6 +86,12 @@ export interface WebhookCall {
 /** A verified call that is not what the provider documents. */
 export class MalformedWebhook extends Error {
   override name = "MalformedWebhook";
+  /** `errors` names what is wrong, without values. */
+  constructor(readonly errors: readonly FieldError[]) {
+    const fields = errors.map(({ path }) => path.split(".").filter((step) => !/^\d+$/.test(step)));
+    const named = new Set(fields.map((steps) => steps.join(".") || "body"));
+    super(`the event is not as documented: ${[...named].slice(0, 5).join(", ")}`);
+  }
 }
 
 /** What we know of one POS vendor. */

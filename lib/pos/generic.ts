@@ -6,7 +6,18 @@ import { type MenuEnd, type MenuPage, type PosAdapter, type PosChange, type PosC
 import { inParts, patiently, tryOut } from "./calls.js";
 import { Secret } from "./credentials.js";
 import { IdText, MaybeText, menuPages, readAnswer, readOne } from "./menu.js";
-import { headerOf, instantOf, jsonOf, Name, readCall, sameText, textOf, toleranceMs } from "./webhook.js";
+import {
+  headerOf,
+  instantOf,
+  jsonOf,
+  listUpTo,
+  Name,
+  optionalTextOf,
+  readCall,
+  sameText,
+  textOf,
+  toleranceMs,
+} from "./webhook.js";
 
 /** Where the system is: paths are put behind it. */
 const BaseUrl = z
@@ -85,23 +96,20 @@ const Account = z.object({ partnerExternalId: Name });
 const Event = Account.extend({ type: textOf(100), externalId: Name });
 
 const Availability = z.object({
-  data: z.object({ items: z.array(z.object({ externalId: Name, available: z.boolean() })).max(10_000) }),
+  data: z.object({ items: listUpTo(10_000, z.object({ externalId: Name, available: z.boolean() })) }),
 });
 
 const NewOrder = z.object({
   data: z.object({
-    items: z
-      .array(z.object({ externalId: Name, qty: z.int().min(1).max(1_000_000) }))
-      .min(1)
-      .max(1_000),
+    items: listUpTo(1_000, z.object({ externalId: Name, qty: z.int().min(1).max(1_000_000) }), 1),
     totalAmount: z.number().transform((major, context) => {
       const minor = toMinor(major);
       if (minor !== null) return minor;
-      context.addIssue({ code: "custom", message: "must be an amount" });
+      context.addIssue({ code: "custom", message: "must be an amount with at most two decimals" });
       return z.NEVER;
     }),
-    customerPhone: textOf(50).nullish(),
-    address: textOf(1_000).nullish(),
+    customerPhone: optionalTextOf(50),
+    address: optionalTextOf(1_000),
   }),
 });
 
@@ -115,8 +123,8 @@ function changeOf(type: string, sent: unknown): PosChange | null {
     case "item.availability":
       return { kind: type, items: readCall(Availability, sent).data.items };
     case "order.created": {
-      const { items, totalAmount, customerPhone = null, address = null } = readCall(NewOrder, sent).data;
-      return { kind: type, items, totalMinor: totalAmount, customerPhone, address };
+      const { totalAmount: totalMinor, ...order } = readCall(NewOrder, sent).data;
+      return { kind: type, ...order, totalMinor };
     }
     case "order.status":
       return { kind: type, ...readCall(OrderStatus, sent).data };
@@ -124,6 +132,9 @@ function changeOf(type: string, sent: unknown): PosChange | null {
       return null;
   }
 }
+
+/** An order's event has the order's number, which its other events have too: what tells these apart is their type as well. */
+const idOf = (type: string, externalId: string) => (type === "order.created" ? externalId : `${type}:${externalId}`);
 
 /** The bytes of a `whsec_` secret; null when it is none. */
 function keyOf(secret: string): Buffer | null {
@@ -139,8 +150,8 @@ function keyOf(secret: string): Buffer | null {
  *   nextCursor?}`, prices in major units, no cursor in the first call and no `nextCursor` on the last page.
  *
  * It sends events as Standard Webhooks: the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and the body
- * `{type, externalId, partnerExternalId, data}`, where `externalId` names the event and `partnerExternalId` the account. Types
- * that we do not know are taken and left alone.
+ * `{type, externalId, partnerExternalId, data}`, where `type` and `externalId` name the event and `partnerExternalId` the
+ * account. Types that we do not know are taken and left alone.
  */
 export const generic = (): PosAdapter => ({
   name: "generic",
@@ -170,7 +181,7 @@ export const generic = (): PosAdapter => ({
     read(call) {
       const sent = jsonOf(call);
       const { type, externalId, partnerExternalId } = readCall(Event, sent);
-      return [{ id: externalId, account: partnerExternalId, change: changeOf(type, sent) }];
+      return [{ id: idOf(type, externalId), account: partnerExternalId, change: changeOf(type, sent) }];
     },
   },
 });

@@ -6,7 +6,7 @@ import { MalformedWebhook, type MenuEnd, type MenuPage, type PosAdapter, type Po
 import { patiently, tryOut } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
 import { IdText, MaybeList, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
-import { headerOf, jsonOf, Name, readCall, sameText, textOf } from "./webhook.js";
+import { headerOf, jsonOf, listUpTo, Name, readCall, sameText, textOf } from "./webhook.js";
 
 const Credentials = z
   .strictObject({
@@ -215,7 +215,7 @@ const Event = z.object({
   eventInfo: z.unknown().optional(),
 });
 const First = z.object({ organizationId: Name });
-const Events = z.array(Event).max(1_000);
+const Events = listUpTo(1_000, Event);
 
 /** Events have no id: what they say is what tells them apart. */
 function digestOf({ organizationId, eventType, eventTime, correlationId, eventInfo }: z.output<typeof Event>): string {
@@ -224,7 +224,7 @@ function digestOf({ organizationId, eventType, eventTime, correlationId, eventIn
     return createHash("sha256").update(JSON.stringify(said)).digest("hex");
   } catch {
     // nested deeper than the stack
-    throw new MalformedWebhook("the event is not as documented: eventInfo");
+    throw new MalformedWebhook([{ path: "eventInfo", message: "is nested too deeply" }]);
   }
 }
 

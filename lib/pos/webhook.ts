@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { sha256 } from "../crypto.js";
+import { inWords } from "../input-words.js";
 import { MalformedWebhook, type WebhookCall } from "./adapter.js";
 
 /** What sender's and receiver's clocks may differ by. */
@@ -28,23 +29,34 @@ export const sameText = (one: string, other: string): boolean => timingSafeEqual
 export const instantOf = (seconds: string): number | null =>
   /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1_000 : null;
 
-/** Reads the body of a verified call; throws MalformedWebhook, which names fields and no values. */
+/** Reads the body of a verified call, as `jsonOf` has it; throws MalformedWebhook, which names fields and no values. */
 export function readCall<T>(schema: z.ZodType<T>, sent: unknown): T {
-  const read = schema.safeParse(sent);
+  if (sent === undefined) throw new MalformedWebhook([{ path: "", message: "is not valid JSON" }]);
+  const read = schema.safeParse(sent, { error: inWords });
   if (read.success) return read.data;
-  const fields = read.error.issues.map(({ path }) => path.filter((step) => typeof step === "string").join("."));
   throw new MalformedWebhook(
-    `the event is not as documented: ${[...new Set(fields)].slice(0, 5).join(", ") || "body"}`,
+    read.error.issues.map(({ path, message }) => ({ path: path.map(String).join("."), message })),
   );
 }
 
+/** A list that is read only where it is not too long. */
+export const listUpTo = <T>(most: number, entry: z.ZodType<T>, least = 0) =>
+  z.array(z.unknown()).min(least).max(most).pipe(z.array(entry));
+
+const isValid = (text: string) => text.isWellFormed() && !text.includes("\u0000");
+const mustBeValid = "must be valid text without NUL";
+
 /** Text that can be kept: valid, and without a NUL. */
-export const textOf = (max: number) =>
+export const textOf = (max: number) => z.string().min(1).max(max).refine(isValid, mustBeValid);
+
+/** Text that may be left out, as some systems do by leaving it blank; null then. */
+export const optionalTextOf = (max: number) =>
   z
     .string()
-    .min(1)
     .max(max)
-    .refine((value) => value.isWellFormed() && !value.includes("\u0000"), "must be valid text without NUL");
+    .refine(isValid, mustBeValid)
+    .nullish()
+    .transform((text) => text?.trim() || null);
 
 /** The name of an account, a thing or an event. */
 export const Name = textOf(200);

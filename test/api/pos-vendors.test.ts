@@ -169,6 +169,26 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
   });
 });
 
+describe("events of iiko", () => {
+  const { iiko } = vendors;
+  const stored = async () => (await sql`select from pos_events where provider = 'iiko'`).count;
+
+  test.each<[string, unknown, string]>([
+    ["that are no list", iiko.event(), ""],
+    ["that are no events", [7], "0"],
+    ["of no account", [iiko.event({ organizationId: undefined })], "0.organizationId"],
+    ["of no account before one of ours", [iiko.event({ organizationId: null }), iiko.event()], "0.organizationId"],
+    ["of no account behind one of ours", [iiko.event(), iiko.event({ organizationId: 7 })], "1.organizationId"],
+    ["without a type", [iiko.event({ eventType: undefined })], "0.eventType"],
+  ])("%s: 400 BAD_REQUEST that names the field, and nothing is stored", async (_what, events, path) => {
+    const before = await stored();
+    const refused = await deliver("iiko", iiko.sign(events));
+    expect([refused.status, refused.body["code"]]).toEqual([400, "BAD_REQUEST"]);
+    expect(refused.body["errors"]).toMatchObject([{ path }]);
+    expect(await stored()).toBe(before);
+  });
+});
+
 describe("a menu that a POS says has not changed", () => {
   let bakery: Bakery;
   const { iiko } = vendors;

@@ -87,7 +87,9 @@ describe("an event", () => {
     const event = newEvent();
     const reply = await send(event);
     expect([reply.status, reply.body]).toEqual([200, { received: true }]);
-    expect(await stored(bakery.id)).toMatchObject([{ eventId: event.externalId, kind: "menu.updated" }]);
+    expect(await stored(bakery.id)).toMatchObject([
+      { eventId: `menu.updated:${event.externalId}`, kind: "menu.updated" },
+    ]);
     expect(await jobs(bakery.id)).toBe(1);
     const [job] = await sql<{ payload: unknown; requestId: string }[]>`
       select payload, request_id as "requestId" from staged_jobs
@@ -112,6 +114,20 @@ describe("an event", () => {
     await send(event);
     await send({ ...event, partnerExternalId: await connect(other) });
     expect([await stored(bakery.id), await stored(other.id)]).toMatchObject([[{}], [{}]]);
+  });
+
+  test("is not the same as one of another type with the same number, such as what becomes of an order", async () => {
+    const created = newEvent({
+      type: "order.created",
+      data: { items: [{ externalId: "roll", qty: 1 }], totalAmount: 60 },
+    });
+    const orderExternalId = created.externalId;
+    const status = { ...created, type: "order.status", data: { orderExternalId, status: "READY" } };
+    for (const event of [created, status, created, status]) expect(outcome(await send(event))).toBe("200");
+    expect(await stored(bakery.id)).toEqual([
+      { eventId: orderExternalId, kind: "order.created" },
+      { eventId: `order.status:${orderExternalId}`, kind: "order.status" },
+    ]);
   });
 
   test("of a burst has no job of its own", async () => {
@@ -145,7 +161,7 @@ describe("an event", () => {
     const event = newEvent({ partnerExternalId: `nobody-${randomUUID()}` });
     expect(outcome(await send(event))).toBe("200");
     expect(await counted()).toBe(before + 1);
-    expect((await sql`select from pos_events where event_id = ${event.externalId}`).count).toBe(0);
+    expect((await sql`select from pos_events where event_id like ${`%${event.externalId}`}`).count).toBe(0);
   });
 });
 
@@ -208,6 +224,29 @@ describe("a signature", () => {
   test("that is right, of what the provider does not document: 400 BAD_REQUEST", async () => {
     const { body, headers } = signed({ ...newEvent(), type: 7 } as unknown as TillEvent, secret);
     expect(outcome(await deliver(body, headers))).toBe("400 BAD_REQUEST");
+  });
+
+  test("that is right, of an event with wrong fields: they are named, and their values are not", async () => {
+    const items = [
+      { externalId: "roll", qty: 1 },
+      { externalId: "secret-4711", qty: "4711" },
+    ];
+    const refused = await send(newEvent({ type: "order.created", data: { items, totalAmount: 47.115 } }));
+    expect(outcome(refused)).toBe("400 BAD_REQUEST");
+    expect(refused.body["errors"]).toEqual([
+      { path: "data.items.1.qty", message: "must be a number" },
+      { path: "data.totalAmount", message: "must be an amount with at most two decimals" },
+    ]);
+    expect(refused.body["detail"]).toBe(
+      "data.items.1.qty: must be a number; data.totalAmount: must be an amount with at most two decimals",
+    );
+    const nothing = await send(newEvent({ type: "order.status", data: {} }));
+    expect(nothing.body["errors"]).toEqual([
+      { path: "data.orderExternalId", message: "is missing" },
+      { path: "data.status", message: "is missing" },
+    ]);
+    expect(refused.text).not.toContain("4711");
+    expect(await stored(bakery.id)).toEqual([]);
   });
 });
 

@@ -251,7 +251,7 @@ describe("an event", () => {
     for (const call of calls) {
       expect(adapter.webhook.account(call)).toBe(vendor.account);
       expect(adapter.webhook.read(call)).toEqual([
-        { id: event.externalId, account: vendor.account, change: { kind: "menu.updated" } },
+        { id: `menu.updated:${event.externalId}`, account: vendor.account, change: { kind: "menu.updated" } },
       ]);
     }
   });
@@ -279,6 +279,23 @@ describe("an event", () => {
     });
     const customer = { customerPhone: "+79991234567", address: "Tverskaya 1" };
     expect(read("order.created", { items, totalAmount: 249.9, ...customer })).toEqual({ ...order, ...customer });
+  });
+
+  test("tells nothing of a customer in what it leaves blank", () => {
+    const items = [{ externalId: "1", qty: 2 }];
+    for (const blank of ["", " ", null])
+      expect(read("order.created", { items, totalAmount: 1, customerPhone: blank, address: blank })).toMatchObject({
+        customerPhone: null,
+        address: null,
+      });
+  });
+
+  test("is named by its type too, so that an order's own number is free for what becomes of it", () => {
+    const idOf = (type: string, data: unknown) =>
+      adapter.webhook.read(received(vendor.sign({ ...vendor.event(type), externalId: "4711", data })))[0]?.id;
+    expect(idOf("order.created", { items: [{ externalId: "1", qty: 1 }], totalAmount: 1 })).toBe("4711");
+    expect(idOf("order.status", { orderExternalId: "4711", status: "READY" })).toBe("order.status:4711");
+    expect(idOf("menu.updated", {})).toBe("menu.updated:4711");
   });
 
   const order = { items: [{ externalId: "1", qty: 1 }], totalAmount: 1 };

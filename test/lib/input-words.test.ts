@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { z } from "zod";
-import { inWords } from "../../api/input-words.js";
+import { inWords } from "../../lib/input-words.js";
 
 const wordsOf = (schema: z.ZodType, value: unknown) =>
   schema.safeParse(value, { error: inWords }).error?.issues.map(({ message }) => message);
