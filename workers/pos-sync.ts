@@ -8,6 +8,7 @@ import { posCredentialsContext } from "../sql/queries/pos-credentials.js";
 import {
   addSyncProgress,
   archiveAbsentItems,
+  hasItemsOfPos,
   lockPosCredentials,
   settlePosSync,
   takePosSync,
@@ -34,6 +35,11 @@ class MenuTooLarge extends Error {
   override name = "MenuTooLarge";
 }
 
+/** The POS sends nothing at all, and our menu has items of its. */
+class MenuEmpty extends Error {
+  override name = "MenuEmpty";
+}
+
 /** The sync was settled, or begun anew, by someone else. */
 class Overtaken extends Error {
   override name = "Overtaken";
@@ -44,29 +50,37 @@ class Pulled {
   /** Every item that the POS has, those that cannot be taken over too. */
   readonly externalIds = new Set<string>();
   #good = new Set<string>();
+  /** Items that the POS sent, whether anyone can tell which they are. */
+  sent = 0;
   failed = 0;
   /** An item that nobody can tell which it is: it may be any of ours. */
   nameless = false;
 
   /** Sorts a page into what is new to this pull and what cannot be taken over. */
   sort({ items, rejected }: MenuPage): { items: PosMenuItem[]; errors: SyncError[] } {
-    const errors: SyncError[] = rejected.map(({ externalId, reason }) => ({ externalId, message: reason }));
+    this.sent += items.length + rejected.length;
+    if (this.sent > MOST_ITEMS) throw new MenuTooLarge(`the menu has more than ${MOST_ITEMS} items`);
+    const errors: SyncError[] = rejected.map(({ reason, ...item }) => ({ ...item, message: reason }));
     for (const { externalId } of rejected) {
       if (externalId === null) this.nameless = true;
       else this.externalIds.add(externalId);
     }
     const fresh = items.filter((item) => {
-      const { externalId } = item;
+      const { externalId, name } = item;
       this.externalIds.add(externalId);
       if (!this.#good.has(externalId)) {
         this.#good.add(externalId);
         return true;
       }
-      errors.push({ externalId, message: "another item has the same id" });
+      errors.push({ externalId, name, position: null, message: "another item has the same id" });
       return false;
     });
-    if (this.externalIds.size > MOST_ITEMS) throw new MenuTooLarge(`the menu has more than ${MOST_ITEMS} items`);
     return { items: fresh, errors };
+  }
+
+  /** Whether what is not in it is known to be gone: where not one item is good, more is wrong than those items. */
+  get tellsWhatIsGone(): boolean {
+    return !this.nameless && this.#good.size > 0;
   }
 }
 
@@ -81,6 +95,8 @@ async function takeOver(sync: StartedSync, page: MenuPage, pulled: Pulled): Prom
         ...(start === 0 ? errors : []),
         ...kept.map((externalId) => ({
           externalId,
+          name: batch.find((item) => item.externalId === externalId)?.name ?? null,
+          position: null,
           message: "an item that was made by hand or by CSV has this external id",
         })),
       ];
@@ -126,12 +142,17 @@ async function settle(
 
 const SUCCESS: SyncOutcome = { failure: null, reason: null, retryInMs: null };
 
-/** Ends a sync whose pull was complete. Only such a one tells what the POS does not have any more. */
+/**
+ * Ends a sync whose pull was complete. Only such a one tells what the POS does not have any more; one that brought nothing at
+ * all tells that something is wrong with the POS, far more often than that everything is gone.
+ */
 async function settlePulled(sync: StartedSync, task: SyncTask, end: MenuEnd, pulled: Pulled): Promise<void> {
+  if (!end.unchanged && pulled.sent === 0 && (await hasItemsOfPos(sql, sync.partnerId)))
+    throw new MenuEmpty("the menu of the POS is empty");
   await settle(sync, task, SUCCESS, async (tx) => {
     const { partnerId } = sync;
     const archived =
-      end.unchanged || pulled.nameless ? 0 : await archiveAbsentItems(tx, partnerId, [...pulled.externalIds]);
+      end.unchanged || !pulled.tellsWhatIsGone ? 0 : await archiveAbsentItems(tx, partnerId, [...pulled.externalIds]);
     // what failed has to come again, although nothing may change at the POS
     const revision = end.unchanged ? sync.revision : pulled.failed > 0 ? null : end.revision;
     await updateSyncPulled(tx, sync, { archived, unchanged: end.unchanged, revision });
@@ -142,6 +163,7 @@ async function settlePulled(sync: StartedSync, task: SyncTask, end: MenuEnd, pul
 function outcomeOf(error: unknown, sync: StartedSync, tookTooLong: boolean): SyncOutcome | null {
   if (error instanceof PosRefused) return { failure: "REFUSED", reason: error.message, retryInMs: null };
   if (error instanceof MenuTooLarge) return { failure: "TOO_LARGE", reason: error.message, retryInMs: null };
+  if (error instanceof MenuEmpty) return { failure: "EMPTY", reason: null, retryInMs: null };
   if (!(error instanceof PosUnavailable) && !tookTooLong) return null;
   const asked = error instanceof PosUnavailable ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
   const minutes = RETRY_MINUTES[sync.try - 1];

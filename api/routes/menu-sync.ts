@@ -9,7 +9,18 @@ import { Id, IdParams, Timestamp } from "../schemas.js";
 
 const RETRY_SECONDS = 60;
 
-const SyncErrors = z.array(z.object({ externalId: z.string().nullable(), message: z.string() }));
+const SyncErrors = z.array(
+  z.object({
+    externalId: z.string().nullable(),
+    name: z.string().nullable().default(null).meta({ description: "what the POS calls it, where that can be told" }),
+    position: z
+      .int()
+      .nullable()
+      .default(null)
+      .meta({ description: "which entry of the POS's menu it is, or belongs to, from 1" }),
+    message: z.string().meta({ example: "its price must be a number" }),
+  }),
+);
 
 const SyncView = z
   .object({
@@ -41,6 +52,11 @@ function reasonOf({ failure, reason }: PosSyncRow): string | null {
       return `The POS gives no answer just now: ${reason ?? "no reason is given"}.`;
     case "TOO_LARGE":
       return `The menu cannot be taken over: ${reason ?? "it is too long"}.`;
+    case "EMPTY":
+      return (
+        "The menu that the POS sends is empty, which is more often its fault than meant: the items that came from it stay. " +
+        "Archive them one by one if they are gone."
+      );
     case "REPLACED":
       return "The connection to the POS was changed in the meantime; another sync has begun.";
     case "ABANDONED":
@@ -70,7 +86,9 @@ menuSync.post(
     summary: "Take the menu over from the POS",
     description:
       "Items are matched by external id. New ones are added, those that came from the POS are changed, and archived when the POS " +
-      "does not have them any more; what was made by hand or by CSV stays as it is. Whoever asks while a sync is open waits for " +
+      "does not have them any more; what was made by hand or by CSV stays as it is. Items that cannot be taken over are left " +
+      "out, and `GET /api/v1/menu/pos/sync/{syncId}` says which and why. A menu with nothing in it archives nothing: 409 " +
+      "`CONFLICT`, where items came from the POS before. Whoever asks while a sync is open waits for " +
       "that one. When it takes longer the answer is 202, and `Location` has the result later. 409 `CONFLICT`: no POS is " +
       "connected, or it refuses the connection; 503 `UNAVAILABLE`: it gives no answer, and is asked again by and by. It is " +
       "also done every 6 hours, and when the POS tells of a change.",

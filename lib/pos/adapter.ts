@@ -15,6 +15,10 @@ export interface PosMenuItem {
 /** An item that the POS gave and our menu cannot keep. */
 export interface RejectedItem {
   externalId: string | null;
+  /** What the POS calls it; null where that cannot be told. */
+  name: string | null;
+  /** Which entry of the POS's menu it is, or belongs to, from 1. */
+  position: number;
   /** What is wrong with it, without its values. */
   reason: string;
 }

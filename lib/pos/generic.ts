@@ -5,12 +5,12 @@ import { callOutbound, isCallable } from "../outbound.js";
 import { type MenuEnd, type MenuPage, type PosAdapter, type PosChange, type PosConnection } from "./adapter.js";
 import { inParts, patiently, tryOut } from "./calls.js";
 import { Secret } from "./credentials.js";
-import { IdText, MaybeText, menuPages, readAnswer, readOne } from "./menu.js";
+import { Entries, listUpTo } from "./lists.js";
+import { IdText, MaybeText, menuPages, readAnswer, readOne, type Candidate } from "./menu.js";
 import {
   headerOf,
   instantOf,
   jsonOf,
-  listUpTo,
   Name,
   optionalTextOf,
   readCall,
@@ -41,7 +41,7 @@ const Credentials = z.strictObject({
 
 type Credentials = z.output<typeof Credentials>;
 
-const Page = z.object({ items: z.array(z.unknown()).max(200_000), nextCursor: z.string().nullish() });
+const Page = z.object({ items: Entries, nextCursor: z.string().nullish() });
 
 /** `price` is in major units. */
 const Item = z.object({
@@ -55,6 +55,12 @@ const Item = z.object({
 });
 
 const ItemIds = z.object({ externalId: IdText }).transform(({ externalId }) => [externalId]);
+const ItemName = z.object({ name: z.string() }).transform(({ name }) => name);
+
+const candidatesOf = (sent: unknown): readonly Candidate[] =>
+  readOne(Item, ItemIds, sent, ({ price, available, ...item }) => [
+    { ...item, priceMinor: toMinor(price), available: available ?? true },
+  ]);
 
 function connect({ accountId, baseUrl, token, webhookSecret }: Credentials): PosConnection {
   const base = baseUrl.replace(/\/+$/, "");
@@ -71,21 +77,14 @@ function connect({ accountId, baseUrl, token, webhookSecret }: Credentials): Pos
 
     async *pullMenu(_revision, signal): AsyncGenerator<MenuPage, MenuEnd> {
       const ask = patiently(signal);
-      const page = menuPages();
+      const pages = menuPages(candidatesOf, ItemName);
       const parts = inParts(async (cursor) => {
         const query = cursor === null ? "" : `?${new URLSearchParams({ cursor }).toString()}`;
         const sent = await ask(() => callOutbound(`${base}/menu${query}`, { headers, signal }));
         const { items: entries, nextCursor: next } = readAnswer(Page, sent);
         return { entries, next };
       });
-      for await (const items of parts)
-        yield page(
-          items.flatMap((sent) =>
-            readOne(Item, ItemIds, sent, ({ price, available, ...item }) => [
-              { ...item, priceMinor: toMinor(price), available: available ?? true },
-            ]),
-          ),
-        );
+      for await (const entries of parts) yield* pages(entries);
       return { unchanged: false, revision: null };
     },
   };

@@ -5,8 +5,9 @@ import { callOutbound, TokenRefused } from "../outbound.js";
 import { MalformedWebhook, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
 import { patiently, tryOut } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
-import { IdText, MaybeList, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
-import { headerOf, jsonOf, listUpTo, Name, readCall, sameText, textOf } from "./webhook.js";
+import { Entries, inBatches, listUpTo, MaybeEntries, MaybeParts, partsOf } from "./lists.js";
+import { IdText, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
+import { headerOf, jsonOf, Name, readCall, sameText, textOf } from "./webhook.js";
 
 const Credentials = z
   .strictObject({
@@ -33,13 +34,13 @@ const Credentials = z
 type Credentials = z.output<typeof Credentials>;
 
 const Token = z.object({ token: z.string().min(1) });
-const Organizations = z.object({ organizations: z.array(z.object({ id: z.string() })) });
+const Organizations = z.object({ organizations: partsOf(z.object({ id: z.string() })) });
 
 const Nomenclature = z.object({
-  groups: MaybeList,
-  productCategories: MaybeList,
-  products: z.array(z.unknown()),
-  sizes: MaybeList,
+  groups: MaybeEntries,
+  productCategories: MaybeEntries,
+  products: Entries,
+  sizes: MaybeEntries,
   revision: z.int().min(0),
 });
 type Nomenclature = z.output<typeof Nomenclature>;
@@ -62,7 +63,7 @@ const Product = z.object({
   type: MaybeText,
   parentGroup: MaybeText,
   productCategoryId: MaybeText,
-  sizePrices: MaybeList,
+  sizePrices: MaybeParts,
 });
 
 const idOf = (productId: string, sizeId: string | null = null) =>
@@ -70,33 +71,37 @@ const idOf = (productId: string, sizeId: string | null = null) =>
 
 /** The items that a product stands for: one for each of its sizes. */
 const ProductIds = z
-  .object({ id: IdText, sizePrices: z.array(z.object({ sizeId: z.string().nullish() })) })
+  .object({ id: IdText, sizePrices: partsOf(z.object({ sizeId: z.string().nullish() })) })
   .transform(({ id, sizePrices }) => sizePrices.map(({ sizeId }) => idOf(id, sizeId)));
+const ProductName = z.object({ name: z.string() }).transform(({ name }) => name);
 
 const StopLists = z.object({
-  terminalGroupStopLists: z.array(
-    z.object({
-      items: z.array(
-        z.object({
-          terminalGroupId: z.string(),
-          items: z.array(
-            z.object({ productId: z.string(), sizeId: z.string().nullish(), balance: z.number().nullish() }),
-          ),
-        }),
-      ),
-    }),
+  terminalGroupStopLists: partsOf(
+    z.object({ items: partsOf(z.object({ terminalGroupId: z.string(), items: Entries })) }),
   ),
 });
+const Stopped = z.array(
+  z.object({ productId: z.string(), sizeId: z.string().nullish(), balance: z.number().nullish() }),
+);
 
-const namesOf = (sent: readonly unknown[]): ReadonlyMap<string, string> =>
-  new Map(sent.flatMap((one) => Named.safeParse(one).data ?? []).map(({ id, name }) => [id, name]));
+async function namesOf(sent: readonly unknown[]): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  for await (const part of inBatches(sent))
+    for (const one of part) {
+      const named = Named.safeParse(one);
+      if (named.success) names.set(named.data.id, named.data.name);
+    }
+  return names;
+}
 
-function candidatesOf({ groups, productCategories, sizes, products }: Nomenclature, stopped: ReadonlySet<string>) {
-  const [groupNames, categoryNames, sizeNames] = [groups, productCategories, sizes].map(namesOf);
+async function readerOf({ groups, productCategories, sizes }: Nomenclature, stopped: ReadonlySet<string>) {
+  const groupNames = await namesOf(groups);
+  const categoryNames = await namesOf(productCategories);
+  const sizeNames = await namesOf(sizes);
   const nameOfCategory = ({ parentGroup, productCategoryId }: z.output<typeof Product>) =>
-    groupNames?.get(parentGroup ?? "") ?? categoryNames?.get(productCategoryId ?? "");
+    groupNames.get(parentGroup ?? "") ?? categoryNames.get(productCategoryId ?? "");
 
-  return products.flatMap((sent) =>
+  return (sent: unknown): readonly Candidate[] =>
     readOne(Product, ProductIds, sent, (product): readonly Candidate[] => {
       if (product.isDeleted === true || product.type?.toLowerCase() === "modifier") return [];
       const { id, name, description, sizePrices } = product;
@@ -105,7 +110,7 @@ function candidatesOf({ groups, productCategories, sizes, products }: Nomenclatu
       return sizePrices.flatMap((sentPrice) =>
         readOne(SizePrice, Ids, sentPrice, ({ sizeId, price }): readonly Candidate[] => {
           if (price.isIncludedInMenu === false) return [];
-          const size = sizePrices.length > 1 ? sizeNames?.get(sizeId ?? "") : undefined;
+          const size = sizePrices.length > 1 ? sizeNames.get(sizeId ?? "") : undefined;
           return [
             {
               externalId: idOf(id, sizeId),
@@ -119,8 +124,7 @@ function candidatesOf({ groups, productCategories, sizes, products }: Nomenclatu
           ];
         }),
       );
-    }),
-  );
+    });
 }
 
 /** A revision of the nomenclature, and what was on the stop list with it, which moves without it. */
@@ -170,13 +174,15 @@ function connect(baseUrl: string, credentials: Credentials): PosConnection {
   async function readStopped(call: ReturnType<typeof session>): Promise<ReadonlySet<string>> {
     const lists = await call("/api/1/stop_lists", { organizationIds: [organizationId] }, StopLists);
     const groups = lists.terminalGroupStopLists.flatMap(({ items }) => items);
-    const entries = groups
-      .filter((group) => terminalGroupId === undefined || group.terminalGroupId === terminalGroupId)
-      .flatMap(({ items }) => items);
-    // what is on the list with a balance is sold until that is used up
-    return new Set(
-      entries.filter(({ balance }) => (balance ?? 0) <= 0).map(({ productId, sizeId }) => idOf(productId, sizeId)),
-    );
+    const stopped = new Set<string>();
+    for (const group of groups) {
+      if (terminalGroupId !== undefined && group.terminalGroupId !== terminalGroupId) continue;
+      for await (const part of inBatches(group.items))
+        for (const { productId, sizeId, balance } of readAnswer(Stopped, part))
+          // what is on the list with a balance is sold until that is used up
+          if ((balance ?? 0) <= 0) stopped.add(idOf(productId, sizeId));
+    }
+    return stopped;
   }
 
   return {
@@ -201,7 +207,7 @@ function connect(baseUrl: string, credentials: Credentials): PosConnection {
         // empty says "as before" here, and what is on the stop list is not
         nomenclature = await read();
       }
-      yield menuPages()(candidatesOf(nomenclature, stopped));
+      yield* menuPages(await readerOf(nomenclature, stopped), ProductName)(nomenclature.products);
       return { unchanged: false, revision: revisionOf(nomenclature.revision, stopped) };
     },
   };

@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { inWords } from "../input-words.js";
 import { toMinor, type Minor } from "../money.js";
 import { PosUnavailable, type MenuPage, type PosMenuItem, type RejectedItem } from "./adapter.js";
+import { inBatches } from "./lists.js";
 
 const most = {
   externalId: 200,
@@ -25,19 +27,23 @@ export interface Draft {
   available: boolean;
 }
 
-export type Candidate = Draft | RejectedItem;
+/** An item, or all of a thing that might have been several, that is known to fit nowhere. */
+export interface Misfit {
+  externalId: string | null;
+  reason: string;
+}
+
+export type Candidate = Draft | Misfit;
 
 /** An id that some vendors send as a number. */
-export const IdText = z.union([z.string().min(1), z.int()]).transform(String);
+export const IdText = z
+  .union([z.string().min(1), z.int()], {
+    error: ({ input }) => (input === undefined ? "is missing" : "must be text or a whole number"),
+  })
+  .transform(String);
 
 /** Text that may be missing in any way. */
 export const MaybeText = z.string().nullish().catch(null);
-
-/** A list that may be missing; its entries are read one by one. */
-export const MaybeList = z
-  .array(z.unknown())
-  .nullish()
-  .transform((list) => list ?? []);
 
 /** Text as our menu can keep it: valid, not too long, and not cut within a character. */
 const fit = (text: string | null | undefined, length: number): string =>
@@ -55,10 +61,12 @@ export function minorOfDouble(major: number): Minor | null {
   return Math.abs(rounded - major) < 1e-6 ? toMinor(rounded) : null;
 }
 
-/** What is wrong with a thing, by the names of its fields and without its values. */
+/** What is wrong with a thing, by the names of its fields and what was wanted of them, without its values. */
 function flawOf({ issues }: z.ZodError): string {
-  const [field] = issues[0]?.path ?? [];
-  return typeof field === "string" ? `its ${field} is not what it should be` : "it is no item at all";
+  return issues
+    .slice(0, 3)
+    .map(({ path, message }) => (path.length > 0 ? `its ${path.map(String).join(".")} ${message}` : `it ${message}`))
+    .join(", ");
 }
 
 /**
@@ -71,12 +79,12 @@ export function readOne<T>(
   sent: unknown,
   use: (read: T) => readonly Candidate[],
 ): readonly Candidate[] {
-  const read = schema.safeParse(sent);
+  const read = schema.safeParse(sent, { error: inWords });
   if (read.success) return use(read.data);
   const reason = flawOf(read.error);
   const [first, ...others] = ids.safeParse(sent).data ?? [];
   if (first === undefined) return [{ externalId: null, reason }];
-  return [first, ...others].map((id) => ({ externalId: fit(id, most.externalId) || null, reason }));
+  return [first, ...others].map((externalId) => ({ externalId, reason }));
 }
 
 /** Reads a whole answer; throws PosUnavailable when it is of another form than the vendor documents. */
@@ -110,23 +118,43 @@ function fitted({ externalId, name, category, priceMinor, description, weightGra
   };
 }
 
-/** Sorts what one pull brings, page by page, into what our menu can keep and what it cannot; of two with one id it keeps the first. */
-export function menuPages(): (candidates: Iterable<Candidate>) => MenuPage {
+/**
+ * Sorts the entries that one pull brings into what our menu can keep and what it cannot, page by page; of two items with one id
+ * it keeps the first. `candidatesOf` reads the items that an entry stands for, and `Name` what the vendor calls it, also where
+ * other things are wrong with it.
+ */
+export function menuPages(candidatesOf: (sent: unknown) => readonly Candidate[], Name: z.ZodType<string>) {
   const seen = new Set<string>();
-  return (candidates) => {
+  let position = 0;
+
+  function sort(part: readonly unknown[]): MenuPage {
     const items: PosMenuItem[] = [];
     const rejected: RejectedItem[] = [];
-    for (const candidate of candidates) {
-      if ("reason" in candidate) {
-        rejected.push(candidate);
-        continue;
+    const reject = ({ externalId, reason }: Misfit, name: string | undefined) =>
+      rejected.push({
+        externalId: fit(externalId, most.externalId) || null,
+        name: fit(name, most.name) || null,
+        position,
+        reason,
+      });
+    for (const sent of part) {
+      position += 1;
+      for (const candidate of candidatesOf(sent)) {
+        if ("reason" in candidate) {
+          reject(candidate, Name.safeParse(sent).data);
+          continue;
+        }
+        const reason = reasonAgainst(candidate, seen);
+        if (reason === null) {
+          items.push(fitted(candidate));
+          seen.add(candidate.externalId);
+        } else reject({ externalId: candidate.externalId, reason }, candidate.name);
       }
-      const reason = reasonAgainst(candidate, seen);
-      if (reason === null) {
-        items.push(fitted(candidate));
-        seen.add(candidate.externalId);
-      } else rejected.push({ externalId: fit(candidate.externalId, most.externalId) || null, reason });
     }
     return { items, rejected };
+  }
+
+  return async function* pages(entries: readonly unknown[]): AsyncGenerator<MenuPage> {
+    for await (const part of inBatches(entries)) yield sort(part);
   };
 }

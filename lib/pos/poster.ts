@@ -13,7 +13,8 @@ import {
 } from "./adapter.js";
 import { patiently, tryOut } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
-import { IdText, MaybeList, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
+import { Entries, inBatches, MaybeParts, partsOf } from "./lists.js";
+import { IdText, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
 import { jsonOf, readCall, sameText, textOf } from "./webhook.js";
 
 const Credentials = z.strictObject({
@@ -37,7 +38,7 @@ const Failure = z.union([
   z.object({ error: z.object({ code: z.coerce.number() }) }).transform(({ error }) => error.code),
   z.object({ error: z.coerce.number() }).transform(({ error }) => error),
 ]);
-const Answer = z.object({ response: z.array(z.unknown()) });
+const Answer = z.object({ response: Entries });
 
 /** A price in kopecks, as text. */
 const Kopecks = z.union([z.string().regex(/^\d{1,12}$/), z.int().min(0)]).transform(Number);
@@ -46,14 +47,14 @@ const Flag = z
   .nullish()
   .transform((value) => value === true || String(value) === "1");
 const Spot = z.object({ spot_id: IdText, price: Kopecks.nullish(), visible: Flag.default(true) });
-const Spots = z.array(Spot).nullish();
+const Spots = partsOf(Spot).nullish();
 
 const Modification = z.object({ modificator_id: IdText, modificator_name: z.string(), spots: Spots });
 
 /** Choices that a dish is sold with; their prices are in major units, and come on top. */
 const Group = z.object({
   num_min: z.coerce.number().nullish(),
-  modifications: z.array(z.object({ price: z.coerce.number() })).default([]),
+  modifications: partsOf(z.object({ price: z.coerce.number() })).default([]),
 });
 
 const Product = z.object({
@@ -65,8 +66,8 @@ const Product = z.object({
   type: z.coerce.string().nullish(),
   price: z.record(z.string(), Kopecks).nullish(),
   spots: Spots,
-  modifications: MaybeList,
-  group_modifications: z.array(Group).nullish(),
+  modifications: MaybeParts,
+  group_modifications: partsOf(Group).nullish(),
 });
 
 type Product = z.output<typeof Product>;
@@ -79,12 +80,13 @@ const modificationId = (productId: string, modificatorId: string) => `${productI
 
 /** The items that a product stands for: one, or one for each of its modifications. */
 const ProductIds = z
-  .object({ product_id: IdText, modifications: z.array(z.object({ modificator_id: IdText })).nullish() })
+  .object({ product_id: IdText, modifications: partsOf(z.object({ modificator_id: IdText })).nullish() })
   .transform(({ product_id, modifications }) =>
     modifications?.length
       ? modifications.map(({ modificator_id }) => modificationId(product_id, modificator_id))
       : [product_id],
   );
+const ProductName = z.object({ product_name: z.string() }).transform(({ product_name }) => product_name);
 
 /** What has to be paid for choices that cannot be left out, at the least; null when that is no price. */
 function leastOfChoices(groups: Product["group_modifications"]): Minor | null {
@@ -164,16 +166,15 @@ function connect(baseUrl: string, { account, token, spotId, webhookSecret }: Cre
 
     async *pullMenu(_revision, signal): AsyncGenerator<MenuPage, MenuEnd> {
       const ask = patiently(signal);
-      const page = menuPages();
       const categories = new Map<string, z.output<typeof Category>>();
-      for (const sent of await ask(() => call("menu.getCategories", signal))) {
-        const category = Category.safeParse(sent);
-        if (category.success) categories.set(category.data.category_id, category.data);
-      }
-      for (const type of ["products", "batchtickets"]) {
-        const products = await ask(() => call("menu.getProducts", signal, { type }));
-        yield page(products.flatMap((sent) => candidatesOf(sent, categories, spotId)));
-      }
+      for await (const part of inBatches(await ask(() => call("menu.getCategories", signal))))
+        for (const sent of part) {
+          const category = Category.safeParse(sent);
+          if (category.success) categories.set(category.data.category_id, category.data);
+        }
+      const pages = menuPages((sent) => candidatesOf(sent, categories, spotId), ProductName);
+      for (const type of ["products", "batchtickets"])
+        yield* pages(await ask(() => call("menu.getProducts", signal, { type })));
       return { unchanged: false, revision: null };
     },
   };

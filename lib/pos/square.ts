@@ -5,7 +5,8 @@ import { callOutbound } from "../outbound.js";
 import { PosUnavailable, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
 import { inParts, patiently, tryOut } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
-import { IdText, MaybeList, MaybeText, menuPages, readAnswer, readOne, type Candidate } from "./menu.js";
+import { inBatches, MaybeEntries, MaybeParts, partsOf } from "./lists.js";
+import { IdText, MaybeText, menuPages, readAnswer, readOne, type Candidate } from "./menu.js";
 import { headerOf, jsonOf, Name, readCall, sameText } from "./webhook.js";
 
 /** The version of Square's API that this was written for. */
@@ -26,20 +27,20 @@ type Credentials = z.output<typeof Credentials>;
 
 /** An empty list is left out; errors beside a list mean that it is not all there is. */
 const CatalogPage = z.object({
-  objects: MaybeList,
+  objects: MaybeEntries,
   cursor: z.string().nullish(),
   errors: z.array(z.unknown()).nullish(),
 });
 const Locations = z.object({
-  locations: z.array(z.object({ id: z.string(), status: MaybeText, merchant_id: MaybeText })).default([]),
+  locations: partsOf(z.object({ id: z.string(), status: MaybeText, merchant_id: MaybeText })).default([]),
 });
 
 const Presence = {
   id: z.string().min(1),
   is_deleted: z.boolean().nullish(),
   present_at_all_locations: z.boolean().nullish(),
-  present_at_location_ids: z.array(z.string()).nullish(),
-  absent_at_location_ids: z.array(z.string()).nullish(),
+  present_at_location_ids: partsOf(z.string()).nullish(),
+  absent_at_location_ids: partsOf(z.string()).nullish(),
 };
 
 const Category = z.object({ id: z.string(), category_data: z.object({ name: z.string() }) });
@@ -51,9 +52,9 @@ const Item = z.object({
     description: MaybeText,
     description_plaintext: MaybeText,
     is_archived: z.boolean().nullish(),
-    categories: z.array(z.object({ id: z.string() })).nullish(),
+    categories: partsOf(z.object({ id: z.string() })).nullish(),
     category_id: MaybeText,
-    variations: MaybeList,
+    variations: MaybeParts,
   }),
 });
 
@@ -65,17 +66,18 @@ const Variation = z.object({
   item_variation_data: z.object({
     name: MaybeText,
     price_money: PriceMoney.nullish(),
-    location_overrides: z
-      .array(z.object({ location_id: z.string(), price_money: PriceMoney.nullish(), sold_out: z.boolean().nullish() }))
-      .nullish(),
+    location_overrides: partsOf(
+      z.object({ location_id: z.string(), price_money: PriceMoney.nullish(), sold_out: z.boolean().nullish() }),
+    ).nullish(),
   }),
 });
 
 /** The items that a catalog's object, or one of its variations, stands for. */
 const VariationIds = z.object({ id: IdText }).transform(({ id }) => [id]);
 const ItemIds = z
-  .object({ item_data: z.object({ variations: z.array(z.object({ id: IdText })) }) })
+  .object({ item_data: z.object({ variations: partsOf(z.object({ id: IdText })) }) })
   .transform(({ item_data }) => item_data.variations.map(({ id }) => id));
+const ItemName = z.object({ item_data: z.object({ name: z.string() }) }).transform(({ item_data }) => item_data.name);
 
 type Presence = Pick<
   z.output<typeof Variation>,
@@ -160,17 +162,17 @@ function connect(baseUrl: string, { accessToken, merchantId, locationId, webhook
 
     async *pullMenu(_revision, signal): AsyncGenerator<MenuPage, MenuEnd> {
       const ask = patiently(signal);
-      const page = menuPages();
       const location = await findLocation(ask, signal);
       // a page of items may come before the page that names their categories, so these are read first
       const categories = new Map<string, string>();
       for await (const sent of objects("CATEGORY", ask, signal))
-        for (const one of sent) {
-          const category = Category.safeParse(one);
-          if (category.success) categories.set(category.data.id, category.data.category_data.name);
-        }
-      for await (const sent of objects("ITEM", ask, signal))
-        yield page(sent.flatMap((one) => candidatesOf(one, categories, location)));
+        for await (const part of inBatches(sent))
+          for (const one of part) {
+            const category = Category.safeParse(one);
+            if (category.success) categories.set(category.data.id, category.data.category_data.name);
+          }
+      const pages = menuPages((sent) => candidatesOf(sent, categories, location), ItemName);
+      for await (const entries of objects("ITEM", ask, signal)) yield* pages(entries);
       return { unchanged: false, revision: null };
     },
   };

@@ -39,10 +39,6 @@ export function readCall<T>(schema: z.ZodType<T>, sent: unknown): T {
   );
 }
 
-/** A list that is read only where it is not too long. */
-export const listUpTo = <T>(most: number, entry: z.ZodType<T>, least = 0) =>
-  z.array(z.unknown()).min(least).max(most).pipe(z.array(entry));
-
 const isValid = (text: string) => text.isWellFormed() && !text.includes("\u0000");
 const mustBeValid = "must be valid text without NUL";
 

@@ -13,7 +13,7 @@ export async function requestPosSync(
 }
 
 export type PosSyncStatus = "QUEUED" | "RUNNING" | "DONE" | "FAILED";
-export type PosSyncFailure = "REFUSED" | "UNAVAILABLE" | "TOO_LARGE" | "REPLACED" | "ABANDONED";
+export type PosSyncFailure = "REFUSED" | "UNAVAILABLE" | "TOO_LARGE" | "EMPTY" | "REPLACED" | "ABANDONED";
 
 export interface PosSyncRow {
   id: string;
@@ -23,7 +23,7 @@ export interface PosSyncRow {
   itemsFailed: number;
   itemsArchived: number;
   unchanged: boolean;
-  /** [{externalId, message}] */
+  /** [{externalId, name, position, message}]; in older ones no name and no position. */
   errors: unknown;
   failure: PosSyncFailure | null;
   reason: string | null;
@@ -73,6 +73,10 @@ export const takePosSync = async (db: Db, id: string) =>
 /** An item that was not taken over. */
 export interface SyncError {
   externalId: string | null;
+  /** What the POS calls it; null where that cannot be told. */
+  name: string | null;
+  /** Which entry of the POS's menu it is, or belongs to, from 1; null where nobody counted. */
+  position: number | null;
   message: string;
 }
 
@@ -156,6 +160,13 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
     select coalesce(external_id, '') as "externalId" from compared where source <> 'POS'`;
   return kept.map(({ externalId }) => externalId);
 }
+
+/** Whether a partner's menu has items that came from the POS. */
+export const hasItemsOfPos = async (db: Db, partnerId: string): Promise<boolean> =>
+  (
+    await db`
+      select from menu_items where partner_id = ${partnerId}::uuid and source = 'POS' and archived_at is null limit 1`
+  ).count === 1;
 
 /** Archives what came from the POS and is not among `present`; answers how many. */
 export async function archiveAbsentItems(tx: Db, partnerId: string, present: readonly string[]): Promise<number> {

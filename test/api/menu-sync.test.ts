@@ -126,8 +126,8 @@ describe("a menu", () => {
     expect((await read(synced.body["syncId"])).body).toMatchObject({
       itemsArchived: 1,
       errors: expect.arrayContaining([
-        { externalId: "by-hand", message },
-        { externalId: "by-csv", message },
+        { externalId: "by-hand", name: "Item by-hand", position: null, message },
+        { externalId: "by-csv", name: "Item by-csv", position: null, message },
       ]),
     });
   });
@@ -144,8 +144,8 @@ describe("a menu", () => {
     ]);
     expect((await read(synced.body["syncId"])).body["errors"]).toEqual(
       expect.arrayContaining([
-        { externalId: "2", message: expect.any(String) },
-        { externalId: "1", message: "another item has the same id" },
+        { externalId: "2", name: null, position: 2, message: "its name must be text, its price is missing" },
+        { externalId: "1", name: "Второй", position: 3, message: "another item has the same id" },
       ]),
     );
   });
@@ -156,6 +156,51 @@ describe("a menu", () => {
     till.serve([item("1"), { name: "Кто я?" }]);
     const synced = await sync();
     expect(counts(synced)).toEqual([200, 1, 1]);
+    expect(await names()).toEqual(["Item 1", "Item 2"]);
+    expect((await read(synced.body["syncId"])).body["errors"]).toEqual([
+      {
+        externalId: null,
+        name: "Кто я?",
+        position: 2,
+        message: "its externalId is missing, its price is missing",
+      },
+    ]);
+  });
+
+  test("that is empty archives nothing, and is no success: 409 CONFLICT", async () => {
+    till.serve([item("1"), item("2")]);
+    await sync();
+    till.serve([]);
+    const refused = await sync();
+    expect(outcome(refused)).toBe("409 CONFLICT");
+    expect(refused.body["detail"]).toMatch(/^The menu that the POS sends is empty/);
+    expect(await names()).toEqual(["Item 1", "Item 2"]);
+    const [last] = await sql<{ id: string }[]>`
+      select id from pos_syncs where partner_id = ${bakery.id}::uuid order by id desc limit 1`;
+    expect((await read(last?.id)).body).toMatchObject({
+      status: "FAILED",
+      itemsArchived: 0,
+      reason: refused.body["detail"],
+    });
+    expect((await sql`select from pos_syncs where partner_id = ${bakery.id}::uuid and settled_at is null`).count).toBe(
+      0,
+    );
+    till.serve([item("1")]);
+    expect(counts(await sync())).toEqual([200, 1, 0]);
+    expect(await names()).toEqual(["Item 1"]);
+  });
+
+  test("that is empty is one where nothing came from the POS before", async () => {
+    await cast.addMenuItem(bakery, { name: "Своё", price: 10 });
+    expect(counts(await sync())).toEqual([200, 0, 0]);
+    expect(await names()).toEqual(["Своё"]);
+  });
+
+  test("without one good item archives nothing: what is wrong with it is more than those items", async () => {
+    till.serve([item("1"), item("2")]);
+    await sync();
+    till.serve([{ externalId: "3", name: 7 }]);
+    expect(counts(await sync())).toEqual([200, 0, 1]);
     expect(await names()).toEqual(["Item 1", "Item 2"]);
   });
 

@@ -108,12 +108,23 @@ test("a long menu is taken over in batches, and one that is too long is not take
   expect(await countItems()).toBe(2_501);
 });
 
+test("a menu is too long also where nobody can tell which items they are", async () => {
+  till.serve(Array.from({ length: 100_001 }, () => 0));
+  const id = await request();
+  await pullMenu(task({ syncId: id }));
+  expect((await read(id)).body).toMatchObject({
+    status: "FAILED",
+    reason: "The menu cannot be taken over: the menu has more than 100000 items.",
+  });
+});
+
 describe("a sync that was cut short", () => {
   test("by the end of its process goes on when it is begun again, with the right counts", async () => {
     till.serve(items(10), items(10, 10));
     const id = await request();
     const started = await takePosSync(sql, id);
-    await transaction((tx) => addSyncProgress(tx, started!, 7, [{ externalId: null, message: "bad" }]));
+    const bad = { externalId: null, name: null, position: 1, message: "bad" };
+    await transaction((tx) => addSyncProgress(tx, started!, 7, [bad]));
     await pullMenu(task({ syncId: id }));
     expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 20, itemsFailed: 0, errors: [] });
     expect(await countItems()).toBe(20);

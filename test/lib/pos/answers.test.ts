@@ -46,9 +46,11 @@ function expectFit({ items, rejected }: Awaited<ReturnType<typeof pullAll>>): vo
     if (weightGrams !== null) expect(Number.isSafeInteger(weightGrams) && weightGrams > 0).toBe(true);
   }
   expect(new Set(items.map(({ externalId }) => externalId)).size).toBe(items.length);
-  for (const { externalId, reason } of rejected) {
+  for (const { externalId, name, position, reason } of rejected) {
     if (externalId !== null) valid(externalId, 200);
-    expect(reason).toMatch(/^[a-z][A-Za-z_ ]+$/);
+    if (name !== null) valid(name, 200);
+    expect(position).toBeGreaterThan(0);
+    expect(reason).toMatch(/^it|another item has the same id$/);
   }
 }
 
@@ -238,6 +240,37 @@ describe.each(names)("%s", (name) => {
         available,
       })),
     ).toEqual(menu);
+  });
+
+  test("has its menu read a part at a time, whatever is in it: others have their turn in between", async () => {
+    const { path, answer } = full[name][0]!;
+    const junk = Array.from({ length: 20_000 }, () => 0);
+    const list = { square: "objects", poster: "response", iiko: "products", generic: "items" }[name];
+    vendor.trouble({ body: { ...(answer as object), [list]: junk } }, { path });
+    let turns = 0;
+    let counting = true;
+    const count = () => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    const pull = connectionOf(name).pullMenu(null, new AbortController().signal);
+    await pull.next();
+    setImmediate(count);
+    for (let page = 1; page < 20; page += 1) {
+      const { done, value } = await pull.next();
+      expect(done === true ? 0 : value.rejected.length).toBe(1_000);
+    }
+    counting = false;
+    await pull.return({ unchanged: true });
+    expect(turns).toBeGreaterThanOrEqual(19);
+  });
+
+  test("sends no list that is longer than any menu", async () => {
+    const { path, answer } = full[name][0]!;
+    const list = { square: "objects", poster: "response", iiko: "products", generic: "items" }[name];
+    const junk = Array.from({ length: 200_001 }, () => 0);
+    vendor.trouble({ body: { ...(answer as object), [list]: junk } }, { path });
+    await expect(pullAll(connectionOf(name))).rejects.toMatchObject({ name: "PosUnavailable" });
   });
 
   test("tells its account, and the secret of its own when it has one", () => {

@@ -112,7 +112,7 @@ test.each([
   expect(items.map(({ externalId }) => externalId)).toEqual(["good"]);
   expect(rejected).toHaveLength(1);
   expect(rejected[0]?.externalId).not.toBe("good");
-  expect(rejected[0]?.reason).toMatch(/^it[a-z ]+$/);
+  expect(rejected[0]?.reason).toMatch(/^its? [A-Za-z ]+$/);
 });
 
 test.each([[null], [7], ["x"], [[]], [{}], [{ externalId: null }], [{ externalId: "" }]])(
@@ -121,9 +121,33 @@ test.each([[null], [7], ["x"], [[]], [{}], [{ externalId: null }], [{ externalId
     vendor.setMenu([odd, bun]);
     const { items, rejected } = await pullAll(connect());
     expect(items).toHaveLength(1);
-    expect(rejected).toMatchObject([{ externalId: null }]);
+    expect(rejected).toMatchObject([{ externalId: null, name: null, position: 1 }]);
   },
 );
+
+test("of what fails it is said where it was, what it is called and what was wanted", async () => {
+  const small = await startGenericPos({ pageSize: 2 });
+  small.setMenu([
+    bun,
+    { name: "Rye bread", price: "4.90" },
+    null,
+    { ...bun, externalId: "4", name: "Pie", price: -1 },
+    { ...bun, externalId: "5", available: "yes" },
+  ]);
+  const { rejected } = await pullAll(adapter.connect(small.credentials));
+  await small.stop();
+  expect(rejected).toEqual([
+    {
+      externalId: null,
+      name: "Rye bread",
+      position: 2,
+      reason: "its externalId is missing, its price must be a number",
+    },
+    { externalId: null, name: null, position: 3, reason: "it must be an object" },
+    { externalId: "4", name: "Pie", position: 4, reason: "it has no price that can be paid" },
+    { externalId: "5", name: "Bun", position: 5, reason: "its available must be true or false" },
+  ]);
+});
 
 test("of two items with one id the first is kept, on whichever page the second is", async () => {
   const small = await startGenericPos({ pageSize: 1 });
