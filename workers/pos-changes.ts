@@ -1,6 +1,7 @@
 import { createHash, randomInt } from "node:crypto";
 import type { PosChange } from "../lib/pos/adapter.js";
 import { PosChangeJson } from "../lib/pos/event.js";
+import { toMajor } from "../lib/money.js";
 import { readPhone } from "../lib/phone.js";
 import type { Db } from "../sql/db.js";
 import { moveOrder, placeOrder, type Placement } from "../sql/queries/orders.js";
@@ -18,6 +19,8 @@ const MINUTE_MS = 60_000;
 const MAX_LINES = 50;
 const MAX_QTY = 100;
 const MAX_ADDRESS = 500;
+/** The most that one thing may cost: a till is wrong about more, and reports would be with it. */
+const MAX_TOTAL_MINOR = 1_000_000_000;
 
 /** An event that cannot be made ours as things are; its message is for admins and quotes nothing of the event. */
 export class Unfit extends Error {
@@ -35,35 +38,40 @@ export class Unfit extends Error {
 
 type Change<K extends PosChange["kind"]> = Extract<PosChange, { kind: K }>;
 
-/** Makes an event's change ours, in the transaction that settles the event. Throws Unfit, and then nothing is kept. */
-export async function applyChange(tx: Db, event: MailboxEvent): Promise<void> {
+/** Makes an event's change ours, in the transaction that settles the event; answers what of it could not be done, for admins. Throws Unfit, and then nothing is kept. */
+export async function applyChange(tx: Db, event: MailboxEvent): Promise<string | null> {
   const { success, data: change } = PosChangeJson.safeParse(event.change);
   if (!success) throw new Unfit("the event says something that we do not know");
   switch (change.kind) {
     case "menu.updated":
       await requestSync(tx, event);
-      return;
+      return null;
     case "item.availability":
-      await applyAvailability(tx, event, change);
-      return;
+      return applyAvailability(tx, event, change);
     case "order.created":
       await applyOrder(tx, event, change);
-      return;
+      return null;
     case "order.status":
       await applyStatus(tx, event, change);
-      return;
+      return null;
   }
 }
 
 const requestSync = (tx: Db, { partnerId, requestId }: MailboxEvent) =>
   requestPosSync(tx, partnerId, { inPerson: false, requestId });
 
-async function applyAvailability(tx: Db, event: MailboxEvent, { items }: Change<"item.availability">): Promise<void> {
+async function applyAvailability(
+  tx: Db,
+  event: MailboxEvent,
+  { items }: Change<"item.availability">,
+): Promise<string | null> {
   // of an item that is named twice the last word counts
   const told = [...new Map(items.map((item) => [item.externalId, item])).values()];
-  await updateAvailability(tx, event.partnerId, told);
+  const known = await updateAvailability(tx, event.partnerId, told);
   // it may have been told late, after what came later, or of items that the menu does not have: the POS is asked for the truth
   await requestSync(tx, event);
+  if (known === told.length) return null;
+  return `${told.length - known} of ${told.length} items are none that the menu has from the POS; its menu is read again`;
 }
 
 /** What an order of the POS asks for, by our own ids, each once. */
@@ -81,6 +89,7 @@ async function linesOf(tx: Db, { partnerId }: MailboxEvent, { items }: Change<"o
 async function applyOrder(tx: Db, event: MailboxEvent, change: Change<"order.created">): Promise<void> {
   const { partnerId, provider, eventId, requestId } = event;
   if ((await findPosOrder(tx, partnerId, provider, eventId)) !== undefined) return;
+  if (change.totalMinor > MAX_TOTAL_MINOR) throw new Unfit(`an order comes to ${toMajor(MAX_TOTAL_MINOR)} at most`);
   const items = await linesOf(tx, event, change);
   const phone = change.customerPhone === null ? null : readPhone(change.customerPhone);
   // a till has nobody's consent to open an account for them

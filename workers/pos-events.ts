@@ -10,6 +10,7 @@ import {
   ringPosMailbox,
   updatePosEventFailed,
   updatePosEventProcessed,
+  updatePosEventStillParked,
   type MailboxEvent,
 } from "../sql/queries/pos-events.js";
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
@@ -30,8 +31,7 @@ const reasonOf = (error: unknown) => (error instanceof Unfit ? error.message : d
 
 /** Makes an event ours that has its turn, and settles it with that. */
 async function settle(tx: Db, event: MailboxEvent): Promise<void> {
-  await applyChange(tx, event);
-  await updatePosEventProcessed(tx, event.id);
+  await updatePosEventProcessed(tx, event.id, await applyChange(tx, event));
 }
 
 /** Notes that an event could not be made ours: it is tried again later, with all that came after it, or put aside. */
@@ -74,7 +74,7 @@ async function workOffNext({ payload: { partnerId }, log }: MailboxTask): Promis
   }
 }
 
-/** Tries an event that was parked once more; the job stays, for an operator to see and to run again, while that fails. */
+/** Tries an event that was parked once more; while that fails the event tells of it, and the job stays, for an operator to see and to run again. */
 async function tryAgain({ payload: { partnerId } }: MailboxTask, eventId: number): Promise<void> {
   try {
     await transaction(async (tx) => {
@@ -88,6 +88,10 @@ async function tryAgain({ payload: { partnerId } }: MailboxTask, eventId: number
     });
   } catch (error) {
     if (isConnectionLost(error)) throw error;
+    await transaction(async (tx) => {
+      await lockPosEvents(tx, partnerId);
+      await updatePosEventStillParked(tx, eventId, reasonOf(error));
+    });
     throw new PermanentError(`event ${eventId} of the POS is parked: ${reasonOf(error)}`);
   }
 }

@@ -22,13 +22,18 @@ const EventView = z
     eventId: z.string().meta({ description: "the provider's own", example: "order-4711" }),
     kind: z.string().meta({ example: "order.created" }),
     status: EventStatus,
-    attempts: z.int().meta({ description: "how often it failed", example: 1 }),
+    attempts: z.int().meta({ description: "how often it failed, since it came in or was replayed", example: 1 }),
     reason: z
       .string()
       .nullable()
-      .meta({ description: "why, the last time", example: "the menu does not have some of the items" }),
+      .meta({
+        description: "why it failed the last time, or what of it could not be done",
+        example: "the menu does not have some of the items",
+      }),
     receivedAt: Timestamp,
-    settledAt: Timestamp.nullable().meta({ description: "when it was processed or parked" }),
+    settledAt: Timestamp.nullable().meta({
+      description: "when it was processed, or parked or tried in vain the last time",
+    }),
   })
   .meta({ id: "PosEvent" });
 
@@ -71,6 +76,9 @@ posEvents.post(
   "/:id/replay",
   {
     summary: "Work an event off again that was parked",
+    description:
+      "It goes back into its partner's mailbox and is worked off before what came in later. When it fails again it is parked " +
+      "again, with the reason.",
     auth: "ADMIN",
     params: z.object({
       id: z

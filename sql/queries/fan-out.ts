@@ -5,7 +5,7 @@ import type { Db } from "../db.js";
 /** The notifications that were written, none of which was there before. */
 export type Written = readonly { id: string }[];
 
-/** Writes who is to be told of a new order: its customer, and the partner's people. */
+/** Writes who is to be told of a new order: its customer, and the partner's people, who know of one that their own till made. */
 export const insertOrderPlacedNotifications = (db: Db, orderId: string) =>
   db<{ id: string }[]>`
     insert into notifications (user_id, kind, order_id, partner_id)
@@ -14,7 +14,9 @@ export const insertOrderPlacedNotifications = (db: Db, orderId: string) =>
     cross join lateral (
       select o.user_id, 'ORDER_ACCEPTED' as kind where o.user_id is not null
       union all
-      select person, 'NEW_ORDER' from people_of_partner(o.partner_id) as person
+      select person, 'NEW_ORDER'
+      from people_of_partner(o.partner_id) as person
+      where not exists (select from pos_orders p where p.order_id = o.id)
     ) as recipient
     where o.id = ${orderId}::uuid
     on conflict (order_id, user_id, kind) where order_id is not null do nothing

@@ -79,11 +79,11 @@ export const findPosEvent = async (db: Db, id: number) =>
       where id = ${id}::bigint`
   )[0];
 
-/** Settles an event, and the job that kept it in sight while it was parked. */
-export const updatePosEventProcessed = (tx: Db, id: number) =>
+/** Settles an event, with what there is to know of how, and the job that kept it in sight while it was parked. */
+export const updatePosEventProcessed = (tx: Db, id: number, remark: string | null) =>
   tx`
     with settled as (
-      update pos_events set status = 'PROCESSED', settled_at = now(), last_error = null where id = ${id}::bigint
+      update pos_events set status = 'PROCESSED', settled_at = now(), last_error = ${remark} where id = ${id}::bigint
       returning job_id
     )
     update staged_jobs set done_at = now(), dead_at = null, last_error = null
@@ -114,6 +114,12 @@ export const parkPosEvent = (tx: Db, { id, partnerId, attempts, requestId }: Mai
     set status = 'PARKED', settled_at = now(), attempts = attempts + 1, last_error = ${error},
         job_id = coalesce((select id from job), job_id)
     where id = ${id}::bigint and status = 'QUEUED' and attempts = ${attempts}`;
+
+/** Notes that a parked event was tried in vain once more. `tx` has `lockPosEvents`. */
+export const updatePosEventStillParked = (tx: Db, id: number, error: string) =>
+  tx`
+    update pos_events set settled_at = now(), attempts = attempts + 1, last_error = ${error}
+    where id = ${id}::bigint and status = 'PARKED'`;
 
 /** Has a job look into a partner's mailbox in `ms` milliseconds or before. */
 export const ringPosMailbox = (tx: Db, partnerId: string, ms: number, requestId: string | null) =>

@@ -53,19 +53,19 @@ export const listItemsByExternalId = (db: Db, partnerId: string, externalIds: re
     where partner_id = ${partnerId}::uuid and external_id = any (${[...externalIds]}::text[]) and archived_at is null`;
 
 /**
- * Says of items that came from the POS, each once, whether they can be had; others are left as they are. `tx` is a
- * transaction.
+ * Says of items that came from the POS, each once, whether they can be had; others are left as they are. Answers how many of
+ * them the menu has. `tx` is a transaction.
  */
 export async function updateAvailability(
   tx: Db,
   partnerId: string,
   items: readonly { externalId: string; available: boolean }[],
-): Promise<void> {
+): Promise<number> {
   const externalIds = items.map(({ externalId }) => externalId);
   // whoever ends or asks for a sync locks the credentials first, and in one order goes who changes many items of a menu
   await lockPosCredentials(tx, partnerId);
-  await tx`
-    select from menu_items
+  const found = await tx<{ here: boolean | null }[]>`
+    select source = 'POS' and archived_at is null as here from menu_items
     where partner_id = ${partnerId}::uuid and external_id = any (${externalIds}::text[])
     order by external_id
     for no key update`;
@@ -74,4 +74,5 @@ export async function updateAvailability(
     from unnest(${externalIds}::text[], ${items.map(({ available }) => available)}::boolean[]) as told (external_id, available)
     where m.partner_id = ${partnerId}::uuid and m.external_id = told.external_id and m.source = 'POS'
       and m.available <> told.available`;
+  return found.filter(({ here }) => here).length;
 }

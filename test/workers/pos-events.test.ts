@@ -202,10 +202,20 @@ describe("an order of the POS", () => {
     const [order] = await orders();
     expect(order).toMatchObject({ userId: null, status: "COMPLETED" });
     expect((await sql`select from loyalty_entries where order_id = ${order!.id}::uuid`).count).toBe(0);
-    await insertOrderPlacedNotifications(sql, order!.id);
-    expect(await sql`select user_id as "userId", kind from notifications where order_id = ${order!.id}::uuid`).toEqual([
-      { userId: bakery.owner.id, kind: "NEW_ORDER" },
+  });
+
+  test("is told to its customer, and not to the partner, whose till made it", async () => {
+    const anna = await cast.user(api.client);
+    await tell([
+      ["order-1", rolls()],
+      ["order-2", rolls({ customerPhone: anna.phone })],
     ]);
+    await drain();
+    const told = await Promise.all((await orders()).map(({ id }) => insertOrderPlacedNotifications(sql, id)));
+    expect(told.map(({ length }) => length)).toEqual([0, 1]);
+    expect(
+      await sql`select user_id as "userId", kind from notifications where partner_id = ${bakery.id}::uuid`,
+    ).toEqual([{ userId: anna.id, kind: "ORDER_ACCEPTED" }]);
   });
 
   test("is one of what was sold out by it, too", async () => {
@@ -240,6 +250,12 @@ describe("an order of the POS", () => {
       rolls({ items: [{ externalId: "caviar", qty: 1 }] }),
       "the menu does not have some of the items",
       true,
+    ],
+    [
+      "whose total is more than any order's",
+      rolls({ totalMinor: 1_000_000_001 }),
+      "an order comes to 10000000 at most",
+      false,
     ],
     ["of nothing", rolls({ items: [] }), "an order has 1 to 50 items", false],
     [
@@ -458,6 +474,28 @@ describe("what can be had", () => {
     expect(await availability()).toMatchObject([{}, { id: "tea", available: true }]);
   });
 
+  test("of items that the menu does not have from the POS is said on the event, for admins", async () => {
+    await sql`update menu_items set source = 'MANUAL' where partner_id = ${bakery.id}::uuid and external_id = 'tea'`;
+    await tell([
+      ["a1", items(["roll", false])],
+      ["a2", items(["roll", false], ["caviar", true], ["tea", false])],
+    ]);
+    await drain();
+    expect(await events()).toMatchObject([
+      { status: "PROCESSED", lastError: null },
+      {
+        status: "PROCESSED",
+        lastError: "2 of 3 items are none that the menu has from the POS; its menu is read again",
+      },
+    ]);
+    const { list } = await admin.client.get("/api/v1/admin/pos/events?status=PROCESSED&limit=1");
+    expect(list).toMatchObject([{ eventId: "a2", reason: expect.stringMatching(/^2 of 3 items/) }]);
+    await sql`update menu_items set archived_at = now() where partner_id = ${bakery.id}::uuid`;
+    await tell([["a3", items(["roll", true])]]);
+    await drain();
+    expect((await events()).at(-1)?.lastError).toMatch(/^1 of 1 items/);
+  });
+
   test("of an item that the menu does not have leads to one sync, however often it is told", async () => {
     await tell([
       ["a1", items(["caviar", true])],
@@ -552,6 +590,20 @@ describe("a mailbox", () => {
     await expect(tryAgain()).rejects.toThrow(
       new PermanentError(`event ${event!.id} of the POS is parked: the menu does not have some of the items`),
     );
+    // whoever looks at the event sees that it was tried, and why it failed this time
+    expect(await events()).toMatchObject([{ status: "PARKED", attempts: 2 }]);
+    await sql`update partners set status = 'SUSPENDED' where id = ${bakery.id}::uuid`;
+    await sql`update menu_items set external_id = 'caviar' where partner_id = ${bakery.id}::uuid and external_id = 'tea'`;
+    await sql`update pos_events set settled_at = now() - interval '1 hour' where id = ${event!.id}::bigint`;
+    await expect(tryAgain()).rejects.toThrow(PermanentError);
+    const lastError = "the partner does not take orders at the moment";
+    expect(await events()).toMatchObject([{ status: "PARKED", attempts: 3, lastError }]);
+    expect(
+      (await sql`select from pos_events where id = ${event!.id}::bigint and settled_at > now() - interval '1 minute'`)
+        .count,
+    ).toBe(1);
+    await sql`update menu_items set external_id = 'tea' where partner_id = ${bakery.id}::uuid and external_id = 'caviar'`;
+    await sql`update partners set status = 'ACTIVE' where id = ${bakery.id}::uuid`;
     await cast.addMenuItem(bakery, { externalId: "caviar", price: 5 });
     await tryAgain();
     expect(await orders()).toHaveLength(1);
