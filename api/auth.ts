@@ -46,7 +46,7 @@ export interface Caller<A extends Auth> {
     : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER"
       ? User | null
       : User;
-  partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : null;
+  partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : A extends "PARTNER_OR_ADMIN" ? Partner | null : null;
 }
 
 /** What a request proves of its caller: whose access token it has, or nobody's, by a service key that this endpoint takes. */

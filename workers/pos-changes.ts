@@ -44,8 +44,9 @@ export async function applyChange(tx: Db, event: MailboxEvent): Promise<string |
   if (!success) throw new Unfit("the event says something that we do not know");
   switch (change.kind) {
     case "menu.updated":
-      await requestSync(tx, event);
-      return null;
+      return (await requestSync(tx, event)) === undefined
+        ? "the partner is suspended or rejected, and its menu is not read"
+        : null;
     case "item.availability":
       return applyAvailability(tx, event, change);
     case "order.created":
@@ -71,7 +72,7 @@ async function applyAvailability(
   // it may have been told late, after what came later, or of items that the menu does not have: the POS is asked for the truth
   await requestSync(tx, event);
   if (known === told.length) return null;
-  return `${told.length - known} of ${told.length} items are none that the menu has from the POS; its menu is read again`;
+  return `${told.length - known} of ${told.length} items are none that the menu has from the POS`;
 }
 
 /** What an order of the POS asks for, by our own ids, each once. */

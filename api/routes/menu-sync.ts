@@ -5,6 +5,7 @@ import { lookups, sql } from "../../sql/db.js";
 import { findPosSync, requestPosSync, type PosSyncRow } from "../../sql/queries/pos-syncs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
 import { ok, section } from "../endpoint.js";
+import { requireStanding } from "../pos.js";
 import { Id, IdParams, Timestamp } from "../schemas.js";
 
 const RETRY_SECONDS = 60;
@@ -91,7 +92,7 @@ menuSync.post(
       "`CONFLICT`, where items came from the POS before. Whoever asks while a sync is open waits for " +
       "that one. When it takes longer the answer is 202, and `Location` has the result later. 409 `CONFLICT`: no POS is " +
       "connected, or it refuses the connection; 503 `UNAVAILABLE`: it gives no answer, and is asked again by and by. It is " +
-      "also done every 6 hours, and when the POS tells of a change.",
+      "also done every 6 hours, and when the POS tells of a change; never for a partner that is suspended or rejected.",
     auth: "PARTNER",
     answers: {
       200: z.object({
@@ -104,6 +105,7 @@ menuSync.post(
     errors: ["409 CONFLICT", "503 UNAVAILABLE"],
   },
   async ({ partner, gone, requestId }) => {
+    requireStanding(partner);
     const syncId = await requestPosSync(sql, partner.id, { inPerson: true, requestId });
     if (syncId === undefined) throw conflict("This partner is not connected to a POS.");
     poke("staged_jobs");

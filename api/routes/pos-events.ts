@@ -23,13 +23,10 @@ const EventView = z
     kind: z.string().meta({ example: "order.created" }),
     status: EventStatus,
     attempts: z.int().meta({ description: "how often it failed, since it came in or was replayed", example: 1 }),
-    reason: z
-      .string()
-      .nullable()
-      .meta({
-        description: "why it failed the last time, or what of it could not be done",
-        example: "the menu does not have some of the items",
-      }),
+    reason: z.string().nullable().meta({
+      description: "why it failed the last time, or what of it could not be done",
+      example: "the menu does not have some of the items",
+    }),
     receivedAt: Timestamp,
     settledAt: Timestamp.nullable().meta({
       description: "when it was processed, or parked or tried in vain the last time",

@@ -8,7 +8,7 @@ import { posCredentialsContext, updatePosCredentials } from "../../sql/queries/p
 import { poke } from "../../sql/signals.js";
 import { ok, section } from "../endpoint.js";
 import { forgetTrust } from "../pos-secrets.js";
-import { AdapterName, CredentialsJson, readCredentials } from "../pos.js";
+import { AdapterName, CredentialsJson, readCredentials, requireStanding } from "../pos.js";
 import { Id } from "../schemas.js";
 
 const TEST_LIMIT_MS = 15_000;
@@ -81,14 +81,16 @@ pos.post(
   "/test-connection",
   {
     summary: "Try credentials out",
-    description: "Asks the POS whether it lets us in. Nothing is saved.",
+    description:
+      "Asks the POS whether it lets us in. Nothing is saved. Not for a partner that is suspended or rejected.",
     auth: "PARTNER_OR_ADMIN",
     limit: { name: "pos connection tests", perMinute: TESTS_PER_MINUTE },
     body: z.object({ adapterName: AdapterName, credentialsJson: CredentialsJson }),
     answers: { 200: z.object({ ok: z.boolean(), message: z.string() }) },
     errors: ["400 INVALID_CREDENTIALS"],
   },
-  async ({ body, gone, log }) => {
+  async ({ partner, body, gone, log }) => {
+    requireStanding(partner);
     const { adapter, connection } = readCredentials(body.adapterName, body.credentialsJson);
     const inTime = AbortSignal.any([gone, AbortSignal.timeout(TEST_LIMIT_MS)]);
     try {

@@ -29,7 +29,8 @@ create or replace function pos_sync_patience() returns interval
 language sql immutable parallel safe
 as $$ select interval '3 seconds' $$;
 
--- Asks for a sync of a partner's menu and answers its id; null when the partner has no POS. Whoever asks joins the one that
+-- Asks for a sync of a partner's menu and answers its id; null when the partner has no POS, or is suspended or rejected: nobody
+-- sees its menu then, and no POS is called for it. Whoever asks joins the one that
 -- is open, if there is: a person has it start at once, where it waits; what the POS tells while it runs (`in_person` is
 -- false) has another one follow.
 create or replace function request_pos_sync(of_partner uuid, in_person boolean, caused_by text) returns uuid
@@ -39,7 +40,10 @@ declare
   pending pos_syncs;
 begin
   -- those who ask for the same partner take turns
-  perform from pos_credentials where partner_id = of_partner for no key update;
+  perform from pos_credentials c
+  join partners p on p.id = c.partner_id and p.status in ('PENDING_REVIEW', 'ACTIVE')
+  where c.partner_id = of_partner
+  for no key update of c;
   if not found then
     return null;
   end if;

@@ -1,7 +1,7 @@
 import type { PosMenuItem } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
 
-/** Asks for a sync of a partner's menu, or joins the one that is open; undefined when the partner has no POS. `inPerson`: somebody waits. */
+/** Asks for a sync of a partner's menu, or joins the one that is open; undefined when the partner has no POS, or is suspended or rejected. `inPerson`: somebody waits. */
 export async function requestPosSync(
   db: Db,
   partnerId: string,

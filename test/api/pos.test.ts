@@ -139,6 +139,62 @@ describe("credentials", () => {
     const paths = (refused.body["errors"] as { path: string }[]).map(({ path }) => path);
     expect(paths.sort()).toEqual(["credentialsJson.accountId", "credentialsJson.token"]);
   });
+
+  test.each<[string, Record<string, unknown>, { path: string; message: string }[]]>([
+    [
+      "missing, or of another type",
+      { accountId: undefined, token: 7 },
+      [
+        { path: "credentialsJson.accountId", message: "is missing" },
+        { path: "credentialsJson.token", message: "must be text" },
+      ],
+    ],
+    [
+      "misspelt",
+      { webhook_secret: "secret-4711", apiKey: "4711" },
+      ["apiKey", "webhook_secret"].map((field) => ({
+        path: `credentialsJson.${field}`,
+        message: "is not a field that the adapter knows",
+      })),
+    ],
+    [
+      "in the place of a value",
+      { "secret-4711": 1, region: "x" },
+      [
+        { path: "credentialsJson", message: "has fields that the adapter does not know" },
+        { path: "credentialsJson.region", message: "is not a field that the adapter knows" },
+      ],
+    ],
+    [
+      "of another form",
+      { baseUrl: "https://pos.example.com?key=4711", webhookSecret: "4711" },
+      [
+        { path: "credentialsJson.baseUrl", message: "must be an https address without user, password, `?` and `#`" },
+        { path: "credentialsJson.webhookSecret", message: "must be `whsec_` and 24 bytes or more in base64" },
+      ],
+    ],
+  ])("with fields that are %s: each is named, in words without its value", async (_what, fields, errors) => {
+    for (const send of [connect, tryOut]) {
+      const refused = await send(till.credentials(newAccount(), fields));
+      expect(outcome(refused)).toBe("400 INVALID_CREDENTIALS");
+      const told = refused.body["errors"] as { path: string; message: string }[];
+      expect(told.sort((one, other) => one.path.localeCompare(other.path))).toEqual(errors);
+      for (const { path, message } of errors) expect(refused.body["detail"]).toContain(`${path}: ${message}`);
+      expect(refused.text).not.toContain("4711");
+    }
+  });
+
+  test("that are no object, or none as text", async () => {
+    const list = await connect("[]");
+    expect(list.body["errors"]).toEqual([{ path: "credentialsJson", message: "must be an object" }]);
+    const object = await admin.client.put("/api/v1/pos/credentials", {
+      partnerId: bakery.id,
+      adapterName: "generic",
+      credentialsJson: {},
+    });
+    expect(outcome(object)).toBe("400 VALIDATION_ERROR");
+    expect(object.body["errors"]).toEqual([{ path: "credentialsJson", message: "must be text" }]);
+  });
 });
 
 describe("trying credentials out", () => {

@@ -485,7 +485,7 @@ describe("what can be had", () => {
       { status: "PROCESSED", lastError: null },
       {
         status: "PROCESSED",
-        lastError: "2 of 3 items are none that the menu has from the POS; its menu is read again",
+        lastError: "2 of 3 items are none that the menu has from the POS",
       },
     ]);
     const { list } = await admin.client.get("/api/v1/admin/pos/events?status=PROCESSED&limit=1");
@@ -506,6 +506,16 @@ describe("what can be had", () => {
     expect((await events()).map(({ status }) => status)).toEqual(["PROCESSED", "PROCESSED", "PROCESSED"]);
     expect(await syncs()).toBe(1);
   });
+});
+
+test("the menu of a partner that is suspended is not read again, which is said on the event", async () => {
+  await sql`update partners set status = 'SUSPENDED' where id = ${bakery.id}::uuid`;
+  await tell([["m1", { kind: "menu.updated" }]]);
+  await drain();
+  expect(await events()).toMatchObject([
+    { status: "PROCESSED", lastError: "the partner is suspended or rejected, and its menu is not read" },
+  ]);
+  expect(await syncs()).toBe(0);
 });
 
 describe("a mailbox", () => {

@@ -214,6 +214,20 @@ describe("the schedule", () => {
     expect(await requestDueSyncs(sql, 100)).toBe(0);
   });
 
+  test("leaves alone the POS of a partner that is suspended or rejected, and not of one that waits for review", async () => {
+    for (const [status, asked] of [
+      ["SUSPENDED", 0],
+      ["REJECTED", 0],
+      ["PENDING_REVIEW", 1],
+    ] as const) {
+      await sql`update partners set status = ${status} where id = ${bakery.id}::uuid`;
+      await sql`update pos_credentials set next_sync_at = now() where partner_id = ${bakery.id}::uuid`;
+      expect(await requestDueSyncs(sql, 100)).toBe(1);
+      expect((await sql`select from pos_syncs where partner_id = ${bakery.id}::uuid`).count).toBe(asked);
+      expect(await nextAt(bakery.id)).toBeGreaterThan(Date.now());
+    }
+  });
+
   test("asks for a few at a time, and once when it runs twice", async () => {
     const partners = [bakery, ...(await Promise.all(Array.from({ length: 4 }, connectedBakery)))].map(({ id }) => id);
     await sql`update pos_credentials set next_sync_at = now() where partner_id = any(${partners}::uuid[])`;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "../../../sql/db.js";
 import { insertMenuImport } from "../../../sql/queries/menu-imports.js";
-import { foreign, type Expectations } from "./scene.js";
+import { among, foreign, type Expectations } from "./scene.js";
 
 const imports = "/api/v1/menu/import/csv";
 const columns = ["name", "category", "price"] as const;
@@ -47,6 +47,7 @@ export const menu: Expectations = {
     ask: (as) => as.post("/api/v1/menu/pos/sync"),
     // none of them has a POS
     answer: "409 CONFLICT",
+    except: among(["rejected partner", "suspended partner"], "403 FORBIDDEN"),
   },
   "GET /api/v1/menu/pos/sync/:id": {
     prepare: async ({ bakeryId }) => {

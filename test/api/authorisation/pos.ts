@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "../../../sql/db.js";
-import type { Expectations } from "./scene.js";
+import { among, type Expectations } from "./scene.js";
 
 // nobody is there
 const baseUrl = "https://pos.invalid";
@@ -20,6 +20,7 @@ export const pos: Expectations = {
   "POST /api/v1/pos/test-connection": {
     ask: (as) => as.post("/api/v1/pos/test-connection", { adapterName: "generic", credentialsJson: credentialsJson() }),
     answer: "200",
+    except: among(["rejected partner", "suspended partner"], "403 FORBIDDEN"),
   },
   // what counts is the signature, and nobody here can make one
   "POST /api/v1/pos/webhooks/:provider": {
