@@ -26,8 +26,10 @@ export interface ClaimedDevice {
 
 /**
  * Claims the deliveries of a notification that are still to be made, one for each of its user's devices: those that have
- * not been tried, and those that were certainly not taken. What was claimed `claimSeconds` ago and never told of is given
- * up, since it may have been sent. `others` are the deliveries that are not this run's to make, as far as they can be seen.
+ * not been tried, and those that were certainly not taken. They go by a device's address, which it keeps when it is
+ * registered anew. What was claimed `claimSeconds` ago and never told of is given up, since it may have been sent, and so is
+ * what was to go to a device that is not the user's any more. `others` are the deliveries that are not this run's to make, as
+ * far as they can be seen.
  */
 export async function claimDeliveries(
   db: Db,
@@ -36,29 +38,42 @@ export async function claimDeliveries(
 ): Promise<{ claimed: ClaimedDevice[]; others: { status: DeliveryStatus; reason: string | null }[] }> {
   const known = await db<KnownRow[]>`
     with given_up as (
-      update notification_deliveries
-      set status = 'UNKNOWN', reason = 'cut short while it was sent', ended_at = now()
-      where notification_id = ${notificationId}::uuid and status = 'SENDING'
-        and started_at <= now() - interval '1 second' * ${claimSeconds}::integer
-      returning device_id, status, reason
+      update notification_deliveries known
+      set status = case when status = 'SENDING' then 'UNKNOWN' else 'GONE' end::delivery_status,
+          reason = case when status = 'SENDING' then 'cut short while it was sent' else 'no longer a device of this user' end,
+          ended_at = now()
+      where notification_id = ${notificationId}::uuid
+        and (
+          (status = 'SENDING' and started_at <= now() - interval '1 second' * ${claimSeconds}::integer)
+          or (
+            status = 'LATER'
+            and not exists (
+              select from notifications n
+              join devices d on d.user_id = n.user_id and d.address_digest = known.address_digest
+              where n.id = known.notification_id
+            )
+          )
+        )
+      returning address_digest, device_id, status, reason
     ), claimed as (
-      insert into notification_deliveries as known (notification_id, device_id, platform)
-      select n.id, d.id, d.platform
+      insert into notification_deliveries as known (notification_id, device_id, platform, address_digest)
+      select n.id, d.id, d.platform, d.address_digest
       from notifications n
       join devices d on d.user_id = n.user_id
-      where n.id = ${notificationId}::uuid and d.id not in (select device_id from given_up)
+      where n.id = ${notificationId}::uuid and d.address_digest not in (select address_digest from given_up)
       order by d.id
-      on conflict (notification_id, device_id) do update set
-        status = 'SENDING', reason = null, attempts = known.attempts + 1, started_at = now(), ended_at = null
-      where known.status = 'LATER'
-      returning device_id
+      on conflict (notification_id, address_digest) do update set
+        device_id = excluded.device_id, platform = excluded.platform, status = 'SENDING', reason = null,
+        attempts = known.attempts + 1, started_at = now(), ended_at = null
+      where known.status in ('LATER', 'GONE')
+      returning address_digest, device_id
     ), known as (
       select device_id, status, reason from given_up
       union all
       select k.device_id, k.status, k.reason
       from notification_deliveries k
-      where k.notification_id = ${notificationId}::uuid and k.device_id not in (select device_id from given_up)
-        and k.device_id not in (select device_id from claimed)
+      where k.notification_id = ${notificationId}::uuid and k.address_digest not in (select address_digest from given_up)
+        and k.address_digest not in (select address_digest from claimed)
       union all
       select device_id, 'SENDING', null from claimed
     )

@@ -156,29 +156,46 @@ export interface Batch {
   last: string | null;
 }
 
+/** What those are told who like a box or its partner. */
+export type BoxNews = "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER";
+
+/** How often somebody hears of such news: of one partner when it lists boxes, otherwise of one box. */
+const mostHeard: Readonly<Record<BoxNews, { times: number; inHours: number }>> = {
+  FAVORITE_LISTED: { times: 3, inHours: 24 },
+  BOX_BACK: { times: 1, inHours: 6 },
+  BOX_CHEAPER: { times: 1, inHours: 6 },
+};
+
 /**
  * Writes what to tell those who like a box, or for FAVORITE_LISTED its partner: of up to `limit` of them that come after the
- * favourite `after`, those who want to hear such things. Nobody when the box is not on offer (any more).
+ * favourite `after`, those who want to hear such things and have not heard enough of them. Nobody when the box is not on
+ * offer (any more), or has been cheaper before. `tx` is a transaction: until it ends it is the only one that tells of boxes
+ * of this partner, since what another has written would not be seen.
  */
 export async function insertFavoriteNotifications(
-  db: Db,
+  tx: Db,
   boxId: string,
-  kind: "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER",
+  kind: BoxNews,
   after: string | null,
   limit: number,
 ): Promise<Batch> {
-  const [batch] = await db<{ ids: string[] | null; last: string | null; looked: number | null }[]>`
+  const { times, inHours } = mostHeard[kind];
+  await tx`
+    select pg_advisory_xact_lock(hashtextextended('news of boxes ' || partner_id, 0)) from boxes where id = ${boxId}::uuid`;
+  const [batch] = await tx<{ ids: string[] | null; last: string | null; looked: number | null }[]>`
     with box as materialized (
       select b.id, b.partner_id
       from boxes b
       join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
       where b.id = ${boxId}::uuid and b.status = 'ACTIVE' and b.hidden_at is null and b.deleted_at is null
         and b.pickup_window_end > now()
+        and (${kind}::text <> 'BOX_CHEAPER' or b.price_minor < b.lowest_price_minor)
     ), batch as materialized (
       select favorite.id, favorite.user_id, favorite.willing
       from box
       cross join lateral next_favorites(
-        case when ${kind}::text = 'FAVORITE_LISTED' then box.partner_id end, box.id, ${after}::uuid, ${limit}::integer
+        case when ${kind}::text = 'FAVORITE_LISTED' then box.partner_id end, box.id, ${kind},
+        interval '1 hour' * ${inHours}::integer, ${times}::integer, ${after}::uuid, ${limit}::integer
       ) as favorite
     ), written as (
       insert into notifications (user_id, kind, partner_id, box_id)

@@ -149,8 +149,8 @@ describe("the inbox", () => {
     };
     const [gone, kept] = [await age(old, 181), await age(young, 179)];
     await sql`
-      insert into notification_deliveries (notification_id, device_id, platform, status)
-      values (${gone}::uuid, ${device}::uuid, 'web', 'SENT'), (${kept}::uuid, ${device}::uuid, 'web', 'SENT')`;
+      insert into notification_deliveries (notification_id, device_id, platform, address_digest, status)
+      select id, ${device}::uuid, 'web', sha256('address'), 'SENT' from unnest(${[gone, kept]}::uuid[]) as id`;
     await runUpkeep(task({ task: "purge-notifications" }));
     expect(idsOf(await inbox(anna))).toEqual([kept]);
     const left = await sql`
@@ -173,8 +173,8 @@ describe("support", () => {
     const device = await anna.client.post(`${path}/devices`, { pushToken: "fcm:secret-address", platform: "ios" });
     const deviceId = device.string("id");
     await sql`
-      insert into notification_deliveries (notification_id, device_id, platform, status, attempts, ended_at)
-      values (${sent}::uuid, ${deviceId}::uuid, 'ios', 'SENT', 2, now())`;
+      insert into notification_deliveries (notification_id, device_id, platform, address_digest, status, attempts, ended_at)
+      select ${sent}::uuid, id, platform, address_digest, 'SENT', 2, now() from devices where id = ${deviceId}::uuid`;
     await sql`update notifications set status = 'SENT', settled_at = now() where id = ${sent}::uuid`;
     await sql`
       update notifications set status = 'DROPPED', reason = 'push is off', settled_at = now() where id = ${dropped}::uuid`;

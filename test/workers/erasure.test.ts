@@ -66,8 +66,8 @@ async function formerCustomer(days: number) {
     insert into devices (user_id, platform, address, address_digest, locale)
     values (${who.id}::uuid, 'ios', ${pushToken}, sha256(convert_to(${pushToken}::text, 'UTF8')), 'ru-RU')`;
   await sql`
-    insert into notification_deliveries (notification_id, device_id, platform, status)
-    select ${notification!.id}::uuid, id, 'ios', 'SENT' from devices where user_id = ${who.id}::uuid`;
+    insert into notification_deliveries (notification_id, device_id, platform, address_digest, status)
+    select ${notification!.id}::uuid, id, platform, address_digest, 'SENT' from devices where user_id = ${who.id}::uuid`;
   await sql`
     update users set deleted_at = now() - interval '1 day' * ${days}::integer where id = ${who.id}::uuid`;
   return { ...who, secret, orderId, reviewId: review.string("id"), notificationId: notification!.id };

@@ -15,6 +15,7 @@ import {
   type Bakery,
   type Character,
 } from "../support/cast.js";
+import { idAt } from "../support/past.js";
 import { task } from "../support/task.js";
 import { until } from "../support/until.js";
 
@@ -234,6 +235,10 @@ test("of what an admin decides on a partner its people are told", async () => {
   expect(await kinds(rejected.owner)).toEqual(["PARTNER_REJECTED"]);
 });
 
+/** Whether some statement waits for another transaction. */
+const waitsForLock = async () =>
+  (await sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).count > 0;
+
 describe("of a box", () => {
   /** Somebody who likes something, and has said whether they want to hear of it, or nothing. */
   async function fan(targetType: "BOX" | "PARTNER", targetId: string, marketing: boolean | null = true) {
@@ -246,6 +251,14 @@ describe("of a box", () => {
     shop.owner.client.patch(`/api/v1/boxes/${boxId}/quantity`, { quantityAvailable });
   const change = (boxId: string, changes: Record<string, unknown>) =>
     shop.owner.client.put(`/api/v1/boxes/${boxId}`, changes);
+  /** All that somebody was told by now was that many hours earlier. */
+  const letPass = async (who: Character, hours: number) => {
+    const told = await sql<{ id: string }[]>`select id from notifications where user_id = ${who.id}::uuid`;
+    for (const { id } of told) {
+      const at = parseInt(id.replaceAll("-", "").slice(0, 12), 16) - hours * 3_600_000;
+      await sql`update notifications set id = ${idAt(at)}::uuid, created_at = ${new Date(at)} where id = ${id}::uuid`;
+    }
+  };
 
   test("those are told who like its partner, when it is listed, and when it is listed again", async () => {
     const [likes, quiet] = [await fan("PARTNER", shop.id), await fan("PARTNER", shop.id, false)];
@@ -262,14 +275,34 @@ describe("of a box", () => {
     expect(await kinds(likes)).toEqual(["FAVORITE_LISTED"]);
   });
 
-  test("those are told who like it, when there is some again, once each time, however it came about", async () => {
+  test("those who like its partner are told of three a day, however many it lists", async () => {
+    const [likes, late] = [await fan("PARTNER", shop.id), await fan("PARTNER", shop.id)];
+    for (let n = 0; n < 5; n += 1) await tell(await listBox(shop));
+    expect(await kinds(likes)).toEqual(Array(3).fill("FAVORITE_LISTED"));
+    const elsewhere = await bakery(client);
+    await likes.client.post("/api/v1/users/me/favorites", { targetType: "PARTNER", targetId: elsewhere.id });
+    await tell(await listBox(elsewhere));
+    expect(await kinds(likes)).toEqual(["FAVORITE_LISTED"]);
+
+    await letPass(likes, 23.5);
+    await tell(await listBox(shop));
+    expect(await kinds(likes)).toEqual([]);
+    await letPass(likes, 1);
+    await tell(await listBox(shop));
+    expect(await kinds(likes)).toEqual(["FAVORITE_LISTED"]);
+    expect(await kinds(late)).toEqual(Array(3).fill("FAVORITE_LISTED"));
+  });
+
+  test("those are told who like it, when there is some again, however it came about", async () => {
     const boxId = await listBox(shop, { quantity: 2, price: 100 });
     await tell(boxId);
     const likes = await fan("BOX", boxId);
     const [byPartner] = [await fan("PARTNER", shop.id)];
     const told = async () => {
       await tell(boxId);
-      return kinds(likes);
+      const heard = await kinds(likes);
+      await letPass(likes, 7);
+      return heard;
     };
     await setQuantity(boxId, 5);
     expect(await told()).toEqual([]);
@@ -294,6 +327,50 @@ describe("of a box", () => {
     expect(await kinds(byPartner)).toEqual([]);
   });
 
+  test("that there is some again is told once in six hours, each who likes it on their own", async () => {
+    const [boxId, another] = [await listBox(shop), await listBox(shop)];
+    await Promise.all([tell(boxId), tell(another)]);
+    const likes = await fan("BOX", boxId);
+    await likes.client.post("/api/v1/users/me/favorites", { targetType: "BOX", targetId: another });
+    const bringBack = async (id: string) => {
+      await setQuantity(id, 0);
+      await setQuantity(id, 3);
+      await tell(id);
+    };
+    for (let n = 0; n < 4; n += 1) await bringBack(boxId);
+    expect(await kinds(likes)).toEqual(["BOX_BACK"]);
+    const newcomer = await fan("BOX", boxId);
+    await bringBack(boxId);
+    expect([await kinds(likes), await kinds(newcomer)]).toEqual([[], ["BOX_BACK"]]);
+    await bringBack(another);
+    expect(await news(likes)).toMatchObject([{ kind: "BOX_BACK", boxId: another }]);
+
+    await letPass(likes, 5.5);
+    await bringBack(boxId);
+    expect(await kinds(likes)).toEqual([]);
+    await letPass(likes, 1);
+    await bringBack(boxId);
+    expect(await kinds(likes)).toEqual(["BOX_BACK"]);
+  });
+
+  test("what comes about twice at the same time is told once", async () => {
+    const boxId = await listBox(shop);
+    await tell(boxId);
+    const likes = await Promise.all(Array.from({ length: 5 }, () => fan("BOX", boxId)));
+    const back = task({ announcement: "BOX_BACK" as const, subjectId: boxId, after: null });
+    let second: Promise<unknown> = Promise.resolve();
+    await announce({
+      ...back,
+      done: async () => {
+        let over = false;
+        second = announce(back).finally(() => (over = true));
+        await until(async () => over || (await waitsForLock()));
+      },
+    });
+    await second;
+    expect(await Promise.all(likes.map(kinds))).toEqual(likes.map(() => ["BOX_BACK"]));
+  });
+
   test("many setting its quantity at once have it told once", async () => {
     const boxId = await listBox(shop, { quantity: 1 });
     const likes = await fan("BOX", boxId);
@@ -310,11 +387,7 @@ describe("of a box", () => {
     const waiting = await transaction(async (tx) => {
       await tx`update boxes set quantity_available = 5, status = 'ACTIVE' where id = ${boxId}::uuid`;
       const set = setQuantity(boxId, 7);
-      await until(
-        async () =>
-          (await sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
-            .count > 0,
-      );
+      await until(waitsForLock);
       return { set };
     });
     expect((await waiting.set).status).toBe(200);
@@ -341,6 +414,38 @@ describe("of a box", () => {
     await shop.owner.client.post(`/api/v1/boxes/${boxId}/hide`);
     await change(boxId, { price: 70 });
     expect(await told()).toEqual([]);
+  });
+
+  test("one that was raised before is told of as cheaper when it never was so cheap, and once in six hours", async () => {
+    const boxId = await listBox(shop, { price: 100 });
+    await tell(boxId);
+    const likes = await fan("BOX", boxId);
+    const cost = async (...prices: number[]) => {
+      for (const price of prices) await change(boxId, { price });
+      await tell(boxId);
+      return kinds(likes);
+    };
+    expect(await cost(200, 100)).toEqual([]);
+    expect(await cost(200, 150, 101)).toEqual([]);
+    expect(await cost(90)).toEqual(["BOX_CHEAPER"]);
+    expect(await cost(200, 80)).toEqual([]);
+    await letPass(likes, 7);
+    expect(await cost(200, 80)).toEqual([]);
+    expect(await cost(79)).toEqual(["BOX_CHEAPER"]);
+
+    // nor is one that costs as much again when its turn comes
+    await letPass(likes, 7);
+    expect(await cost(70, 200)).toEqual([]);
+  });
+
+  test("what is changed besides a lower price does not end its being told", async () => {
+    const boxId = await listBox(shop, { price: 100 });
+    await tell(boxId);
+    const likes = await fan("BOX", boxId);
+    await change(boxId, { price: 90 });
+    await change(boxId, { title: "Другой набор", price: 90 });
+    await tell(boxId);
+    expect(await kinds(likes)).toEqual(["BOX_CHEAPER"]);
   });
 
   test("nobody is told of one that cannot be had any more", async () => {

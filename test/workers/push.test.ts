@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { newVapidKeys } from "../../lib/push-keys.js";
+import type { Character } from "../support/cast.js";
 import type { Told } from "../support/push/service.js";
 import { fcmRefusals, startFcm } from "../support/push/fcm.js";
 import { startWebPush } from "../support/push/web-push.js";
@@ -32,10 +33,12 @@ afterAll(async () => {
   await Promise.all([web.stop(), fcm.stop()]);
 });
 
+let anna: Character;
 let recipient: string;
 
 beforeEach(async () => {
-  ({ id: recipient } = await user(api.client));
+  anna = await user(api.client);
+  recipient = anna.id;
   await prefer({});
 });
 
@@ -162,8 +165,8 @@ describe("a notification reaches each device", () => {
     const browser = await addBrowser();
     const id = await notify();
     await sql`
-      insert into notification_deliveries (notification_id, device_id, platform, started_at)
-      values (${id}::uuid, ${browser}::uuid, 'web', now() - interval '1 minute')`;
+      insert into notification_deliveries (notification_id, device_id, platform, address_digest, started_at)
+      select ${id}::uuid, id, platform, address_digest, now() - interval '1 minute' from devices where id = ${browser}::uuid`;
     await deliver(id);
     await deliver(id);
     expect(web.shown).toEqual([]);
@@ -175,7 +178,8 @@ describe("a notification reaches each device", () => {
     const [browser] = [await addBrowser(), await addPhone()];
     const id = await notify();
     await sql`
-      insert into notification_deliveries (notification_id, device_id, platform) values (${id}::uuid, ${browser}::uuid, 'web')`;
+      insert into notification_deliveries (notification_id, device_id, platform, address_digest)
+      select ${id}::uuid, id, platform, address_digest from devices where id = ${browser}::uuid`;
     postponedTo((await deliver(id)).thrown);
     expect([web.shown.length, fcm.received.length]).toEqual([0, 1]);
     expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
@@ -319,6 +323,84 @@ describe("devices that are gone are forgotten, and only those", () => {
     expect((await deliver(id)).thrown).toBeNull();
     expect(await deviceIds()).toEqual([phone]);
     expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "FCM answered 400 INVALID_ARGUMENT" });
+  });
+});
+
+describe("a device that is registered again while a message waits", () => {
+  const register = async ({ client }: Character, pushToken = "phone:that-comes-and-goes") =>
+    (await client.post("/api/v1/notifications/devices", { pushToken, platform: "android" })).string("id");
+  const forget = ({ client }: Character, id: string) => client.delete(`/api/v1/notifications/devices/${id}`);
+
+  test("by somebody else does not get what was for another, and nothing is tried for it any more", async () => {
+    const berta = await user(api.client);
+    await addBrowser();
+    const shared = await register(anna);
+    const id = await notify();
+    fcm.answerWith(fcmRefusals.unavailable("30"));
+    postponedTo((await deliver(id)).thrown);
+    expect(await register(berta)).toBe(shared);
+
+    expect((await deliver(id)).thrown).toBeNull();
+    expect([web.shown.length, fcm.received.length]).toEqual([1, 0]);
+    expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
+    expect(await deliveries(id)).toEqual(
+      expect.arrayContaining([
+        { deviceId: shared, status: "GONE", reason: "no longer a device of this user", attempts: 1 },
+      ]),
+    );
+    // it is hers by now, and reaches her
+    const [hers] = await sql<{ id: string }[]>`
+      insert into notifications (user_id, kind) values (${berta.id}::uuid, 'ORDER_ACCEPTED') returning id`;
+    await sql`
+      insert into notification_preferences (user_id, push, sms, email, marketing, quiet_hours_start, quiet_hours_end)
+      values (${berta.id}::uuid, true, true, true, false, '00:00', '00:00')`;
+    await deliver(hers!.id);
+    expect(fcm.received).toHaveLength(1);
+  });
+
+  test("after it was forgotten has the message once, although its id is another", async () => {
+    await addBrowser();
+    const before = await register(anna);
+    const id = await notify();
+    web.answerWith({ status: 429, headers: { "retry-after": "30" } });
+    postponedTo((await deliver(id)).thrown);
+    expect(fcm.received).toHaveLength(1);
+    await forget(anna, before);
+    const again = await register(anna);
+    expect(again).not.toBe(before);
+
+    expect((await deliver(id)).thrown).toBeNull();
+    expect([web.shown.length, fcm.received.length]).toEqual([1, 1]);
+    expect((await deliveries(id)).map(({ deviceId }) => deviceId)).not.toContain(again);
+  });
+
+  test.each(["forgotten by its user", "forgotten by us"])(
+    "has the message that it had not, when it was %s",
+    async (how) => {
+      await addBrowser();
+      const before = await register(anna);
+      const id = await notify();
+      web.answerWith({ status: 429, headers: { "retry-after": "30" } });
+      fcm.answerWith(how === "forgotten by us" ? fcmRefusals.unregistered : fcmRefusals.unavailable("30"));
+      postponedTo((await deliver(id)).thrown);
+      await forget(anna, before);
+      const again = await register(anna);
+
+      expect((await deliver(id)).thrown).toBeNull();
+      expect([web.shown.length, fcm.received.length]).toEqual([1, 1]);
+      expect((await deliveries(id)).map(({ deviceId, status }) => [deviceId, status])).toContainEqual([again, "SENT"]);
+    },
+  );
+
+  test("but is forgotten for good, holds nothing up", async () => {
+    await addBrowser();
+    const phone = await register(anna);
+    const id = await notify();
+    fcm.answerWith(fcmRefusals.unavailable("30"));
+    postponedTo((await deliver(id)).thrown);
+    await forget(anna, phone);
+    expect((await deliver(id)).thrown).toBeNull();
+    expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
   });
 });
 

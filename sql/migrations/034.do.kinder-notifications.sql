@@ -1,0 +1,19 @@
+-- What somebody has heard of a box is looked up for each who likes it; a box that everybody likes has many rows.
+create index notifications_by_box_and_user on notifications (box_id, user_id, id) where box_id is not null;
+drop index notifications_by_box;
+-- it leaves out who has heard enough, and is made anew with that
+drop function if exists next_favorites(uuid, uuid, uuid, integer);
+
+-- The lowest price before the present one; null while there was no other.
+alter table boxes add column lowest_price_minor bigint check (lowest_price_minor >= 0);
+
+-- A message is brought to an address once, also when a device gives it again after it was forgotten and so has another id.
+alter table notification_deliveries add column address_digest bytea check (length(address_digest) = 32);
+update notification_deliveries delivery
+set address_digest = coalesce(
+  (select device.address_digest from devices device where device.id = delivery.device_id),
+  sha256(convert_to(delivery.device_id::text, 'UTF8'))
+);
+alter table notification_deliveries alter column address_digest set not null;
+alter table notification_deliveries drop constraint notification_deliveries_pkey;
+alter table notification_deliveries add primary key (notification_id, address_digest);
