@@ -1,0 +1,167 @@
+import pg from "pg";
+
+/** What a table holds: how many rows, what its columns of money add up to, and one number that any change of a value changes. */
+export interface Table {
+  rows: bigint;
+  sums: Map<string, bigint>;
+  fingerprint: string;
+}
+
+/** What a database holds. */
+export interface Contents {
+  tables: Map<string, Table>;
+  /** Columns, constraints, indexes, triggers, functions and whatever else is no row; each as people call it. */
+  objects: Set<string>;
+  /** Constraints that rows may break, and indexes that find nothing. */
+  invalid: Set<string>;
+}
+
+/** A row's text, by which rows are compared, depends on these; and nothing may end the transaction while others work. */
+const SETTINGS = {
+  search_path: "",
+  DateStyle: "ISO",
+  IntervalStyle: "postgres",
+  TimeZone: "UTC",
+  bytea_output: "hex",
+  extra_float_digits: "1",
+  statement_timeout: "0",
+  lock_timeout: "0",
+  idle_in_transaction_session_timeout: "0",
+  transaction_timeout: "0",
+};
+
+/** Runs `work` in a transaction that sees the database as it is at its beginning, whatever is written meanwhile. */
+export async function atOneMoment<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+  await client.query("begin isolation level repeatable read read only");
+  // servers do not know all of these
+  await client.query(
+    `select set_config(name, value, true)
+     from json_each_text($1::json) as wanted (name, value) join pg_settings using (name)`,
+    [JSON.stringify(SETTINGS)],
+  );
+  try {
+    return await work();
+  } finally {
+    await client.query("rollback").catch(() => undefined);
+  }
+}
+
+/** What is neither Postgres's nor an extension's. */
+const OURS = `
+  ours as (select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'),
+  extensions as (select classid, objid from pg_depend where deptype = 'e'),
+  relations as (
+    select oid, relkind, oid::regclass::text as name
+    from pg_class
+    where relnamespace in (select oid from ours)
+      and not exists (select from extensions where classid = 'pg_class'::regclass and objid = pg_class.oid)
+  )`;
+
+const TABLES = `
+  with ${OURS}
+  select
+    name,
+    array(
+      select attname::text
+      from pg_attribute
+      where attrelid = relations.oid and attnum > 0 and not attisdropped and attname like '%\\_minor'
+      order by attnum
+    ) as money
+  from relations
+  where relkind = 'r'
+  order by name`;
+
+const OBJECTS = `
+  with ${OURS}
+  select 'extension ' || extname as name, true as valid from pg_extension
+  union all
+  select
+    case relkind when 'S' then 'sequence ' when 'v' then 'view ' when 'm' then 'materialized view ' else 'relation ' end
+      || name,
+    true
+  from relations
+  where relkind not in ('i', 'I')
+  union all
+  select
+    'column ' || name || '.' || attname || ' ' || format_type(atttypid, atttypmod)
+      || case when attnotnull then ' not null' else '' end,
+    true
+  from relations join pg_attribute on attrelid = relations.oid
+  where relkind in ('r', 'p', 'v', 'm') and attnum > 0 and not attisdropped
+  union all
+  select 'constraint ' || conname || ' of ' || name, convalidated
+  from relations join pg_constraint on conrelid = relations.oid
+  union all
+  select 'index ' || index.name || ' of ' || relations.name, indisvalid
+  from relations join pg_index on indrelid = relations.oid join relations as index on index.oid = indexrelid
+  union all
+  select 'trigger ' || tgname || ' of ' || name, true
+  from relations join pg_trigger on tgrelid = relations.oid
+  where not tgisinternal
+  union all
+  select 'value ' || enumlabel || ' of ' || enumtypid::regtype::text, true
+  from pg_enum join pg_type on pg_type.oid = enumtypid
+  where typnamespace in (select oid from ours)
+  union all
+  select 'function ' || oid::regprocedure::text || ' ' || md5(prosrc), true
+  from pg_proc
+  where pronamespace in (select oid from ours)
+    and not exists (select from extensions where classid = 'pg_proc'::regclass and objid = pg_proc.oid)`;
+
+async function readTable(client: pg.Client, name: string, money: readonly string[]): Promise<Table> {
+  const sums = money.map((column) => `coalesce(sum(${pg.escapeIdentifier(column)}), 0)::text`);
+  const { rows } = await client.query<{ rows: string; fingerprint: string; sums: string[] }>(`
+    select
+      count(*)::text as rows,
+      coalesce(sum(hashtextextended("whole row"::text, 0)::numeric), 0)::text as fingerprint,
+      array[${sums.join(", ")}]::text[] as sums
+    from ${name} as "whole row"`);
+  const [row] = rows;
+  if (!row) throw new Error(`${name} cannot be counted`);
+  return {
+    rows: BigInt(row.rows),
+    fingerprint: row.fingerprint,
+    sums: new Map(money.map((column, place) => [column, BigInt(row.sums[place] ?? 0)])),
+  };
+}
+
+/** Reads all that a database holds, in the transaction that the client is in. */
+export async function readContents(client: pg.Client, signal: AbortSignal): Promise<Contents> {
+  const objects = (await client.query<{ name: string; valid: boolean }>(OBJECTS)).rows;
+  const tables = new Map<string, Table>();
+  for (const { name, money } of (await client.query<{ name: string; money: string[] }>(TABLES)).rows) {
+    signal.throwIfAborted();
+    tables.set(name, await readTable(client, name, money));
+  }
+  return {
+    tables,
+    objects: new Set(objects.map(({ name }) => name)),
+    invalid: new Set(objects.filter(({ valid }) => !valid).map(({ name }) => name)),
+  };
+}
+
+function compareTables(name: string, dumped: Table, restored: Table): string[] {
+  if (dumped.rows !== restored.rows) return [`${name}: ${dumped.rows} rows were dumped, ${restored.rows} restored`];
+  const sums = [...dumped.sums].filter(([column, sum]) => restored.sums.get(column) !== sum);
+  if (sums.length > 0) {
+    return sums.map(
+      ([column, sum]) => `${name}: ${column} added up to ${sum}, and to ${restored.sums.get(column)} now`,
+    );
+  }
+  return dumped.fingerprint === restored.fingerprint ? [] : [`${name}: the rows are as many, and not the same`];
+}
+
+/** Says in one line each how what was restored differs from what was dumped; nothing when it does not. */
+export function differences(dumped: Contents, restored: Contents): string[] {
+  const missing = [...dumped.objects].filter((object) => !restored.objects.has(object));
+  const added = [...restored.objects].filter((object) => !dumped.objects.has(object));
+  return [
+    ...[...dumped.tables].flatMap(([name, table]) => {
+      const copy = restored.tables.get(name);
+      return copy ? compareTables(name, table, copy) : [];
+    }),
+    ...missing.map((object) => `${object} was not restored`),
+    ...added.map((object) => `${object} was not dumped`),
+    ...[...restored.invalid].map((object) => `${object} is not valid`),
+  ];
+}

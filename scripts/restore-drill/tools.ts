@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+
+const firstLines = (text: string) => text.trim().split("\n").slice(0, 3).join(" ");
+
+/** Runs one of Postgres's programs; rejects with what it complains of, in one line. */
+function run(program: string, args: string[], env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
+  return new Promise((done, fail) => {
+    const options = { env: { ...process.env, ...env, LC_ALL: "C" }, signal, maxBuffer: Infinity };
+    execFile(program, args, options, (error, stdout, stderr) => {
+      if (!error) done(stdout);
+      else if (error.code === "ENOENT")
+        fail(new Error(`There is no ${program} on the PATH: install PostgreSQL's client programs.`));
+      else fail(new Error(`${program} failed: ${firstLines(stderr) || error.message}`));
+    });
+  });
+}
+
+async function majorVersion(program: string, signal: AbortSignal): Promise<number> {
+  const [, major] = / (\d+)/.exec(await run(program, ["--version"], {}, signal)) ?? [];
+  return Number(major);
+}
+
+/** Rejects unless this machine's programs can dump and restore what is on a server of the version `server`. */
+export async function checkTools(server: number, signal: AbortSignal): Promise<void> {
+  const [dump, restore] = [await majorVersion("pg_dump", signal), await majorVersion("pg_restore", signal)];
+  if (dump < server)
+    throw new Error(`pg_dump ${dump} is older than the server, which is ${server}: install a pg_dump of ${server}.`);
+  if (restore < dump)
+    throw new Error(`pg_restore ${restore} is older than pg_dump ${dump}: install both of one version.`);
+}
+
+/** An address without its password, which the machine's other users would see in the list of processes. */
+function addressed(databaseUrl: string): { address: string; env: NodeJS.ProcessEnv } {
+  const url = new URL(databaseUrl);
+  const password = decodeURIComponent(url.password);
+  url.password = "";
+  return { address: url.href, env: password === "" ? {} : { PGPASSWORD: password } };
+}
+
+/** Dumps what the transaction sees that has exported `snapshot`. */
+export async function dump(databaseUrl: string, snapshot: string, file: string, signal: AbortSignal): Promise<void> {
+  const { address, env } = addressed(databaseUrl);
+  const options = ["--format=custom", "--no-owner", `--snapshot=${snapshot}`, `--file=${file}`];
+  await run("pg_dump", [...options, `--dbname=${address}`], env, signal);
+}
+
+/**
+ * Restores into an empty database, as much as can be; answers what pg_restore complained of, if it did. That alone means
+ * little: one of a later version than the server's sets what the server does not know.
+ */
+export async function restore(databaseUrl: string, file: string, signal: AbortSignal): Promise<string | undefined> {
+  const { address, env } = addressed(databaseUrl);
+  try {
+    await run("pg_restore", ["--no-owner", `--dbname=${address}`, file], env, signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    return error instanceof Error ? error.message : String(error);
+  }
+}
