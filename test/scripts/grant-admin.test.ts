@@ -1,25 +1,13 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
 import { newServiceId } from "../../lib/service-id.js";
 import { closeDatabase, sql } from "../../sql/db.js";
+import { runScript } from "../support/run-script.js";
 
 const phone = "+79990000002";
 
 afterAll(closeDatabase);
 
-/** Runs the script to its end: what it prints and its exit code. */
-function grantAdmin(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: number; output: string }> {
-  const script = fileURLToPath(new URL("../../scripts/grant-admin.ts", import.meta.url));
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      ["--import", "tsx", script, ...args],
-      { env: { ...process.env, ...env } },
-      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
-    );
-  });
-}
+const grantAdmin = (args: string[], env: NodeJS.ProcessEnv = {}) => runScript("grant-admin", args, env);
 
 const isAdmin = async () =>
   (await sql<{ isAdmin: boolean }[]>`select is_admin as "isAdmin" from users where phone = ${phone}`)[0]?.isAdmin;

@@ -1,23 +1,11 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, expect, test } from "@jest/globals";
 import { push, upkeep } from "../../queues/index.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { runScript } from "../support/run-script.js";
 import { stagedRow } from "../support/trial.js";
 
-/** Runs the script to its end: what it prints and its exit code. */
-function replay(...args: string[]): Promise<{ code: number; output: string }> {
-  const script = fileURLToPath(new URL("../../scripts/replay.ts", import.meta.url));
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      ["--import", "tsx", script, ...args],
-      { env: { ...process.env } },
-      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
-    );
-  });
-}
+const replay = (...args: string[]) => runScript("replay", args);
 
 async function deadJob(): Promise<string> {
   const id = await stageJob(sql, push, { notificationId: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" });

@@ -1,24 +1,12 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
 import { addDays } from "../../lib/days.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { findYesterday } from "../../sql/queries/rollups.js";
+import { runScript } from "../support/run-script.js";
 
 const zone = "Asia/Tokyo";
 
-/** Runs the script to its end: what it prints and its exit code. */
-function rollup(...args: string[]): Promise<{ code: number; output: string }> {
-  const script = fileURLToPath(new URL("../../scripts/rollup.ts", import.meta.url));
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      ["--import", "tsx", script, ...args],
-      { env: { ...process.env, DEFAULT_TIMEZONE: zone } },
-      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
-    );
-  });
-}
+const rollup = (...args: string[]) => runScript("rollup", args, { DEFAULT_TIMEZONE: zone });
 
 afterAll(closeDatabase);
 

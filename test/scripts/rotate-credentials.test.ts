@@ -1,7 +1,6 @@
-import { execFile } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { runHelper, runScript } from "../support/run-script.js";
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [former, current, lost] = [newKey("former"), newKey("current"), newKey("lost")];
@@ -27,26 +26,13 @@ afterAll(async () => {
 
 beforeEach(() => sql`truncate pos_credentials`);
 
-/** Runs one of the scripts to its end: what it prints and its exit code. */
-function run(script: string, args: string[] = [], env: NodeJS.ProcessEnv = {}) {
-  const path = fileURLToPath(new URL(script, import.meta.url));
-  return new Promise<{ code: number; output: string }>((resolve) => {
-    const child = execFile(
-      process.execPath,
-      ["--import", "tsx", path, ...args],
-      { env: { ...process.env, ...env } },
-      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
-    );
-  });
-}
-
 const rotate = (args: string[] = [], keys = [current, former]) =>
-  run("../../scripts/rotate-credentials.ts", args, { CREDENTIALS_KEYS: keys.join(",") });
+  runScript("rotate-credentials", args, { CREDENTIALS_KEYS: keys.join(",") });
 
 /** Credentials of a new partner, sealed by a process with these keys alone. */
 async function keep(keys: string, text = "a secret"): Promise<string> {
   const { id } = await cast.bakery(api.client);
-  const { output } = await run("../support/enclose.ts", [text, posCredentialsContext(id)], { CREDENTIALS_KEYS: keys });
+  const { output } = await runHelper("enclose", [text, posCredentialsContext(id)], { CREDENTIALS_KEYS: keys });
   await sql`
     insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
     values (${id}::uuid, 'generic', ${randomUUID()}, ${output}, now())`;

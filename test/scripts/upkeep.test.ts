@@ -1,23 +1,11 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { tasks } from "../../workers/upkeep.js";
+import { runScript } from "../support/run-script.js";
 
 afterAll(closeDatabase);
 
-/** Runs the script to its end: what it prints and its exit code. */
-function upkeep(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: number; output: string }> {
-  const script = fileURLToPath(new URL("../../scripts/upkeep.ts", import.meta.url));
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      ["--import", "tsx", script, ...args],
-      { env: { ...process.env, ...env } },
-      (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, output: stdout + stderr }),
-    );
-  });
-}
+const upkeep = (args: string[], env: NodeJS.ProcessEnv = {}) => runScript("upkeep", args, env);
 
 test("runs a task, and says what came of it", async () => {
   await sql`
