@@ -18,32 +18,26 @@ process.env["S3_SECRET_ACCESS_KEY"] = s3.secretAccessKey;
 
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
-const { closeBroker } = await import("../../queues/broker.js");
+const { disconnect, startQueueWorker } = await import("../support/queue-worker.js");
 const { images } = await import("../../queues/index.js");
-const { closeDatabase, sql } = await import("../../sql/db.js");
-const { closeSignals } = await import("../../sql/signals.js");
-const { consume } = await import("../../workers/consume.js");
+const { sql } = await import("../../sql/db.js");
 const { settleImage } = await import("../../workers/images.js");
 const { runUpkeep } = await import("../../workers/upkeep.js");
-const { startRelay } = await import("../../workers/relay.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let anna: Character;
-let relay: ReturnType<typeof startRelay>;
-let consumer: ReturnType<typeof consume>;
+let worker: ReturnType<typeof startQueueWorker>;
 
 beforeAll(async () => {
   api = await startApi();
   anna = await cast.user(api.client);
-  relay = startRelay([images]);
-  consumer = consume(images, settleImage, { concurrency: 2, signal: new AbortController().signal });
+  worker = startQueueWorker(images, settleImage, 2);
 });
 
 afterAll(async () => {
   await api.stop();
-  await Promise.all([relay.stop(), consumer.close()]);
-  await Promise.all([closeBroker(), closeSignals()]);
-  await closeDatabase();
+  await worker.stop();
+  await disconnect();
   await s3.stop();
 });
 

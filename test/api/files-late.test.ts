@@ -6,20 +6,15 @@ process.env["SYNC_WAIT_MS"] = "0";
 
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
-const { closeBroker } = await import("../../queues/broker.js");
+const { disconnect, startQueueWorker } = await import("../support/queue-worker.js");
 const { images } = await import("../../queues/index.js");
-const { closeDatabase } = await import("../../sql/db.js");
-const { closeSignals } = await import("../../sql/signals.js");
-const { consume } = await import("../../workers/consume.js");
 const { settleImage } = await import("../../workers/images.js");
-const { startRelay } = await import("../../workers/relay.js");
 
 const api = await startApi();
 
 afterAll(async () => {
   await api.stop();
-  await Promise.all([closeBroker(), closeSignals()]);
-  await closeDatabase();
+  await disconnect();
 });
 
 test("an upload that cannot wait is told where its result will be, and it is there once a worker runs", async () => {
@@ -44,8 +39,7 @@ test("an upload that cannot wait is told where its result will be, and it is the
   const box = await owner.client.post("/api/v1/boxes", cast.newBox({ imageFileId: own }));
   expect([box.status, box.body["code"]]).toEqual([409, "CONFLICT"]);
 
-  const relay = startRelay([images]);
-  const consumer = consume(images, settleImage, { concurrency: 1, signal: new AbortController().signal });
+  const worker = startQueueWorker(images, settleImage);
   const settled = (path = "") =>
     until(async () => {
       const reply = await anna.client.get(path);
@@ -53,5 +47,5 @@ test("an upload that cannot wait is told where its result will be, and it is the
     });
   expect((await settled(found)).body).toMatchObject({ fileId: good.body["fileId"], width: 500 });
   expect((await settled(refused)).body).toMatchObject({ status: 400, code: "UNSUPPORTED_MEDIA_TYPE" });
-  await Promise.all([relay.stop(), consumer.close()]);
+  await worker.stop();
 });

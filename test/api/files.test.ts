@@ -3,36 +3,30 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
-import { closeBroker } from "../../queues/broker.js";
 import { images } from "../../queues/index.js";
-import { closeDatabase, sql } from "../../sql/db.js";
-import { closeSignals } from "../../sql/signals.js";
-import { consume } from "../../workers/consume.js";
+import { sql } from "../../sql/db.js";
 import { settleImage } from "../../workers/images.js";
-import { startRelay } from "../../workers/relay.js";
 import { startApi, type Client, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
 import { fileForm, heavyPicture, pdf, picture, pictureBytes } from "../support/pictures.js";
+import { disconnect, startQueueWorker } from "../support/queue-worker.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let anna: cast.Character;
 let boris: cast.Character;
-let relay: ReturnType<typeof startRelay>;
-let consumer: ReturnType<typeof consume>;
+let worker: ReturnType<typeof startQueueWorker>;
 
 beforeAll(async () => {
   api = await startApi();
   anna = await cast.user(api.client);
   boris = await cast.user(api.client);
-  relay = startRelay([images]);
-  consumer = consume(images, settleImage, { concurrency: 2, signal: new AbortController().signal });
+  worker = startQueueWorker(images, settleImage, 2);
 });
 
 afterAll(async () => {
   await api.stop();
-  await Promise.all([relay.stop(), consumer.close()]);
-  await Promise.all([closeBroker(), closeSignals()]);
-  await closeDatabase();
+  await worker.stop();
+  await disconnect();
 });
 
 const path = "/api/v1/files/upload";

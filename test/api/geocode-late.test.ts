@@ -12,13 +12,10 @@ process.env["SYNC_WAIT_MS"] = "0";
 
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
-const { closeBroker } = await import("../../queues/broker.js");
+const { disconnect, startQueueWorker } = await import("../support/queue-worker.js");
 const { geocode } = await import("../../queues/index.js");
-const { closeDatabase, sql } = await import("../../sql/db.js");
-const { closeSignals } = await import("../../sql/signals.js");
-const { consume } = await import("../../workers/consume.js");
+const { sql } = await import("../../sql/db.js");
 const { findAddress } = await import("../../workers/geocode.js");
-const { startRelay } = await import("../../workers/relay.js");
 
 const startMinute = stopTheClock();
 startMinute();
@@ -29,8 +26,7 @@ beforeEach(startMinute);
 
 afterAll(async () => {
   await api.stop();
-  await Promise.all([closeBroker(), closeSignals()]);
-  await closeDatabase();
+  await disconnect();
   await geocoder.stop();
 });
 
@@ -40,8 +36,7 @@ test("whoever cannot wait is told where to look again, and the answer is there o
   const path = "/api/v1/geo/geocode?address=Kremlin";
   const first = await anna.client.get(path);
   expect([first.status, first.body, first.headers.get("location")]).toEqual([202, {}, path]);
-  const relay = startRelay([geocode]);
-  const consumer = consume(geocode, findAddress, { concurrency: 1, signal: new AbortController().signal });
+  const worker = startQueueWorker(geocode, findAddress);
   const found = await until(async () => {
     const reply = await anna.client.get(String(first.headers.get("location")));
     return reply.status === 200 ? reply : undefined;
@@ -57,7 +52,7 @@ test("whoever cannot wait is told where to look again, and the answer is there o
   expect([failed.status, failed.headers.get("retry-after")]).toEqual([503, "30"]);
   expect((await anna.client.get("/api/v1/geo/geocode?address=Atlantis")).status).toBe(503);
   expect(geocoder.asked).toEqual(["kremlin", "atlantis"]);
-  await Promise.all([relay.stop(), consumer.close()]);
+  await worker.stop();
 });
 
 describe("while nobody answers", () => {

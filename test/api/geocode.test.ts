@@ -12,25 +12,20 @@ process.env["GEOCODER_PER_SECOND"] = "1000";
 
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
-const { closeBroker } = await import("../../queues/broker.js");
+const { disconnect, startQueueWorker } = await import("../support/queue-worker.js");
 const { geocode } = await import("../../queues/index.js");
-const { closeDatabase, sql } = await import("../../sql/db.js");
+const { sql } = await import("../../sql/db.js");
 const { deleteOldGeocodes, takeGeocoderTurn } = await import("../../sql/queries/geocodes.js");
-const { closeSignals } = await import("../../sql/signals.js");
-const { consume } = await import("../../workers/consume.js");
 const { findAddress } = await import("../../workers/geocode.js");
-const { startRelay } = await import("../../workers/relay.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let anna: Character;
-let relay: ReturnType<typeof startRelay>;
-let consumer: ReturnType<typeof consume>;
+let worker: ReturnType<typeof startQueueWorker>;
 
 beforeAll(async () => {
   api = await startApi();
   anna = await cast.user(api.client);
-  relay = startRelay([geocode]);
-  consumer = consume(geocode, findAddress, { concurrency: 4, signal: new AbortController().signal });
+  worker = startQueueWorker(geocode, findAddress, 4);
 });
 
 beforeEach(() => {
@@ -40,9 +35,8 @@ beforeEach(() => {
 
 afterAll(async () => {
   await api.stop();
-  await Promise.all([relay.stop(), consumer.close()]);
-  await Promise.all([closeBroker(), closeSignals()]);
-  await closeDatabase();
+  await worker.stop();
+  await disconnect();
   await geocoder.stop();
 });
 

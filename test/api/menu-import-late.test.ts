@@ -5,20 +5,15 @@ process.env["SYNC_WAIT_MS"] = "50";
 
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
-const { closeBroker } = await import("../../queues/broker.js");
+const { disconnect, startQueueWorker } = await import("../support/queue-worker.js");
 const { menuImport } = await import("../../queues/index.js");
-const { closeDatabase } = await import("../../sql/db.js");
-const { closeSignals } = await import("../../sql/signals.js");
-const { consume } = await import("../../workers/consume.js");
 const { importMenu } = await import("../../workers/menu-import.js");
-const { startRelay } = await import("../../workers/relay.js");
 
 const api = await startApi();
 
 afterAll(async () => {
   await api.stop();
-  await Promise.all([closeBroker(), closeSignals()]);
-  await closeDatabase();
+  await disconnect();
 });
 
 test("while no worker runs the import waits, and whoever sent it is told where to look; one that starts does it", async () => {
@@ -39,12 +34,11 @@ test("while no worker runs the import waits, and whoever sent it is told where t
     errors: [],
   });
 
-  const relay = startRelay([menuImport]);
-  const consumer = consume(menuImport, importMenu, { concurrency: 1, signal: new AbortController().signal });
+  const worker = startQueueWorker(menuImport, importMenu);
   const done = await until(async () => {
     const { body } = await owner.client.get(location);
     return body["status"] === "DONE" && body;
   });
   expect(done).toMatchObject({ progress: 1, created: 1, updated: 0, failed: 0 });
-  await Promise.all([relay.stop(), consumer.close()]);
+  await worker.stop();
 });

@@ -7,27 +7,22 @@ import { until } from "../support/until.js";
 
 import { startApi, type Client, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
-import { closeBroker } from "../../queues/broker.js";
+import { disconnect, startQueueWorker } from "../support/queue-worker.js";
 import { files, keysOf, newFileName } from "../../lib/file-store.js";
 import { menuImport } from "../../queues/index.js";
-import { closeDatabase, sql } from "../../sql/db.js";
+import { sql } from "../../sql/db.js";
 import { insertFile } from "../../sql/queries/files.js";
-import { closeSignals } from "../../sql/signals.js";
-import { consume } from "../../workers/consume.js";
 import { importMenu } from "../../workers/menu-import.js";
-import { startRelay } from "../../workers/relay.js";
 import { runUpkeep } from "../../workers/upkeep.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
-let relay: ReturnType<typeof startRelay>;
-let consumer: ReturnType<typeof consume>;
+let worker: ReturnType<typeof startQueueWorker>;
 let bakery: cast.Bakery;
 let owner: Client;
 
 beforeAll(async () => {
   api = await startApi();
-  relay = startRelay([menuImport]);
-  consumer = consume(menuImport, importMenu, { concurrency: 4, signal: new AbortController().signal });
+  worker = startQueueWorker(menuImport, importMenu, 4);
 });
 
 beforeEach(async () => {
@@ -37,9 +32,8 @@ beforeEach(async () => {
 
 afterAll(async () => {
   await api.stop();
-  await Promise.all([relay.stop(), consumer.close()]);
-  await Promise.all([closeBroker(), closeSignals()]);
-  await closeDatabase();
+  await worker.stop();
+  await disconnect();
 });
 
 const path = "/api/v1/menu/import/csv";

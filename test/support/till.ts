@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Webhook } from "standardwebhooks";
+import { signed as signedWith } from "./pos/generic.js";
 import { ok, refusal, startVendor } from "./pos/vendor.js";
 export { newWebhookSecret as newSecret } from "./pos/generic.js";
 
@@ -21,18 +21,8 @@ export interface TillEvent {
   data: Record<string, unknown>;
 }
 
-/** The headers and body of a webhook call that is signed as the protocol has it. */
-export function signed(event: TillEvent, secret: string, at = new Date()) {
-  const body = JSON.stringify(event);
-  const id = `msg_${randomUUID()}`;
-  const headers: Record<string, string> = {
-    "content-type": "application/json",
-    "webhook-id": id,
-    "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
-    "webhook-signature": new Webhook(secret).sign(id, at, body),
-  };
-  return { body, headers };
-}
+/** A webhook call that is signed as the protocol has it. */
+export const signed = (event: TillEvent, secret: string, at = new Date()) => signedWith(event, [secret], at);
 
 /** A point of sale of many partners, which speaks our own protocol; a test writes its menu page by page. */
 export async function startTill() {

@@ -5,6 +5,21 @@ import { deliver, ok, refusal, startVendor, type SignedCall, type StandInItem } 
 /** A secret as the Standard Webhooks have it. */
 export const newWebhookSecret = () => `whsec_${randomBytes(24).toString("base64")}`;
 
+/** A call that tells of an event, or of a body that is none, signed with every one of `keys` as the protocol has it. */
+export function signed(sent: unknown, keys: readonly string[], at = new Date()): SignedCall {
+  const body = typeof sent === "string" ? sent : JSON.stringify(sent);
+  const id = `msg_${randomUUID()}`;
+  return {
+    headers: {
+      "content-type": "application/json",
+      "webhook-id": id,
+      "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
+      "webhook-signature": keys.map((key) => new Webhook(key).sign(id, at, body)).join(" "),
+    },
+    body,
+  };
+}
+
 /** An item of the generic menu; `price` is in major units. */
 export type GenericItem = Record<string, unknown>;
 
@@ -34,20 +49,7 @@ export async function startGenericPos({ pageSize = 100 } = {}) {
   });
 
   /** Signs an event; `at` is when, `keys` are the secrets to sign with. */
-  const sign = (sent: unknown = event(), { at = new Date(), keys = [secret] } = {}): SignedCall => {
-    const body = typeof sent === "string" ? sent : JSON.stringify(sent);
-    const id = `msg_${randomUUID()}`;
-    const signatures = keys.map((key) => new Webhook(key).sign(id, at, body));
-    return {
-      headers: {
-        "content-type": "application/json",
-        "webhook-id": id,
-        "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
-        "webhook-signature": signatures.join(" "),
-      },
-      body,
-    };
-  };
+  const sign = (sent: unknown = event(), { at = new Date(), keys = [secret] } = {}) => signed(sent, keys, at);
 
   return {
     ...vendor,
