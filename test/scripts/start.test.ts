@@ -28,6 +28,9 @@ afterEach(async () => {
 
 const Tokens = z.object({ accessToken: z.string() });
 
+/** A server that runs and is migrated already, for what has nothing to do with bringing one. */
+const existing = { DATABASE_URL: String(process.env["DATABASE_URL"]) };
+
 const startIt = (env: Record<string, string> = {}) => startEverything(folder, { PORT: String(port), ...env });
 
 /** Kills everything of this test hard, until nothing is left. */
@@ -101,7 +104,7 @@ test("starts everything, says where it is, stops on Ctrl-C, leaves nothing runni
   expect(await processesOf(folder)).toEqual([]);
 });
 
-test("its processes end when it is killed, and the next start takes the orphaned Postgres over", async () => {
+test("its processes end when it is killed, and the next start takes the orphaned Postgres over; it starts as well after everything was killed", async () => {
   const first = startIt();
   await first.greeted;
   const token = await signIn("+79991112233");
@@ -111,41 +114,39 @@ test("its processes end when it is killed, and the next start takes the orphaned
   const second = startIt();
   await second.greeted;
   expect((await profile(token)).status).toBe(200);
-  second.process.kill("SIGINT");
-  expect(await second.ended).toBe(0);
+
+  // Postgres included
+  await killAll();
+  const third = startIt();
+  await third.greeted;
+  expect((await profile(token)).status).toBe(200);
+  third.process.kill("SIGINT");
+  expect(await third.ended).toBe(0);
   expect(await processesOf(folder)).toEqual([]);
 });
 
-test("starts after everything was killed, Postgres included", async () => {
-  const first = startIt();
-  await first.greeted;
-  const token = await signIn("+79991112233");
-  await killAll();
-
-  const second = startIt();
-  await second.greeted;
-  expect((await profile(token)).status).toBe(200);
-});
-
-test("a process that dies is started again", async () => {
-  const started = startIt();
+test("uses the Postgres that DATABASE_URL names, and starts a process again that dies", async () => {
+  const started = startIt(existing);
   await started.greeted;
-  for (const program of ["workers/main", "api/server"]) {
-    const before = await findProcess(program);
-    if (!before) throw new Error(`${program} is not running`);
-    kill(before);
-    await until(async () => {
-      const now = await findProcess(program);
-      return now !== undefined && now.pid !== before.pid;
-    });
+  const programs = ["workers/main", "api/server"];
+  const before = await Promise.all(programs.map(findProcess));
+  for (const process of before) {
+    if (!process) throw new Error("not everything is running");
+    kill(process);
   }
+  await until(async () => {
+    const now = await Promise.all(programs.map(findProcess));
+    return now.every((process, place) => process !== undefined && process.pid !== before[place]?.pid);
+  });
   await until(async () => (await fetch(`${address}/readyz`).catch(() => null))?.ok);
+  expect(await profile(await signIn("+79991112233"))).toMatchObject({ status: 200 });
+  expect(existsSync(join(folder, "postgres"))).toBe(false);
   started.process.kill("SIGINT");
   expect(await started.ended).toBe(0);
 });
 
 test("a second signal ends at once what does not stop in order", async () => {
-  const started = startIt();
+  const started = startIt(existing);
   await started.greeted;
   const api = await findProcess("api/server");
   if (!api) throw new Error("the API is not running");
@@ -193,18 +194,9 @@ test.each([
   [{ DATABASE_URL: "postgres://localhost:1/name" }, "DATABASE_URL"],
   [{ DATA_DIR: "/etc/passwd" }, "DATA_DIR"],
 ])("names what is wrong in one line: %j", async (env, named) => {
-  const started = startIt(env);
+  const started = startIt({ ...existing, ...env });
   expect(await started.ended).toBe(1);
   expect(started.stderr).toMatch(/^[^\n]+\n$/);
   expect(started.stderr).toContain(named);
   expect(await processesOf(folder)).toEqual([]);
-});
-
-test("uses the Postgres that DATABASE_URL names", async () => {
-  const started = startIt({ DATABASE_URL: String(process.env["DATABASE_URL"]) });
-  await started.greeted;
-  expect(await profile(await signIn("+79991112233"))).toMatchObject({ status: 200 });
-  expect(existsSync(join(folder, "postgres"))).toBe(false);
-  started.process.kill("SIGINT");
-  expect(await started.ended).toBe(0);
 });
