@@ -64,7 +64,7 @@ export async function updateAvailability(
   const externalIds = items.map(({ externalId }) => externalId);
   // whoever ends or asks for a sync locks the credentials first, and in one order goes who changes many items of a menu
   await lockPosCredentials(tx, partnerId);
-  const found = await tx<{ here: boolean | null }[]>`
+  const found = await tx<{ here: boolean }[]>`
     select source = 'POS' and archived_at is null as here from menu_items
     where partner_id = ${partnerId}::uuid and external_id = any (${externalIds}::text[])
     order by external_id
