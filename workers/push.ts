@@ -1,4 +1,10 @@
-import { announcements, collapseKeyOf, isAnnouncementKind, textOf } from "../lib/announcements.js";
+import {
+  announcements,
+  collapseKeyOf,
+  isAnnouncementKind,
+  textOf,
+  type AnnouncementKind,
+} from "../lib/announcements.js";
 import { PermanentError, Postponed } from "../lib/errors.js";
 import { decide, settlementOf, usefulUntil } from "../lib/push-rules.js";
 import type { PushOutcome } from "../lib/push-sender.js";
@@ -14,6 +20,8 @@ import {
   type DeliveryResult,
 } from "../sql/queries/deliveries.js";
 import { deferNotification, findDueNotification, settleNotification } from "../sql/queries/notifications.js";
+import { holdPreferences } from "../sql/queries/preferences.js";
+import { stageJob } from "../sql/queries/staged-jobs.js";
 import type { Handler, Task } from "./consume.js";
 import { pushMessages } from "./metrics.js";
 
@@ -91,6 +99,23 @@ async function waitFor(due: Due, until: Date, open: readonly Delivery[], attempt
   throw new Postponed(again);
 }
 
+const circumstancesOf = (due: Due, kind: AnnouncementKind) => ({ ...due, kind, pickup: due.facts });
+
+/**
+ * Has another job go on at the end of quiet hours, or at once when they have changed meanwhile. Whoever changes them does so
+ * before or after this, and then finds the job waiting.
+ */
+const goOnAfterQuietHours = ({ id, userId }: Due, task: PushTask): Promise<void> =>
+  transaction(async (tx) => {
+    await holdPreferences(tx, userId);
+    const due = await findDueNotification(tx, id);
+    const decision = due && isAnnouncementKind(due.kind) ? decide(circumstancesOf(due, due.kind)) : "send";
+    if (decision === "send" || "drop" in decision) throw new Postponed(new Date());
+    await deferNotification(tx, id, "quiet hours");
+    await stageJob(tx, push, { notificationId: id }, { requestId: task.requestId, runAt: decision.wait });
+    await task.done(tx);
+  });
+
 /**
  * Brings a notification to its user's devices, within their preferences and quiet hours, to each of them once at most: a
  * delivery is claimed before it is sent, and what nobody knows the outcome of counts as sent. Only what a push service has
@@ -104,19 +129,16 @@ export const deliverPush: Handler<{ notificationId: string }> = async (task) => 
       await settleNotification(tx, due.id, status, reason);
       await task.done(tx);
     });
-  const { id, kind, now, facts } = due;
+  const { id, kind, now } = due;
   if (!isAnnouncementKind(kind)) return settle("FAILED", "there is no such announcement");
 
-  const circumstances = { ...due, kind, pickup: facts };
+  const circumstances = circumstancesOf(due, kind);
   const decision = decide(circumstances);
   if (decision !== "send" && "drop" in decision) {
     const told = settlementOf(await listDeliveries(sql, [id]));
     return told.status === "SENT" ? settle(told.status, told.reason) : settle("DROPPED", decision.drop);
   }
-  if (decision !== "send") {
-    await deferNotification(sql, id, "quiet hours");
-    throw new Postponed(decision.wait);
-  }
+  if (decision !== "send") return goOnAfterQuietHours(due, task);
 
   const until = usefulUntil(circumstances);
   const { claimed, others } = await claimDeliveries(contended, id, CLAIM_SECONDS);

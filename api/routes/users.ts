@@ -2,10 +2,12 @@ import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError } from "../../lib/errors.js";
 import { imageAddress } from "../../lib/file-store.js";
-import { lookups, sql, transaction } from "../../sql/db.js";
+import { lookups, sql, transaction, type Db } from "../../sql/db.js";
 import { releaseImage } from "../../sql/queries/files.js";
-import { findPreferences, updatePreferences } from "../../sql/queries/preferences.js";
+import { hurryDeferred } from "../../sql/queries/notifications.js";
+import { findPreferences, lockPreferences, updatePreferences } from "../../sql/queries/preferences.js";
 import { deleteAccount, findProfile, updateAvatar, updateProfile, type Profile } from "../../sql/queries/users.js";
+import { poke } from "../../sql/signals.js";
 import { noContent, ok, section } from "../endpoint.js";
 import { ImageFileId, takeOwnImage } from "../own-image.js";
 import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../schemas.js";
@@ -50,6 +52,18 @@ const present = ({ avatar, ...profile }: Profile): z.output<typeof UserProfile> 
   active: true,
 });
 
+/** Changes when a user is told of things; what waits is decided over by what is right now. */
+async function changeQuietHours<T>(userId: string, change: (tx: Db) => Promise<T>): Promise<T> {
+  const changed = await transaction(async (tx) => {
+    await lockPreferences(tx, userId);
+    const result = await change(tx);
+    await hurryDeferred(tx, userId);
+    return result;
+  });
+  poke("staged_jobs");
+  return changed;
+}
+
 users.get("/me", { summary: "Read the own profile", auth: "USER", answers: { 200: UserProfile } }, async ({ user }) =>
   ok(present(existing(await findProfile(lookups, user.id)))),
 );
@@ -64,7 +78,8 @@ users.put(
     answers: { 200: UserProfile },
   },
   async ({ user, body }) => {
-    await updateProfile(sql, user.id, body);
+    if (body.timezone === undefined) await updateProfile(sql, user.id, body);
+    else await changeQuietHours(user.id, (tx) => updateProfile(tx, user.id, body));
     return ok(present(existing(await findProfile(lookups, user.id))));
   },
 );
@@ -168,10 +183,10 @@ users.put(
     summary: "Change how one wants to be notified",
     description:
       "Any of the fields, at least one; what is not sent stays as it is. Quiet hours are in the user's time zone; there are " +
-      "none when they end as they start.",
+      "none when they end as they start. What waits for their end is decided over again at once.",
     auth: "USER",
     body: changesOf(preferenceFields),
     answers: { 200: Preferences },
   },
-  async ({ user, body }) => ok(await updatePreferences(sql, user.id, body)),
+  async ({ user, body }) => ok(await changeQuietHours(user.id, (tx) => updatePreferences(tx, user.id, body))),
 );

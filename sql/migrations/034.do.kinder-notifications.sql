@@ -17,3 +17,7 @@ set address_digest = coalesce(
 alter table notification_deliveries alter column address_digest set not null;
 alter table notification_deliveries drop constraint notification_deliveries_pkey;
 alter table notification_deliveries add primary key (notification_id, address_digest);
+
+-- A push that waits is found by its notification, to be brought forward.
+create index staged_jobs_waiting_pushes on staged_jobs ((payload ->> 'notificationId'))
+  where queue = 'push' and run_at > created_at and done_at is null and dead_at is null;

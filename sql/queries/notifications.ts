@@ -102,6 +102,7 @@ export async function findDueNotification(db: Db, id: string) {
   if (!row) return undefined;
   return {
     id: row.id,
+    userId: row.userId,
     kind: row.kind,
     subjectId: subjectOf(row.userId, row),
     facts: factsOf(row),
@@ -144,10 +145,34 @@ export async function settleNotification(
   return count === 1;
 }
 
+/** What a notification waits for: it says so to who looks for why it did not come. */
+export type Delay = "quiet hours" | "the push service asks for patience";
+
+const quietHours: Delay = "quiet hours";
+
 /** Notes that a notification waits, and for what. */
-export async function deferNotification(db: Db, id: string, reason: string): Promise<void> {
+export async function deferNotification(db: Db, id: string, reason: Delay): Promise<void> {
   await db`
     update notifications
     set status = 'DEFERRED', reason = ${reason}, settled_at = null
     where id = ${id}::uuid and status in ('QUEUED', 'DEFERRED', 'FAILED')`;
 }
+
+/**
+ * Has what waits for a user's quiet hours to end decided over again now, because they have changed. `tx` has
+ * `lockPreferences`, so that nothing begins to wait for the old end any more.
+ */
+export const hurryDeferred = (tx: Db, userId: string) =>
+  tx`
+    with waiting as materialized (
+      -- quiet hours last less than a day, and what was put off before them is of no use after so long
+      select id::text as id
+      from notifications
+      where user_id = ${userId}::uuid and id > first_id_at(now() - interval '8 days') and status = 'DEFERRED'
+        and reason = ${quietHours}
+    )
+    update staged_jobs job
+    set run_at = now(), next_send_at = now()
+    from waiting
+    where job.payload ->> 'notificationId' = waiting.id and job.queue = 'push' and job.run_at > job.created_at
+      and job.run_at > now() and job.done_at is null and job.dead_at is null`;

@@ -55,3 +55,11 @@ export async function updatePreferences(
       updated_at = now()`;
   return findPreferences(db, userId);
 }
+
+/** Keeps a user's preferences, and the zone of their quiet hours, as they are until the transaction `tx` ends. */
+export const holdPreferences = (tx: Db, userId: string) =>
+  tx`select from pg_advisory_xact_lock_shared(hashtextextended('preferences ' || ${userId}::text, 0))`;
+
+/** Waits for those who hold a user's preferences, and keeps others from doing so until the transaction `tx` ends. */
+export const lockPreferences = (tx: Db, userId: string) =>
+  tx`select from pg_advisory_xact_lock(hashtextextended('preferences ' || ${userId}::text, 0))`;

@@ -15,6 +15,7 @@ import {
   type Bakery,
   type Character,
 } from "../support/cast.js";
+import { countWaiting } from "../support/hold.js";
 import { idAt } from "../support/past.js";
 import { task } from "../support/task.js";
 import { until } from "../support/until.js";
@@ -235,10 +236,6 @@ test("of what an admin decides on a partner its people are told", async () => {
   expect(await kinds(rejected.owner)).toEqual(["PARTNER_REJECTED"]);
 });
 
-/** Whether some statement waits for another transaction. */
-const waitsForLock = async () =>
-  (await sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).count > 0;
-
 describe("of a box", () => {
   /** Somebody who likes something, and has said whether they want to hear of it, or nothing. */
   async function fan(targetType: "BOX" | "PARTNER", targetId: string, marketing: boolean | null = true) {
@@ -364,7 +361,7 @@ describe("of a box", () => {
       done: async () => {
         let over = false;
         second = announce(back).finally(() => (over = true));
-        await until(async () => over || (await waitsForLock()));
+        await until(async () => over || (await countWaiting()) > 0);
       },
     });
     await second;
@@ -387,7 +384,7 @@ describe("of a box", () => {
     const waiting = await transaction(async (tx) => {
       await tx`update boxes set quantity_available = 5, status = 'ACTIVE' where id = ${boxId}::uuid`;
       const set = setQuantity(boxId, 7);
-      await until(waitsForLock);
+      await until(async () => (await countWaiting()) > 0);
       return { set };
     });
     expect((await waiting.set).status).toBe(200);

@@ -5,6 +5,7 @@ import type { Told } from "../support/push/service.js";
 import { fcmRefusals, startFcm } from "../support/push/fcm.js";
 import { startWebPush } from "../support/push/web-push.js";
 import { task } from "../support/task.js";
+import { until } from "../support/until.js";
 
 const [web, fcm] = [await startWebPush(), await startFcm()];
 const vapid = newVapidKeys();
@@ -18,11 +19,13 @@ Object.assign(process.env, vapid, {
 const { Postponed } = await import("../../lib/errors.js");
 const { sha256 } = await import("../../lib/crypto.js");
 const { push } = await import("../../queues/index.js");
-const { closeDatabase, sql } = await import("../../sql/db.js");
+const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
+const { lockPreferences } = await import("../../sql/queries/preferences.js");
 const { registry } = await import("../../workers/metrics.js");
 const { deliverPush } = await import("../../workers/push.js");
 const { startApi } = await import("../support/api.js");
 const { bakery, listBox, user } = await import("../support/cast.js");
+const { countWaiting } = await import("../support/hold.js");
 const { notificationStatus } = await import("../support/notifications.js");
 
 const api = await startApi();
@@ -115,6 +118,12 @@ async function deliver(notificationId: string, attempt = 1) {
   );
   return { thrown, lines: run.lines };
 }
+
+/** The jobs that go on with a notification. */
+const waitingJobs = (notificationId: string) =>
+  sql<{ runAt: Date }[]>`
+    select run_at as "runAt" from staged_jobs
+    where queue = 'push' and payload ->> 'notificationId' = ${notificationId} and done_at is null`;
 
 const postponedTo = (thrown: unknown): number => {
   if (thrown instanceof Postponed) return thrown.until.getTime();
@@ -265,8 +274,10 @@ test("in quiet hours a notification waits for their end, to the second, and is s
   await addBrowser();
   await prefer({ start: clock(-60), end: clock(90) });
   const id = await notify();
-  const until = postponedTo((await deliver(id)).thrown);
-  expect(Math.abs(until - Date.now() - 90 * 60_000)).toBeLessThan(5_000);
+  expect((await deliver(id)).thrown).toBeNull();
+  const [job, ...others] = await waitingJobs(id);
+  expect(Math.abs(job!.runAt.getTime() - Date.now() - 90 * 60_000)).toBeLessThan(5_000);
+  expect(others).toEqual([]);
   expect(await notificationStatus(id)).toEqual({ status: "DEFERRED", reason: "quiet hours" });
   expect(web.shown).toEqual([]);
   // the hours are over, as far as the user is concerned
@@ -274,6 +285,64 @@ test("in quiet hours a notification waits for their end, to the second, and is s
   await deliver(id);
   expect(web.shown).toHaveLength(1);
   expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
+});
+
+describe("whoever changes quiet hours while a message is put off", () => {
+  const endThem = () =>
+    anna.client.put("/api/v1/users/me/notification-preferences", {
+      quietHoursStart: "00:00:00",
+      quietHoursEnd: "00:00:00",
+    });
+
+  test("before it waits, has it decided over again", async () => {
+    await addBrowser();
+    await prefer({ start: clock(-60), end: clock(90) });
+    const id = await notify();
+    let run: ReturnType<typeof deliver> | undefined;
+    await transaction(async (tx) => {
+      await lockPreferences(tx, recipient);
+      run = deliver(id);
+      await until(async () => (await countWaiting()) > 0);
+      await tx`update notification_preferences set quiet_hours_start = '00:00', quiet_hours_end = '00:00' where user_id = ${recipient}::uuid`;
+    });
+    expect(postponedTo((await run)?.thrown)).toBeLessThanOrEqual(Date.now());
+    expect(await waitingJobs(id)).toEqual([]);
+    await deliver(id);
+    expect(web.shown).toHaveLength(1);
+  });
+
+  test("while it does, waits for it and has it decided over again", async () => {
+    await addBrowser();
+    await prefer({ start: clock(-60), end: clock(90) });
+    const id = await notify();
+    let ended: ReturnType<typeof endThem> | undefined;
+    await deliverPush({
+      ...task({ notificationId: id }),
+      done: async () => {
+        let over = false;
+        ended = endThem().finally(() => (over = true));
+        await until(async () => over || (await countWaiting()) > 0);
+      },
+    });
+    expect((await ended)?.status).toBe(200);
+    const [job] = await waitingJobs(id);
+    expect(job!.runAt.getTime()).toBeLessThanOrEqual(Date.now());
+  });
+
+  test("hurries nothing that waits for something else, or for somebody else", async () => {
+    await addBrowser();
+    await prefer({ start: clock(-60), end: clock(90) });
+    const [patient, foreign] = [await notify(), await notify()];
+    const stranger = await user(api.client);
+    await Promise.all([deliver(patient), deliver(foreign)]);
+    await sql`update notifications set reason = 'the push service asks for patience' where id = ${patient}::uuid`;
+    await sql`update notifications set user_id = ${stranger.id}::uuid where id = ${foreign}::uuid`;
+    await endThem();
+    for (const id of [patient, foreign]) {
+      const [job] = await waitingJobs(id);
+      expect(job!.runAt.getTime()).toBeGreaterThan(Date.now() + 60 * 60_000);
+    }
+  });
 });
 
 test("quiet hours are those of the user's own zone", async () => {
