@@ -21,7 +21,7 @@ begin
   delete from partner_staff where user_id = leaving;
   delete from staff_invitations where phone = left_phone;
 
-  update partners set owner_id = null, owner_phone = null, updated_at = now()
+  update partners set owner_id = null, owner_phone = null, owner_left_at = now(), updated_at = now()
   where owner_id = leaving
   returning id into left_partner;
   if left_partner is not null and not exists (select from partner_staff where partner_id = left_partner) then

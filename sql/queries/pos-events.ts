@@ -184,12 +184,15 @@ export const listPosEvents = (db: Db, statuses: readonly PosEventStatus[], after
 export const hasPosEvent = async (db: Db, id: number): Promise<boolean> =>
   (await db`select from pos_events where id = ${id}::bigint`).count === 1;
 
-/** Deletes up to `limit` events that were settled 30 days ago, and what they said of customers with them; answers how many. */
+/** Deletes up to `limit` settled events that came in 30 days ago, and what they said of customers with them; answers how many. */
 export async function deleteOldPosEvents(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from pos_events
     where id in (
-      select id from pos_events where settled_at < now() - interval '30 days' order by settled_at limit ${limit}
+      select id from pos_events
+      where settled_at is not null and received_at < now() - interval '30 days'
+      order by received_at
+      limit ${limit}
       for update skip locked
     )`;
   return count;

@@ -5,7 +5,7 @@ import { closeDatabase, sql } from "../../sql/db.js";
 import { deliverPush } from "../../workers/push.js";
 import { runUpkeep } from "../../workers/upkeep.js";
 import { startApi, type Client } from "../support/api.js";
-import { addMenuItem, bakery, user, type Bakery, type Character } from "../support/cast.js";
+import { addMenuItem, bakery, bakeryProfile, newPhone, user, type Bakery, type Character } from "../support/cast.js";
 import { task } from "../support/task.js";
 
 const database = new pg.Client({ connectionString: process.env["DATABASE_URL"] });
@@ -59,6 +59,22 @@ async function formerCustomer(days: number) {
   const review = await as.post("/api/v1/reviews", { orderId, rating: 5, text: "Вкусно" });
   const [notification] = await sql<{ id: string }[]>`
     insert into notifications (user_id, kind, order_id) values (${who.id}::uuid, 'ORDER_READY', ${orderId}::uuid) returning id`;
+  const partner = await as.post("/api/v1/partners/register", {
+    ...bakeryProfile,
+    phone: who.phone,
+    email: `shop-${secret}@example.com`,
+  });
+  const partnerId = partner.string("id");
+  await sql`update partners set status = 'ACTIVE', activated_at = now() where id = ${partnerId}::uuid`;
+  await sql`
+    insert into pos_events (partner_id, provider, account, event_id, change, status, settled_at)
+    select ${shop.id}::uuid, 'generic', '-', gen_random_uuid()::text,
+           jsonb_build_object(
+             'kind', 'order.created', 'items', '[]'::jsonb, 'totalMinor', 100, 'customerPhone', ${who.phone}::text,
+             'address', ${secret}::text
+           ),
+           status, case when status = 'PARKED' then now() end
+    from unnest('{QUEUED,PARKED}'::pos_event_status[]) as status`;
   await as.delete("/api/v1/users/me");
   // what a request that came at the same time may have left
   const pushToken = `fcm:${secret}`;
@@ -70,7 +86,9 @@ async function formerCustomer(days: number) {
     select ${notification!.id}::uuid, id, platform, address_digest, 'SENT' from devices where user_id = ${who.id}::uuid`;
   await sql`
     update users set deleted_at = now() - interval '1 day' * ${days}::integer where id = ${who.id}::uuid`;
-  return { ...who, secret, orderId, reviewId: review.string("id"), notificationId: notification!.id };
+  await sql`
+    update partners set owner_left_at = owner_left_at - interval '1 day' * ${days}::integer where id = ${partnerId}::uuid`;
+  return { ...who, secret, partnerId, orderId, reviewId: review.string("id"), notificationId: notification!.id };
 }
 
 const tablesAbout = async ({ id }: Character) => (await tablesWith(id)).filter((name) => name !== "rate_counters");
@@ -84,15 +102,42 @@ test("of an account that was deleted 30 days ago nothing personal is left; its o
   expect(await tablesWith(old.secret)).toEqual([]);
   expect(await tablesWith(old.phone)).toEqual([]);
   expect(await tablesWith(old.notificationId)).toEqual([]);
-  expect(await tablesAbout(old)).toEqual(["order_events", "orders", "reviews", "users"]);
+  expect(await tablesAbout(old)).toEqual(["audit_events", "order_events", "orders", "reviews", "users"]);
 
-  expect(await tablesWith(young.secret)).toEqual(["devices", "orders", "users"]);
+  expect(await tablesWith(young.secret)).toEqual(["devices", "orders", "partners", "pos_events", "users"]);
+  expect(await tablesWith(young.phone)).toEqual(["partners", "pos_events", "users"]);
   expect(await tablesWith(young.notificationId)).toEqual(["notification_deliveries", "notifications"]);
 
   const seen = await shop.owner.client.get(`/api/v1/orders/${old.orderId}`);
   expect([seen.status, seen.body["address"] ?? null]).toEqual([200, null]);
   const shown = (await client.get(`/api/v1/reviews/partners/${shop.id}`)).list;
   expect(shown.map(({ id }) => id)).toContain(old.reviewId);
+});
+
+test("the contact of a partner goes with the owner whom nobody has followed, also later, and stays with who has", async () => {
+  const [left, taken, promised, staffed] = await Promise.all([31, 32, 33, 34].map(formerCustomer));
+  const [owner, clerk] = [await user(client), await user(client)];
+  await sql`update partners set owner_id = ${owner.id}::uuid where id = ${taken!.partnerId}::uuid`;
+  await sql`update partners set owner_phone = ${newPhone()} where id = ${promised!.partnerId}::uuid`;
+  await sql`insert into partner_staff (user_id, partner_id) values (${clerk.id}::uuid, ${staffed!.partnerId}::uuid)`;
+  const contact = async (of: typeof left) => {
+    const [row] = await sql<{ phone: string | null; email: string | null }[]>`
+      select phone, email from partners where id = ${of!.partnerId}::uuid`;
+    return [row!.phone, row!.email].filter((each) => each !== null).length;
+  };
+  await runUpkeep(task({ task: "erase-accounts" }));
+  expect(await Promise.all([left, taken, promised, staffed].map(contact))).toEqual([0, 2, 2, 2]);
+  await clerk.client.delete("/api/v1/users/me");
+  await sql`delete from partner_staff where user_id = ${clerk.id}::uuid`;
+  await runUpkeep(task({ task: "erase-accounts" }));
+  expect(await Promise.all([left, taken, promised, staffed].map(contact))).toEqual([0, 2, 2, 0]);
+});
+
+test("what was told of a phone that has an account again stays", async () => {
+  const [old, heir] = [await formerCustomer(31), await user(client)];
+  await sql`update users set phone = ${old.phone} where id = ${heir.id}::uuid`;
+  await runUpkeep(task({ task: "erase-accounts" }));
+  expect(await tablesWith(old.phone)).toEqual(["pos_events", "users"]);
 });
 
 test("its files are cleared away, also those that were shown", async () => {

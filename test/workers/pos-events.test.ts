@@ -702,15 +702,16 @@ describe("a mailbox", () => {
     ]);
   });
 
-  test("forgets what was settled 30 days ago", async () => {
+  test("forgets what came in 30 days ago, also when it was tried again since, and is not waiting", async () => {
     await tell([
       ["old", { kind: "menu.updated" }],
       ["new", { kind: "menu.updated" }],
     ]);
     await drain();
-    await sql`update pos_events set settled_at = now() - interval '31 days' where partner_id = ${bakery.id}::uuid and event_id = 'old'`;
+    await tell([["waiting", { kind: "menu.updated" }]]);
+    await sql`update pos_events set received_at = now() - interval '31 days' where partner_id = ${bakery.id}::uuid and event_id <> 'new'`;
     expect(await deleteOldPosEvents(sql, 100)).toBe(1);
-    expect(await events()).toMatchObject([{ eventId: "new" }]);
+    expect(await events()).toMatchObject([{ eventId: "new" }, { eventId: "waiting" }]);
   });
 });
 
