@@ -2,6 +2,7 @@ import { ipKeyGenerator } from "express-rate-limit";
 import { config } from "../lib/config.js";
 import { keyedHash, matchesKeyedHash, randomDigits, seal } from "../lib/crypto.js";
 import { ApiError } from "../lib/errors.js";
+import { waitInWords } from "../lib/retry-after.js";
 import { sms } from "../queues/index.js";
 import { sql, transaction } from "../sql/db.js";
 import { insertOtp, takeGuess } from "../sql/queries/otp.js";
@@ -11,8 +12,8 @@ import { poke } from "../sql/signals.js";
 
 const codeDigits = 6;
 
-const tooMany = (detail: string, retryAfterSeconds: number) =>
-  new ApiError(429, "RATE_LIMIT", detail, { retryAfterSeconds });
+const tooMany = (what: string, retryAfterSeconds: number) =>
+  new ApiError(429, "RATE_LIMIT", `${what}; try again in ${waitInWords(retryAfterSeconds)}.`, { retryAfterSeconds });
 
 export const invalidCode = () => new ApiError(400, "INVALID_CODE", "The code is wrong or no longer valid.");
 
@@ -34,7 +35,7 @@ export async function sendCode(phone: string, { ip, requestId }: { ip: string; r
     if (sent.id !== null) await stageJob(tx, sms, { otpId: sent.id }, { requestId });
     return sent;
   });
-  if (id === null) throw tooMany("Too many codes were sent; try again later.", retryAfterSeconds);
+  if (id === null) throw tooMany("Too many codes were sent", retryAfterSeconds);
   poke("staged_jobs");
   return retryAfterSeconds;
 }
@@ -50,7 +51,7 @@ export async function openSession(
   { forDashboard }: { forDashboard: boolean },
 ): Promise<string> {
   const guess = await takeGuess(sql, phone);
-  if (guess.outcome === "TOO_MANY") throw tooMany("Too many wrong codes for this phone.", guess.retryAfterSeconds);
+  if (guess.outcome === "TOO_MANY") throw tooMany("Too many wrong codes for this phone", guess.retryAfterSeconds);
   if (guess.outcome === "EXPIRED") throw new ApiError(401, "EXPIRED_CODE", "The code has expired; ask for a new one.");
   if (guess.outcome === "NO_CODE" || !matchesKeyedHash("otp", otpOf(phone, code), guess.hash)) throw invalidCode();
   const userId = await insertSession(sql, guess.id, tokenDigest, forDashboard);

@@ -7,3 +7,12 @@ export function retryAfterSeconds(header: string | undefined, now: Date): number
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now.getTime()) / 1_000;
   return Number.isNaN(seconds) ? null : Math.min(Math.max(Math.ceil(seconds), 0), LONGEST_SECONDS);
 }
+
+const counted = (count: number, unit: string) => `${count} ${unit}${count === 1 ? "" : "s"}`;
+
+/** How long so many seconds are, for people; never less than they are. */
+export function waitInWords(seconds: number): string {
+  if (seconds < 120) return counted(Math.ceil(seconds), "second");
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 120 ? counted(minutes, "minute") : counted(Math.ceil(minutes / 60), "hour");
+}
