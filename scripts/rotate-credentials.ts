@@ -42,9 +42,12 @@ for (;;) {
   if (batch.length < BATCH) break;
 }
 await closeDatabase();
-process.stdout.write(
-  `${done} ${done === 1 ? "partner's credentials are" : "partners' credentials are"} sealed anew under ${keyId}.\n`,
-);
+if (done > 0) {
+  const whose = done === 1 ? "partner's" : "partners'";
+  process.stdout.write(`${done} ${whose} credentials are sealed anew under ${keyId}.\n`);
+} else if (unreadable.length === 0) {
+  process.stdout.write(`There is nothing to rotate: no credentials are sealed under another key than ${keyId}.\n`);
+}
 if (unreadable.length > 0) {
   const some = unreadable.slice(0, 10).join(", ");
   exitWithLine(`${unreadable.length} cannot be opened with any of CREDENTIALS_KEYS; enter them again: ${some}`);

@@ -54,7 +54,7 @@ test("seals anew what is under a former key, and what was under the current one 
   // the former key can go
   expect(await rotate([], [current])).toEqual({
     code: 0,
-    output: "0 partners' credentials are sealed anew under current.\n",
+    output: "There is nothing to rotate: no credentials are sealed under another key than current.\n",
   });
 });
 
