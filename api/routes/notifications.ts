@@ -9,7 +9,7 @@ import { listNotifications, listNotificationsForSupport, updateRead, type InboxR
 import { factsOf } from "../../sql/queries/notifications.js";
 import { ok, section } from "../endpoint.js";
 import { page, PageQuery } from "../pagination.js";
-import { changesOf, Id, QueryFlag, Timestamp } from "../schemas.js";
+import { Id, QueryFlag, Timestamp } from "../schemas.js";
 
 const Kind = z.string().meta({ description: "what happened", example: "ORDER_ACCEPTED" });
 const Status = z.enum(["QUEUED", "DEFERRED", "SENT", "FAILED", "DROPPED"]).meta({
@@ -73,13 +73,16 @@ notifications.post(
     summary: "Mark own notifications as read",
     description: "Some of them by their ids, or one and all that are older, or both. What is read stays read.",
     auth: "USER",
-    body: changesOf({
-      ids: z.array(Id).min(1).max(200),
-      upTo: Id.meta({
-        description: "this one and all that are older",
-        example: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f",
-      }),
-    }),
+    body: z
+      .object({
+        ids: z.array(Id).min(1).max(200),
+        upTo: Id.meta({
+          description: "this one and all that are older",
+          example: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f",
+        }),
+      })
+      .partial()
+      .refine(({ ids, upTo }) => ids !== undefined || upTo !== undefined, "must say what was read: ids, upTo or both"),
     answers: { 200: z.object({ read: z.int().meta({ description: "how many were not read before" }) }) },
   },
   async ({ user, body: { ids = [], upTo = null } }) => ok({ read: await updateRead(sql, user.id, { ids, upTo }) }),

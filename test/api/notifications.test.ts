@@ -127,13 +127,14 @@ describe("the inbox", () => {
   });
 
   test.each([
-    ["nothing", {}],
-    ["no id", { ids: [] }],
-    ["too many", { ids: Array.from({ length: 201 }, () => "01890000-0000-7000-8000-000000000000") }],
-    ["a word", { upTo: "today" }],
-  ])("%s to read: 400 VALIDATION_ERROR", async (_case, body) => {
+    ["nothing", {}, "body: must say what was read: ids, upTo or both"],
+    ["no id", { ids: [] }, "ids: must "],
+    ["too many", { ids: Array.from({ length: 201 }, () => "01890000-0000-7000-8000-000000000000") }, "ids: must "],
+    ["a word", { upTo: "today" }, "upTo: must "],
+  ])("%s to read: 400 VALIDATION_ERROR, which says so", async (_case, body, words) => {
     const reply = await anna.client.post(`${path}/read`, body);
     expect([reply.status, reply.body["code"]]).toEqual([400, "VALIDATION_ERROR"]);
+    expect(reply.body["detail"]).toContain(words);
   });
 
   test("forgets after half a year", async () => {
