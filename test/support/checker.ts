@@ -60,10 +60,9 @@ function* checkOrder(asked: OrderTaken, stored: readonly StoredOrder[]): Generat
     yield `order ${order.id} has other items`;
   if (!same(order.events, [`ACCEPTED ${buyerId ?? "nobody"}`]))
     yield `order ${order.id} has the events ${order.events.join()}`;
-  const told = [
-    ...(buyerId === null ? [] : [`ORDER_ACCEPTED ${buyerId}`]),
-    ...seller.peopleIds.map((id) => `NEW_ORDER ${id}`),
-  ];
+  // of an order at a till its seller knows, and its buyer is nobody
+  const told =
+    buyerId === null ? [] : [`ORDER_ACCEPTED ${buyerId}`, ...seller.peopleIds.map((id) => `NEW_ORDER ${id}`)];
   if (!same(order.told.toSorted(), told.map((person) => `${person} SENT true`).toSorted()))
     yield `order ${order.id} has the notifications ${order.told.join()}`;
 }
