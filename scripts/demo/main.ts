@@ -45,7 +45,24 @@ async function withPhone(caller: Caller): Promise<Caller> {
   return caller;
 }
 
+const minute = 60_000;
+
+/**
+ * Where it is between five and six in the afternoon when the demo is played: the hours of the day that is told are made up, and
+ * those in the service's messages are to be of the same day.
+ */
+function lateAfternoon(now: Date): { zone: string; at: (hours: number, minutes: number) => string } {
+  const ahead = ((17 - now.getUTCHours() + 35) % 24) - 11;
+  const five = now.getTime() - (now.getTime() % (60 * minute));
+  return {
+    // that of UTC+3 is called GMT-3
+    zone: `Etc/GMT${ahead > 0 ? "-" : "+"}${Math.abs(ahead)}`,
+    at: (hours, minutes) => new Date(five + ((hours - 17) * 60 + minutes) * minute).toISOString(),
+  };
+}
+
 async function play(): Promise<void> {
+  const { zone, at } = lateAfternoon(new Date());
   const anyone = new Caller(base);
   tell(`A day at the marketplace on ${base}\n`);
 
@@ -60,6 +77,7 @@ async function play(): Promise<void> {
     latitude: 55.7575,
     longitude: 37.6135,
     phone: ownerPhone,
+    timezone: zone,
   });
   const { id: partnerId, slug } = registered.body;
   tell(
@@ -87,19 +105,18 @@ async function play(): Promise<void> {
     `16:55  A photograph of 3000 × 4000 pixels, taken with the phone on its side, comes out upright at ${String(width)} × ${String(height)}, ${Math.ceil(Number(size) / 1_024)} KB, without the place.`,
   );
 
-  const hour = 3_600_000;
   const box = await owner.call("POST", "/boxes", {
     title: "Вечерний набор выпечки",
     price: 249.9,
     originalPrice: 520,
     quantity: 5,
-    pickupWindowStart: new Date(Date.now() + hour).toISOString(),
-    pickupWindowEnd: new Date(Date.now() + 3 * hour).toISOString(),
+    pickupWindowStart: at(18, 30),
+    pickupWindowEnd: at(20, 30),
     imageFileId: fileId,
     items: items.slice(3, 6).map(({ id }) => ({ menuItemId: id, qty: 1 })),
   });
   tell(
-    `17:00  What was baked too much goes into boxes: ${String(box.body["quantityAvailable"])} × 249.90, to be picked up tonight.`,
+    `17:00  What was baked too much goes into boxes: ${String(box.body["quantityAvailable"])} × 249.90, to be picked up from 18:30 to 20:30.`,
   );
 
   const customer = await withPhone(await anyone.signIn(newPhone(), code));

@@ -55,7 +55,7 @@ export async function listenInBrowser({ customer, partnerId, boxId, price, tell,
     const comes = await order();
     await comes("DEFERRED");
     if (shown() !== 1) throw new Error("quiet hours were not kept");
-    tell(`17:45  In quiet hours until ${quietHoursEnd} one more order is told of, but not shown before they end…`);
+    tell(`17:45  In quiet hours, which end in some seconds, one more order is told of, but not shown before they do…`);
     await comes("SENT");
     if (shown() !== 2) throw new Error("what came in quiet hours was not shown when they ended");
     tell("       … and then it is. The inbox has it all:");

@@ -82,6 +82,12 @@ export function aDayThatLeavesNoTrace(env: () => Record<string, string>, brokerC
     expect(told.match(/made it 1 order, READY/g)).toHaveLength(2);
   });
 
+  test("the service's messages speak of the hours of the day that is told", () => {
+    const hours = told.split("\n").flatMap((line) => line.slice(7).match(/\b\d\d:\d\d(:\d\d)?\b/g) ?? []);
+    expect(new Set(hours)).toEqual(new Set(["18:30", "20:30"]));
+    expect(told).toContain("expects you from 18:30");
+  });
+
   test.each(["logs", "jobs"])("no personal data and no secret is in the %s", async (where) => {
     const text = where === "logs" ? logs : await brokerContents();
     expect(text.length).toBeGreaterThan(1_000);
