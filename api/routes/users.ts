@@ -162,9 +162,9 @@ const TimeOfDay = z
 
 const preferenceFields = {
   push: z.boolean(),
-  sms: z.boolean(),
-  email: z.boolean(),
-  marketing: z.boolean(),
+  sms: z.boolean().meta({ description: "nothing is sent that way so far; login codes come in any case" }),
+  email: z.boolean().meta({ description: "nothing is sent that way so far" }),
+  marketing: z.boolean().meta({ description: "whether to hear of favourites; needs `push` too" }),
   quietHoursStart: TimeOfDay,
   quietHoursEnd: TimeOfDay,
 };
