@@ -1,4 +1,4 @@
-import type { Contender, Effort } from "./compare.js";
+import { print, type Contender, type Effort } from "./compare.js";
 import type { Lab } from "./lab.js";
 import type { Marketplace } from "./marketplace.js";
 import type { Program } from "./program.js";
@@ -16,4 +16,15 @@ export async function memoryUnderLoad(contender: Contender, server: Program, sec
   await contender.measure(seconds);
   clearInterval(timer);
   return most === null ? null : most / 1e6;
+}
+
+/** Runs `work` once for each place where BullMQ can live on this machine. */
+export async function onEachBroker(lab: Lab, work: (env: NodeJS.ProcessEnv) => Promise<void>): Promise<void> {
+  for (const [name, env] of [
+    ["BullMQ on Redis", lab.redisUrl === null ? null : { REDIS_URL: lab.redisUrl }],
+    ["BullMQ on Postgres", {}],
+  ] as const) {
+    print(`  ${name}${env ? "" : ": skipped, there is no redis-server"}`);
+    if (env) await work(env);
+  }
 }

@@ -1,4 +1,4 @@
-import { memoryUnderLoad, type Measure } from "./chapter.js";
+import { memoryUnderLoad, onEachBroker, type Measure } from "./chapter.js";
 import { compare, print, printGoal, printRow, quantile, type Contender, type Effort } from "./compare.js";
 import { importMenus } from "./csv.js";
 import {
@@ -18,7 +18,7 @@ import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
 import { pullMenus, takeWebhooks } from "./pos.js";
 import type { Program } from "./program.js";
-import { deliverMessages } from "./push.js";
+import { deliverMessages, passNotifications, tellFollowers } from "./push.js";
 import { rollUpDays } from "./rollups.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
@@ -90,17 +90,6 @@ const orderHotBox: Measure = async (lab, { userIds, boxes }, effort) => {
   };
   await compare(underLoad("the service, over HTTP", api, load, requests), [{ against, atLeast: 0.8 }], effort);
 };
-
-/** Runs `work` once for each place where BullMQ can live on this machine. */
-async function onEachBroker(lab: Lab, work: (env: NodeJS.ProcessEnv) => Promise<void>): Promise<void> {
-  for (const [name, env] of [
-    ["BullMQ on Redis", lab.redisUrl === null ? null : { REDIS_URL: lab.redisUrl }],
-    ["BullMQ on Postgres", {}],
-  ] as const) {
-    print(`  ${name}${env ? "" : ": skipped, there is no redis-server"}`);
-    if (env) await work(env);
-  }
-}
 
 const relay: Measure = (lab, _marketplace, effort) =>
   onEachBroker(lab, async (env) => {
@@ -184,6 +173,8 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   uploads: { title: "Upload documents of 9 MB, 20 at once", measure: uploadFiles },
   csv: { title: "Import menus of a partner as CSV", measure: importMenus },
   push: { title: "Deliver a notification through Web Push", measure: deliverMessages },
+  notifications: { title: "Bring notifications from their staged jobs to their end", measure: passNotifications },
+  "fan-out": { title: "Tell the followers of a bakery of its new box", measure: tellFollowers },
   rollups: { title: "Roll up days, and read a year's dashboard", measure: rollUpDays },
   memory: { title: "Memory of one API process under load", measure: memory },
   processes: { title: "Two API processes against one", measure: processes },

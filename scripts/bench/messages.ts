@@ -68,6 +68,15 @@ export type DeliveryPlan = z.output<typeof DeliveryPlan>;
 
 /** With the CPU time that the process took for each message. */
 export const DeliveryRate = z.object({ perSecond: z.number(), cpuMicros: z.number() });
+
+/** Notifications to bring to their end, through the service; or as many jobs that are nothing to do, through BullMQ alone. */
+export const PassPlan = z.object({ how: z.enum(["service", "bare"]), jobs: z.int() });
+export type PassPlan = z.output<typeof PassPlan>;
+
+/** Tells all who like the bakery of a new box; or writes as many notifications with one statement. */
+export const FanOutPlan = z.object({ how: z.enum(["worker", "bare"]), followers: z.int() });
+export type FanOutPlan = z.output<typeof FanOutPlan>;
+
 /** Days to roll up, or dashboards to read, for so long. */
 export const RollupPlan = z.object({
   how: z.enum(["worker", "bare", "everything", "dashboard", "raw"]),

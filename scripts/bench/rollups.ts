@@ -1,7 +1,7 @@
 import pg from "pg";
-import { migrate } from "../../sql/migrate.js";
 import type { Measure } from "./chapter.js";
 import { compare, type Contender } from "./compare.js";
+import { makeDatabase } from "./database.js";
 import { Rate, type RollupPlan } from "./messages.js";
 
 const ORDERS_PER_SAMPLE = 40_000;
@@ -66,13 +66,7 @@ const DAY = [
 
 /** Makes a database beside the others with a year of orders behind it. */
 async function makeYear(databaseUrl: string, orders: number): Promise<string> {
-  const url = Object.assign(new URL(databaseUrl), { pathname: "/bench_year" }).href;
-  const admin = new pg.Client({ connectionString: databaseUrl });
-  await admin.connect();
-  await admin.query("drop database if exists bench_year with (force)");
-  await admin.query("create database bench_year");
-  await admin.end();
-  await migrate(url);
+  const url = await makeDatabase(databaseUrl, "bench_year");
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
