@@ -181,7 +181,10 @@ export async function insertFavoriteNotifications(
 ): Promise<Batch> {
   const { times, inHours } = mostHeard[kind];
   await tx`
-    select pg_advisory_xact_lock(hashtextextended('news of boxes ' || partner_id, 0)) from boxes where id = ${boxId}::uuid`;
+    select
+    from boxes b
+    cross join lateral pg_advisory_xact_lock(hashtextextended('news of boxes ' || b.partner_id, 0))
+    where b.id = ${boxId}::uuid`;
   const [batch] = await tx<{ ids: string[] | null; last: string | null; looked: number | null }[]>`
     with box as materialized (
       select b.id, b.partner_id

@@ -1,4 +1,5 @@
 import { log } from "../../../lib/log.js";
+import type { Payload } from "../../../queues/contract.js";
 import { fanOut } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
 import { stageJob, updateJobDone } from "../../../sql/queries/staged-jobs.js";
@@ -40,7 +41,7 @@ async function prepare(followers: number): Promise<string> {
 async function tellAll(boxId: string): Promise<number> {
   await stageJob(sql, fanOut, { announcement: "BOX_LISTED", subjectId: boxId, after: null });
   for (let ms = 0; ;) {
-    const [open] = await sql<{ id: string; payload: unknown }[]>`
+    const [open] = await sql<{ id: string; payload: Payload }[]>`
       select id::text as id, payload from staged_jobs where queue = 'fan-out' and done_at is null`;
     if (!open) return ms;
     const start = performance.now();
