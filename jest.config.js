@@ -5,7 +5,8 @@ export default {
   globalSetup: "<rootDir>/test/support/global-setup.js",
   globalTeardown: "<rootDir>/test/support/global-teardown.js",
   injectGlobals: false,
-  maxWorkers: 2,
+  // most of a test is waiting: for Postgres, for a broker, for a process to start
+  maxWorkers: 3,
   testTimeout: 20_000,
   extensionsToTreatAsEsm: [".ts"],
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },

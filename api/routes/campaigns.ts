@@ -208,6 +208,7 @@ declareMove("pause", "Pause a campaign", "It can be activated again.", "PAUSE");
 declareMove(
   "complete",
   "Complete a campaign",
-  "For good; its end date does the same by itself, and so does a budget that is spent.",
+  "For good; its end date does the same by itself, and so does a budget that is spent. Then the admins who had to do with it " +
+    "are told.",
   "COMPLETE",
 );
