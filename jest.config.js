@@ -7,6 +7,7 @@ export default {
   injectGlobals: false,
   // most of a test is waiting: for Postgres, for a broker, for a process to start
   maxWorkers: 3,
+  testSequencer: "<rootDir>/test/support/sequencer.js",
   testTimeout: 20_000,
   extensionsToTreatAsEsm: [".ts"],
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
