@@ -57,5 +57,5 @@ export class Postponed extends Error {
 export const notFound = (what: string) => new ApiError(404, "NOT_FOUND", `${what} was not found.`);
 export const conflict = (detail: string, members?: Record<string, unknown>) =>
   new ApiError(409, "CONFLICT", detail, members);
-export const unavailable = (detail: string, retryAfterSeconds = 5) =>
-  new ApiError(503, "UNAVAILABLE", detail, { retryAfterSeconds });
+export const unavailable = (detail: string, retryAfterSeconds = 5, members?: Record<string, unknown>) =>
+  new ApiError(503, "UNAVAILABLE", detail, { ...members, retryAfterSeconds });

@@ -140,7 +140,8 @@ async function settle(
   });
 }
 
-const SUCCESS: SyncOutcome = { failure: null, reason: null, retryInMs: null };
+/** A sync that went well; the reason says what it left undone. */
+const success = (reason: string | null): SyncOutcome => ({ failure: null, reason, retryInMs: null });
 
 /**
  * Ends a sync whose pull was complete. Only such a one tells what the POS does not have any more; one that brought nothing at
@@ -149,7 +150,11 @@ const SUCCESS: SyncOutcome = { failure: null, reason: null, retryInMs: null };
 async function settlePulled(sync: StartedSync, task: SyncTask, end: MenuEnd, pulled: Pulled): Promise<void> {
   if (!end.unchanged && pulled.sent === 0 && (await hasItemsOfPos(sql, sync.partnerId)))
     throw new MenuEmpty("the menu of the POS is empty");
-  await settle(sync, task, SUCCESS, async (tx) => {
+  const left =
+    end.unchanged || pulled.tellsWhatIsGone
+      ? null
+      : "nothing was archived, since nobody can tell what is gone: an entry of the menu has no id, or none is good";
+  await settle(sync, task, success(left), async (tx) => {
     const { partnerId } = sync;
     const archived =
       end.unchanged || !pulled.tellsWhatIsGone ? 0 : await archiveAbsentItems(tx, partnerId, [...pulled.externalIds]);

@@ -36,17 +36,17 @@ const SyncView = z
     itemsArchived: z.int().meta({ description: "came from the POS before, and are gone there", example: 1 }),
     unchanged: z.boolean().meta({ description: "the POS says that its menu is as it was, and gave nothing" }),
     errors: SyncErrors.meta({ description: "what was wrong with single items, the first 200 or a few more" }),
-    reason: z.string().nullable().meta({ description: "why it failed", example: null }),
+    reason: z.string().nullable().meta({ description: "why it failed, or what it left undone", example: null }),
     createdAt: Timestamp,
     settledAt: Timestamp.nullable(),
   })
   .meta({ id: "MenuSync" });
 
-/** Why a sync failed, for its partner. */
+/** Why a sync failed, or what it left undone, for its partner. */
 function reasonOf({ failure, reason }: PosSyncRow): string | null {
   switch (failure) {
     case null:
-      return null;
+      return reason && `All is as the POS has it, but ${reason}.`;
     case "REFUSED":
       return `The POS refuses the connection: ${reason ?? "no reason is given"}.`;
     case "UNAVAILABLE":
@@ -59,7 +59,7 @@ function reasonOf({ failure, reason }: PosSyncRow): string | null {
         "Archive them one by one if they are gone."
       );
     case "REPLACED":
-      return "The connection to the POS was changed in the meantime; another sync has begun.";
+      return "The connection to the POS was changed in the meantime.";
     case "ABANDONED":
       return "The sync was given up on our side.";
   }
@@ -67,9 +67,10 @@ function reasonOf({ failure, reason }: PosSyncRow): string | null {
 
 function refusal(sync: PosSyncRow): ApiError {
   const reason = reasonOf(sync) ?? "";
+  const members = { syncId: sync.id };
   return sync.failure === "UNAVAILABLE" || sync.failure === "ABANDONED"
-    ? unavailable(reason, RETRY_SECONDS)
-    : conflict(reason);
+    ? unavailable(reason, RETRY_SECONDS, members)
+    : conflict(reason, members);
 }
 
 /** How far a sync is, by the number of items that the last one left. */
@@ -91,7 +92,8 @@ menuSync.post(
       "out, and `GET /api/v1/menu/pos/sync/{syncId}` says which and why. A menu with nothing in it archives nothing: 409 " +
       "`CONFLICT`, where items came from the POS before. Whoever asks while a sync is open waits for " +
       "that one. When it takes longer the answer is 202, and `Location` has the result later. 409 `CONFLICT`: no POS is " +
-      "connected, or it refuses the connection; 503 `UNAVAILABLE`: it gives no answer, and is asked again by and by. It is " +
+      "connected, or it refuses the connection; 503 `UNAVAILABLE`: it gives no answer, and is asked again by and by; both have " +
+      "the `syncId` too. It is " +
       "also done every 6 hours, and when the POS tells of a change; never for a partner that is suspended or rejected.",
     auth: "PARTNER",
     answers: {

@@ -4,9 +4,9 @@ import { describeError } from "../../lib/describe-error.js";
 import { conflict, notFound } from "../../lib/errors.js";
 import { adapters } from "../../lib/pos/index.js";
 import { isUniqueViolation, transaction } from "../../sql/db.js";
-import { posCredentialsContext, updatePosCredentials } from "../../sql/queries/pos-credentials.js";
+import { deletePosCredentials, posCredentialsContext, updatePosCredentials } from "../../sql/queries/pos-credentials.js";
 import { poke } from "../../sql/signals.js";
-import { ok, section } from "../endpoint.js";
+import { noContent, ok, section } from "../endpoint.js";
 import { forgetTrust } from "../pos-secrets.js";
 import { AdapterName, CredentialsJson, readCredentials, requireStanding } from "../pos.js";
 import { Id } from "../schemas.js";
@@ -74,6 +74,26 @@ pos.put(
     forgetTrust();
     poke("staged_jobs");
     return ok({ partnerId, adapterName: adapter.name });
+  },
+);
+
+pos.delete(
+  "/credentials/:partnerId",
+  {
+    summary: "Disconnect a partner from its POS",
+    description:
+      "The credentials are gone, and what the POS tells is of nobody from then on. The menu stays as it is, and its items can " +
+      "be changed and archived like any others.",
+    auth: "ADMIN",
+    params: z.object({ partnerId: Id }),
+    answers: { 204: null },
+    errors: ["404 NOT_FOUND"],
+  },
+  async ({ user, params: { partnerId }, requestId }) => {
+    if (!(await transaction((tx) => deletePosCredentials(tx, partnerId, user.id, requestId))))
+      throw notFound("A connection of this partner");
+    forgetTrust();
+    return noContent();
   },
 );
 

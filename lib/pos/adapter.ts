@@ -9,7 +9,8 @@ export interface PosMenuItem {
   priceMinor: number;
   description: string | null;
   weightGrams: number | null;
-  available: boolean;
+  /** Null where the POS does not say: it stays as it is, and a new item is on sale. */
+  available: boolean | null;
 }
 
 /** An item that the POS gave and our menu cannot keep. */

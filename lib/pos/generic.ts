@@ -59,7 +59,7 @@ const ItemName = z.object({ name: z.string() }).transform(({ name }) => name);
 
 const candidatesOf = (sent: unknown): readonly Candidate[] =>
   readOne(Item, ItemIds, sent, ({ price, available, ...item }) => [
-    { ...item, priceMinor: toMinor(price), available: available ?? true },
+    { ...item, priceMinor: toMinor(price), available: available ?? null },
   ]);
 
 function connect({ accountId, baseUrl, token, webhookSecret }: Credentials): PosConnection {
@@ -146,7 +146,7 @@ function keyOf(secret: string): Buffer | null {
  *
  * - `GET {baseUrl}/health`: any success;
  * - `GET {baseUrl}/menu?cursor=`: `{items: [{externalId, name, category, price, description?, weightGrams?, available?}],
- *   nextCursor?}`, prices in major units, no cursor in the first call and no `nextCursor` on the last page.
+ *   nextCursor?}`, prices in major units, an item without `available` as it was, no cursor in the first call and no `nextCursor` on the last page.
  *
  * It sends events as Standard Webhooks: the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and the body
  * `{type, externalId, partnerExternalId, data}`, where `type` and `externalId` name the event and `partnerExternalId` the

@@ -24,7 +24,7 @@ export interface Draft {
   priceMinor: Minor | null;
   description?: string | null | undefined;
   weightGrams?: number | null | undefined;
-  available: boolean;
+  available: boolean | null;
 }
 
 /** An item, or all of a thing that might have been several, that is known to fit nowhere. */

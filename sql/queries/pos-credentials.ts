@@ -18,7 +18,7 @@ export const posCredentialsContext = (partnerId: string) => `pos-credentials:${p
 
 /**
  * Saves a partner's credentials in place of earlier ones, with their audit record, which names the adapter alone. A sync
- * that is open was begun with others: it ends, and another follows. False when there is no such partner; a unique violation
+ * that is open was begun with others: it ends, and another follows; where none is, the schedule begins one. False when there is no such partner; a unique violation
  * when the account is another partner's. `tx` is a transaction.
  */
 export async function updatePosCredentials(
@@ -30,11 +30,12 @@ export async function updatePosCredentials(
   const { count } = await tx`
     with saved as (
       insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
-      select id, ${adapter}::text, ${account}::text, ${sealed}::text, next_pos_sync(id, now())
+      select id, ${adapter}::text, ${account}::text, ${sealed}::text, now()
       from partners
       where id = ${partnerId}::uuid
       on conflict (partner_id) do update
-      set adapter = excluded.adapter, account = excluded.account, sealed = excluded.sealed, revision = null, updated_at = now()
+      set adapter = excluded.adapter, account = excluded.account, sealed = excluded.sealed, revision = null,
+          next_sync_at = excluded.next_sync_at, updated_at = now()
       returning partner_id, adapter
     )
     insert into audit_events (actor_id, action, subject_id, details)
@@ -45,6 +46,29 @@ export async function updatePosCredentials(
     update pos_syncs set again = true where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
   if (begun)
     await tx`select from settle_pos_sync(${begun.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
+  return true;
+}
+
+/**
+ * Deletes a partner's credentials, with an audit record; a sync that is open ends. False when the partner has none. `tx` is a
+ * transaction.
+ */
+export async function deletePosCredentials(
+  tx: Db,
+  partnerId: string,
+  actorId: string,
+  requestId: string,
+): Promise<boolean> {
+  const [deleted] = await tx`delete from pos_credentials where partner_id = ${partnerId}::uuid returning partner_id`;
+  if (!deleted) return false;
+  const [begun] = await tx<{ id: string }[]>`
+    update pos_syncs set again = false where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
+  if (begun)
+    await tx`select from settle_pos_sync(${begun.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
+  await tx`
+    insert into audit_events (actor_id, action, subject_id)
+    values (${actorId}::uuid, 'POS_CREDENTIALS_DELETE', ${partnerId}::uuid)`;
+  await signal(tx, POS_CREDENTIALS_CHANGED, partnerId);
   return true;
 }
 

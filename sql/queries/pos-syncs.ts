@@ -120,7 +120,7 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
   const kept = await tx<{ externalId: string }[]>`
     with pulled as materialized (
       select external_id, name, category, price_minor, nullif(description, '') as description,
-             nullif(weight_grams, 0) as weight_grams, available
+             nullif(weight_grams, 0) as weight_grams, case available when 'yes' then true when 'no' then false end as available
       from unnest(
         ${items.map(({ externalId }) => externalId)}::text[],
         ${items.map(({ name }) => name)}::text[],
@@ -128,17 +128,19 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
         ${items.map(({ priceMinor }) => priceMinor)}::bigint[],
         ${items.map(({ description }) => description ?? "")}::text[],
         ${items.map(({ weightGrams }) => weightGrams ?? 0)}::integer[],
-        ${items.map(({ available }) => available)}::boolean[]
+        ${items.map(({ available }) => (available === null ? "as before" : available ? "yes" : "no"))}::text[]
       ) as pulled (external_id, name, category, price_minor, description, weight_grams, available)
     ), named as materialized (
       select spelled.category, c.id
       from (select distinct category from pulled) as spelled
       join menu_categories c on c.partner_id = ${partnerId}::uuid and lower(c.name) = lower(spelled.category)
     ), compared as materialized (
-      select p.external_id, n.id as category_id, p.name, p.price_minor, p.description, p.weight_grams, p.available, m.source,
+      select p.external_id, n.id as category_id, p.name, p.price_minor, p.description, p.weight_grams,
+             coalesce(p.available, m.available, true) as available, m.source,
              m.id is not null and not m.archived_by_sync
                and (m.category_id, m.name, m.price_minor, m.description, m.weight_grams, m.available)
-                   is not distinct from (n.id, p.name, p.price_minor, p.description, p.weight_grams, p.available) as same
+                   is not distinct from
+                   (n.id, p.name, p.price_minor, p.description, p.weight_grams, coalesce(p.available, m.available)) as same
       from pulled p
       join named n on n.category = p.category
       left join menu_items m on m.partner_id = ${partnerId}::uuid and m.external_id = p.external_id

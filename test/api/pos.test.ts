@@ -3,12 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Reply } from "../support/api.js";
 import type { Bakery, Character } from "../support/cast.js";
 import { newSecret, startTill, type Till } from "../support/till.js";
+import { until } from "../support/until.js";
 
 process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { disclose } = await import("../../lib/envelope.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
+const { closeSignals } = await import("../../sql/signals.js");
 const { posCredentialsContext } = await import("../../sql/queries/pos-credentials.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -26,6 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await api.stop();
   await till.stop();
+  await closeSignals();
   await closeDatabase();
 });
 
@@ -101,6 +104,34 @@ describe("credentials", () => {
       select actor_id as "actorId", details from audit_events
       where action = 'POS_CREDENTIALS' and subject_id = ${bakery.id}::uuid order by id desc limit 1`;
     expect(event).toEqual({ actorId: admin.id, details: { adapter: "generic" } });
+  });
+
+  test("can be taken away, with a record and the sync that is open; then there is nothing to sync", async () => {
+    const connected = await cast.bakery(api.client);
+    await connect(till.credentials(newAccount()), { partnerId: connected.id });
+    const syncs = "/api/v1/menu/pos/sync";
+    const waiting = connected.owner.client.post(syncs);
+    const open = () => sql`select from pos_syncs where partner_id = ${connected.id}::uuid and settled_at is null`;
+    await until(async () => (await open()).length === 1);
+    const disconnect = () => admin.client.delete(`/api/v1/pos/credentials/${connected.id}`);
+    expect(outcome(await disconnect())).toBe("204");
+    expect(outcome(await waiting)).toBe("409 CONFLICT");
+    expect((await open()).length).toBe(0);
+    expect(await kept(connected.id)).toBeUndefined();
+    expect(outcome(await connected.owner.client.post(syncs))).toBe("409 CONFLICT");
+    expect(outcome(await disconnect())).toBe("404 NOT_FOUND");
+    const records = await sql<{ actor: string }[]>`
+      select actor_id as actor from audit_events
+      where action = 'POS_CREDENTIALS_DELETE' and subject_id = ${connected.id}::uuid`;
+    expect(records).toEqual([{ actor: admin.id }]);
+  });
+
+  test("have the menu pulled by the schedule that comes next", async () => {
+    const connected = await cast.bakery(api.client);
+    await connect(till.credentials(newAccount()), { partnerId: connected.id });
+    const due =
+      await sql`select from pos_credentials where partner_id = ${connected.id}::uuid and next_sync_at <= now()`;
+    expect(due).toHaveLength(1);
   });
 
   test("of an account that is another partner's: 409 CONFLICT", async () => {

@@ -118,6 +118,35 @@ test("a menu is too long also where nobody can tell which items they are", async
   });
 });
 
+test("what is on sale stays so, and what is not, where the POS does not say", async () => {
+  const [rye, bun] = items(2);
+  const sync = async (...menu: unknown[]) => {
+    till.serve(menu);
+    await pullMenu(task({ syncId: await request() }));
+    const { list } = await bakery.owner.client.get("/api/v1/menu/items");
+    return Object.fromEntries(list.map(({ externalId, available }) => [externalId, available]));
+  };
+  expect(await sync(rye, { ...bun, available: false })).toEqual({ "item-0": true, "item-1": false });
+  expect(await sync({ ...rye, price: 1 }, { ...bun, price: 2 })).toEqual({ "item-0": true, "item-1": false });
+  expect(await sync({ ...rye, available: false }, { ...bun, available: true })).toEqual({
+    "item-0": false,
+    "item-1": true,
+  });
+  expect(await sync(rye, bun)).toEqual({ "item-0": false, "item-1": true });
+});
+
+test("where an entry has no id nothing is archived, and the sync says so", async () => {
+  till.serve(items(3));
+  await pullMenu(task({ syncId: await request() }));
+  till.serve([...items(1), { name: "no id", price: 1 }]);
+  const id = await request();
+  await pullMenu(task({ syncId: id }));
+  const { status, itemsArchived, reason } = (await read(id)).body;
+  expect({ status, itemsArchived }).toEqual({ status: "DONE", itemsArchived: 0 });
+  expect(reason).toMatch(/nothing was archived/);
+  expect(await countItems()).toBe(3);
+});
+
 describe("a sync that was cut short", () => {
   test("by the end of its process goes on when it is begun again, with the right counts", async () => {
     till.serve(items(10), items(10, 10));
@@ -195,9 +224,16 @@ describe("the schedule", () => {
         select next_sync_at as at from pos_credentials where partner_id = ${partnerId}::uuid`
     )[0]!.at.getTime();
 
-  test("has every partner's menu synced every 6 hours, at a time of its own", async () => {
+  // the menus of those who have just been connected
+  beforeEach(async () => {
+    while ((await requestDueSyncs(sql, 100)) > 0);
+    await sql`update pos_syncs set status = 'DONE', settled_at = now() where settled_at is null`;
+  });
+
+  test("has every partner's menu synced at once, and every 6 hours, at a time of its own", async () => {
     const sixHours = 6 * 3_600_000;
     const others = await Promise.all(Array.from({ length: 5 }, connectedBakery));
+    expect(await requestDueSyncs(sql, 100)).toBe(5);
     const times = await Promise.all([bakery, ...others].map(({ id }) => nextAt(id)));
     for (const at of times) {
       expect(at).toBeGreaterThan(Date.now());
@@ -207,9 +243,8 @@ describe("the schedule", () => {
 
     await sql`update pos_credentials set next_sync_at = next_sync_at - interval '12 hours' where partner_id = ${bakery.id}::uuid`;
     expect(await requestDueSyncs(sql, 100)).toBe(1);
-    expect((await sql`select from pos_syncs where partner_id = ${bakery.id}::uuid and status = 'QUEUED'`).count).toBe(
-      1,
-    );
+    const queued = await sql`select from pos_syncs where partner_id = ${bakery.id}::uuid and status = 'QUEUED'`;
+    expect(queued.count).toBe(1);
     expect(await nextAt(bakery.id)).toBe(times[0]);
     expect(await requestDueSyncs(sql, 100)).toBe(0);
   });
@@ -223,7 +258,8 @@ describe("the schedule", () => {
       await sql`update partners set status = ${status} where id = ${bakery.id}::uuid`;
       await sql`update pos_credentials set next_sync_at = now() where partner_id = ${bakery.id}::uuid`;
       expect(await requestDueSyncs(sql, 100)).toBe(1);
-      expect((await sql`select from pos_syncs where partner_id = ${bakery.id}::uuid`).count).toBe(asked);
+      const syncs = await sql`select from pos_syncs where partner_id = ${bakery.id}::uuid and settled_at is null`;
+      expect(syncs.count).toBe(asked);
       expect(await nextAt(bakery.id)).toBeGreaterThan(Date.now());
     }
   });
@@ -234,7 +270,9 @@ describe("the schedule", () => {
     const asked = await Promise.all([requestDueSyncs(sql, 2), requestDueSyncs(sql, 2)]);
     expect(asked.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(4);
     while ((await requestDueSyncs(sql, 2)) > 0);
-    expect((await sql`select from pos_syncs where partner_id = any(${partners}::uuid[])`).count).toBe(5);
+    const syncs = await sql`
+      select from pos_syncs where partner_id = any(${partners}::uuid[]) and settled_at is null`;
+    expect(syncs.count).toBe(5);
   });
 });
 

@@ -17,6 +17,18 @@ export const pos: Expectations = {
       }),
     answer: "200",
   },
+  "DELETE /api/v1/pos/credentials/:partnerId": {
+    prepare: async ({ bakeryId, callers }) => {
+      await callers.admin.put("/api/v1/pos/credentials", {
+        partnerId: bakeryId,
+        adapterName: "generic",
+        credentialsJson: credentialsJson(),
+      });
+      return bakeryId;
+    },
+    ask: (as, _scene, partnerId) => as.delete(`/api/v1/pos/credentials/${partnerId}`),
+    answer: "204",
+  },
   "POST /api/v1/pos/test-connection": {
     ask: (as) => as.post("/api/v1/pos/test-connection", { adapterName: "generic", credentialsJson: credentialsJson() }),
     answer: "200",

@@ -61,7 +61,7 @@ test("items are kept as they are described, and what is missing has a default", 
       priceMinor: 0,
       description: null,
       weightGrams: null,
-      available: true,
+      available: null,
     },
     {
       externalId: "3",
@@ -70,7 +70,7 @@ test("items are kept as they are described, and what is missing has a default", 
       priceMinor: 9_950,
       description: null,
       weightGrams: null,
-      available: true,
+      available: null,
     },
   ]);
 });

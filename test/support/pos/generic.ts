@@ -64,7 +64,12 @@ export async function startGenericPos({ pageSize = 100 } = {}) {
     /** The menu, item by item. */
     setMenu: (items: readonly unknown[]) => void (menu = items),
     serve(items: readonly StandInItem[]): void {
-      menu = items.map(({ id, price, ...rest }) => ({ externalId: id, price: price / 100, ...rest }));
+      menu = items.map(({ id, price, available = true, ...rest }) => ({
+        externalId: id,
+        price: price / 100,
+        available,
+        ...rest,
+      }));
     },
   };
 }
