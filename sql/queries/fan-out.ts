@@ -1,4 +1,5 @@
 import type { AnnouncementKind } from "../../lib/announcements.js";
+import { config } from "../../lib/config.js";
 import { loyaltyLevel, type LoyaltyLevel } from "../../lib/loyalty-level.js";
 import type { Db } from "../db.js";
 
@@ -146,7 +147,8 @@ export const insertCampaignCompletedNotifications = (db: Db, campaignId: string)
     select u.id, 'CAMPAIGN_COMPLETED', jsonb_build_object('campaign', c.name)
     from ad_campaigns c
     join users u on u.id in (select e.actor_id from audit_events e where e.subject_id = c.id)
-    where c.id = ${campaignId}::uuid and u.is_admin and u.deleted_at is null
+    where c.id = ${campaignId}::uuid and (u.is_admin or u.phone = any (${config.ADMIN_PHONES}::text[]))
+      and u.deleted_at is null
     returning id`;
 
 /** Some of those who like a box or its partner. */

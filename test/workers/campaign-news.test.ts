@@ -1,20 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { fanOut } from "../../queues/index.js";
-import { closeDatabase, sql } from "../../sql/db.js";
-import { insertAdBatch } from "../../sql/queries/ad-batches.js";
-import { closeSignals } from "../../sql/signals.js";
-import { countAds } from "../../workers/ad-events.js";
-import { announce } from "../../workers/fan-out.js";
-import { runUpkeep } from "../../workers/upkeep.js";
-import { startApi } from "../support/api.js";
-import * as cast from "../support/cast.js";
-import { task } from "../support/task.js";
+import type * as Cast from "../support/cast.js";
+
+const adminPhone = "+79990000001";
+process.env["ADMIN_PHONES"] = adminPhone;
+
+// these read the configuration
+const { fanOut } = await import("../../queues/index.js");
+const { closeDatabase, sql } = await import("../../sql/db.js");
+const { insertAdBatch } = await import("../../sql/queries/ad-batches.js");
+const { closeSignals } = await import("../../sql/signals.js");
+const { countAds } = await import("../../workers/ad-events.js");
+const { announce } = await import("../../workers/fan-out.js");
+const { runUpkeep } = await import("../../workers/upkeep.js");
+const { startApi } = await import("../support/api.js");
+const cast = await import("../support/cast.js");
+const { task } = await import("../support/task.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
-let olga: cast.Character;
-let pavel: cast.Character;
-let rita: cast.Character;
+let olga: Cast.Character;
+let pavel: Cast.Character;
+let rita: Cast.Character;
 
 beforeAll(async () => {
   api = await startApi();
@@ -42,7 +48,7 @@ async function tellAll(): Promise<void> {
   const jobs = await sql<{ payload: unknown }[]>`select payload from staged_jobs where queue = 'fan-out' order by id`;
   for (const { payload } of jobs) await announce(task(fanOut.payload.parse(payload)));
 }
-const told = async ({ client }: cast.Character) =>
+const told = async ({ client }: Cast.Character) =>
   (await client.get("/api/v1/notifications")).list.map(({ kind, title, body }) => [kind, title, body]);
 const news = [["CAMPAIGN_COMPLETED", "Кампания завершена", "«Осень»: баннеры больше не показываются."]];
 
@@ -67,4 +73,14 @@ test("and that its end has come, unless they are admins no more", async () => {
   await tellAll();
   expect(await told(olga)).toEqual(news);
   expect(await told(pavel)).toEqual([]);
+});
+
+test("an admin by their phone is told as well", async () => {
+  const vera = await cast.user(api.client);
+  await sql`update users set phone = ${adminPhone} where id = ${vera.id}::uuid`;
+  const id = await cast.activeCampaign(vera.client, { name: "Осень" });
+  await sql`update ad_campaigns set starts_at = now() - interval '1 day', ends_at = now() where id = ${id}::uuid`;
+  await runUpkeep(task({ task: "complete-campaigns" }));
+  await tellAll();
+  expect(await told(vera)).toEqual(news);
 });
