@@ -1,6 +1,7 @@
 -- Erases what is personal of up to `most` accounts that were deleted 30 days ago; answers how many. Orders, reviews and points
 -- stay, of somebody whom nobody can name. What a request that came at the same time as the deletion left behind goes too, and
--- so does the contact of a partner whose owner left so long ago and whom nobody has run since, of up to `most` of them.
+-- so does the contact of a partner whose owner left so long ago and whom nobody has run since, of up to `most` of them. Of a
+-- partner that others run only the phone goes, where it is the account's: whose another contact is nobody has checked.
 create or replace function erase_accounts(most integer) returns integer
 language plpgsql
 as $$
@@ -28,6 +29,11 @@ begin
   delete from promo_attachments where user_id = any (gone);
   update pos_events set change = change || '{"customerPhone": null, "address": null}'
   where change ->> 'customerPhone' = any (phones);
+  update partners set phone = null, email = null, owner_phone = null, updated_at = now()
+  where owner_phone = any (phones) and owner_id is null and status = 'REJECTED';
+  -- a registration that waits for the phone is newer than the account
+  update partners set phone = null, updated_at = now()
+  where phone = any (phones) and owner_phone is distinct from phone;
   update orders set address = null where user_id = any (gone) and address is not null;
   -- what nothing else shows is cleared away
   update files set loose_since = now() where user_id = any (gone) and status = 'READY' and loose_since is null;

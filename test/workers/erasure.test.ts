@@ -59,6 +59,16 @@ async function formerCustomer(days: number) {
   const review = await as.post("/api/v1/reviews", { orderId, rating: 5, text: "Вкусно" });
   const [notification] = await sql<{ id: string }[]>`
     insert into notifications (user_id, kind, order_id) values (${who.id}::uuid, 'ORDER_READY', ${orderId}::uuid) returning id`;
+  const rejected = await client.post("/api/v1/partners/register", {
+    ...bakeryProfile,
+    phone: who.phone,
+    email: `rejected-${secret}@example.com`,
+  });
+  await sql`update partners set status = 'REJECTED' where id = ${rejected.string("id")}::uuid`;
+  const given = await as.post("/api/v1/partners/register", { ...bakeryProfile, phone: who.phone });
+  const { id: successor } = await user(client);
+  await sql`
+    update partners set owner_id = ${successor}::uuid, owner_phone = ${newPhone()} where id = ${given.string("id")}::uuid`;
   const partner = await as.post("/api/v1/partners/register", {
     ...bakeryProfile,
     phone: who.phone,
@@ -87,7 +97,8 @@ async function formerCustomer(days: number) {
   await sql`
     update users set deleted_at = now() - interval '1 day' * ${days}::integer where id = ${who.id}::uuid`;
   await sql`
-    update partners set owner_left_at = owner_left_at - interval '1 day' * ${days}::integer where id = ${partnerId}::uuid`;
+    update partners set owner_left_at = owner_left_at - interval '1 day' * ${days}::integer
+    where id in (${partnerId}::uuid, ${rejected.string("id")}::uuid)`;
   return { ...who, secret, partnerId, orderId, reviewId: review.string("id"), notificationId: notification!.id };
 }
 
@@ -114,7 +125,7 @@ test("of an account that was deleted 30 days ago nothing personal is left; its o
   expect(shown.map(({ id }) => id)).toContain(old.reviewId);
 });
 
-test("the contact of a partner goes with the owner whom nobody has followed, also later, and stays with who has", async () => {
+test("the contact of a partner goes with the owner whom nobody has followed, also later; to who has only the email stays", async () => {
   const [left, taken, promised, staffed] = await Promise.all([31, 32, 33, 34].map(formerCustomer));
   const [owner, clerk] = [await user(client), await user(client)];
   await sql`update partners set owner_id = ${owner.id}::uuid where id = ${taken!.partnerId}::uuid`;
@@ -126,18 +137,33 @@ test("the contact of a partner goes with the owner whom nobody has followed, als
     return [row!.phone, row!.email].filter((each) => each !== null).length;
   };
   await runUpkeep(task({ task: "erase-accounts" }));
-  expect(await Promise.all([left, taken, promised, staffed].map(contact))).toEqual([0, 2, 2, 2]);
+  expect(await Promise.all([left, taken, promised, staffed].map(contact))).toEqual([0, 1, 1, 1]);
   await clerk.client.delete("/api/v1/users/me");
   await sql`delete from partner_staff where user_id = ${clerk.id}::uuid`;
   await runUpkeep(task({ task: "erase-accounts" }));
-  expect(await Promise.all([left, taken, promised, staffed].map(contact))).toEqual([0, 2, 2, 0]);
+  expect(await Promise.all([left, taken, promised, staffed].map(contact))).toEqual([0, 1, 1, 0]);
 });
 
 test("what was told of a phone that has an account again stays", async () => {
   const [old, heir] = [await formerCustomer(31), await user(client)];
   await sql`update users set phone = ${old.phone} where id = ${heir.id}::uuid`;
   await runUpkeep(task({ task: "erase-accounts" }));
-  expect(await tablesWith(old.phone)).toEqual(["pos_events", "users"]);
+  expect(await tablesWith(old.phone)).toEqual(["partners", "pos_events", "users"]);
+});
+
+test("a registration that waits for its phone stays; one that was rejected since goes", async () => {
+  const old = await formerCustomer(31);
+  const register = async (email: string) =>
+    (await client.post("/api/v1/partners/register", { ...bakeryProfile, phone: old.phone, email })).string("id");
+  const contact = (id: string) => sql`select phone, email, owner_phone from partners where id = ${id}::uuid`;
+  const rejected = await register("rejected@example.com");
+  await sql`update partners set status = 'REJECTED' where id = ${rejected}::uuid`;
+  const waiting = await register("waiting@example.com");
+  await runUpkeep(task({ task: "erase-accounts" }));
+  expect(await contact(rejected)).toMatchObject([{ phone: null, email: null, owner_phone: null }]);
+  expect(await contact(waiting)).toMatchObject([
+    { phone: old.phone, email: "waiting@example.com", owner_phone: old.phone },
+  ]);
 });
 
 test("its files are cleared away, also those that were shown", async () => {
