@@ -1,6 +1,7 @@
 -- Up to `most` favourites of a partner or else of a box, in the order of their ids, that come after `last`; and who of their
 -- users wants to hear of offers, which nobody does who has not said so, and has not heard such `news` of it, of a kind of
--- notification, `often` enough in the time of `recently`.
+-- notification, `often` enough in the time of `recently`. What did not come to anything is not heard: it was dropped or failed.
+-- But who has push off, or no device, reads what there is all the same.
 --
 -- Most have few favourites, and what is planned for those reads and sorts all that there are, of a partner that everybody
 -- likes too, batch by batch. They are read along an index that has them in this order, so nothing but that is allowed, and
@@ -28,6 +29,7 @@ begin
                  select count(*) < often
                  from notifications n
                  where n.user_id = f.user_id and n.id >= since and n.kind = news and n.partner_id = of_partner
+                   and (n.status not in ('DROPPED', 'FAILED') or n.reason in ('push is off', 'no device'))
                )
                else false
              end
@@ -44,6 +46,7 @@ begin
                  select count(*) < often
                  from notifications n
                  where n.box_id = of_box and n.user_id = f.user_id and n.id >= since and n.kind = news
+                   and (n.status not in ('DROPPED', 'FAILED') or n.reason in ('push is off', 'no device'))
                )
                else false
              end

@@ -3,6 +3,7 @@ import { fanOut } from "../../queues/index.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
 import { announce } from "../../workers/fan-out.js";
+import { deliverPush } from "../../workers/push.js";
 import { startApi, type Client } from "../support/api.js";
 import {
   addMenuItem,
@@ -16,6 +17,7 @@ import {
   type Character,
 } from "../support/cast.js";
 import { countWaiting } from "../support/hold.js";
+import { makeReachable } from "../support/notifications.js";
 import { idAt } from "../support/past.js";
 import { task } from "../support/task.js";
 import { until } from "../support/until.js";
@@ -348,6 +350,66 @@ describe("of a box", () => {
     await letPass(likes, 1);
     await bringBack(boxId);
     expect(await kinds(likes)).toEqual(["BOX_BACK"]);
+  });
+
+  /** Does the jobs that bring somebody their news; answers what became of it, oldest first. */
+  async function deliver({ id }: Character) {
+    const queued = await sql<{ id: string }[]>`
+      select id from notifications where user_id = ${id}::uuid and status = 'QUEUED' order by id`;
+    for (const { id: notificationId } of queued) await deliverPush(task({ notificationId }));
+    const ended = await sql<{ reason: string | null }[]>`
+      select coalesce(reason, status::text) as reason from notifications where user_id = ${id}::uuid order by id`;
+    return ended.map(({ reason }) => reason);
+  }
+
+  test("boxes that nobody was told of, since their news was over in the quiet hours, do not keep the next from being told", async () => {
+    const likes = await fan("PARTNER", shop.id, null);
+    await makeReachable([likes.id]);
+    const setQuietHours = (from: number, to: number) => sql`
+      update notification_preferences p
+      set quiet_hours_start = (now() at time zone 'Europe/Moscow' + interval '1 hour' * ${from}::integer)::time,
+          quiet_hours_end = (now() at time zone 'Europe/Moscow' + interval '1 hour' * ${to}::integer)::time
+      where user_id = ${likes.id}::uuid`;
+    await setQuietHours(-1, 12);
+    for (let n = 0; n < 3; n += 1) await tell(await listBox(shop));
+    expect(await deliver(likes)).toEqual(Array(3).fill("expires in quiet hours"));
+    await news(likes);
+    await setQuietHours(12, 13);
+    for (let n = 0; n < 4; n += 1) await tell(await listBox(shop));
+    expect(await kinds(likes)).toEqual(Array(3).fill("FAVORITE_LISTED"));
+  });
+
+  test("one that was gone again before they were told of it is told of when it is back once more", async () => {
+    const boxId = await listBox(shop, { quantity: 1 });
+    await tell(boxId);
+    const likes = await fan("BOX", boxId, null);
+    await makeReachable([likes.id]);
+    const bringBack = async () => {
+      await setQuantity(boxId, 0);
+      await setQuantity(boxId, 1);
+      await tell(boxId);
+    };
+    await bringBack();
+    await setQuantity(boxId, 0);
+    expect(await deliver(likes)).toEqual(["the box is not on offer"]);
+    await bringBack();
+    expect(await deliver(likes)).toEqual(["the box is not on offer", "SENT"]);
+    await bringBack();
+    expect(await deliver(likes)).toHaveLength(2);
+  });
+
+  test.each(["no device", "push is off"])("who only reads what there is hears no more often: %s", async (why) => {
+    const boxId = await listBox(shop);
+    const likes = await fan("BOX", boxId, null);
+    await makeReachable([likes.id]);
+    if (why === "no device") await sql`delete from devices where user_id = ${likes.id}::uuid`;
+    else await sql`update notification_preferences set push = false where user_id = ${likes.id}::uuid`;
+    for (let n = 0; n < 2; n += 1) {
+      await setQuantity(boxId, 0);
+      await setQuantity(boxId, 3);
+      await tell(boxId);
+      expect(await deliver(likes)).toEqual([why]);
+    }
   });
 
   test("what comes about twice at the same time is told once", async () => {
