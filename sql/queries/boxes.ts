@@ -186,10 +186,7 @@ export const updateBox = async (db: Db, id: string, box: ChangedBox) =>
     await db<BoxState[]>`
       update boxes
       set title = ${box.title}, description = ${box.description}, price_minor = ${box.priceMinor}::bigint,
-          lowest_price_minor = case
-            when price_minor = ${box.priceMinor}::bigint then lowest_price_minor
-            else least(lowest_price_minor, price_minor)
-          end,
+          lowest_price_minor = coalesce(lowest_price_minor, price_minor),
           original_price_minor = ${box.originalPriceMinor}::bigint, weight_grams = ${box.weightGrams}::integer,
           quantity_available = ${box.quantityAvailable}::integer,
           status = case when ${box.quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,

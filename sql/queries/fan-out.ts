@@ -171,7 +171,8 @@ const mostHeard: Readonly<Record<BoxNews, { times: number; inHours: number }>> =
 /**
  * Writes what to tell those who like a box, or for FAVORITE_LISTED its partner: of up to `limit` of them that come after the
  * favourite `after`, those who want to hear such things and have not heard enough of them. Nobody when the box is not on
- * offer (any more), or has been cheaper before. `tx` is a transaction: until it ends it is the only one that tells of boxes
+ * offer (any more), or is no cheaper than when it was listed or than such news has said before: whatever it cost while nobody
+ * was told does not count. `tx` is a transaction: until it ends it is the only one that tells of boxes
  * of this partner, since what another has written would not be seen.
  */
 export async function insertFavoriteNotifications(
@@ -189,12 +190,21 @@ export async function insertFavoriteNotifications(
     where b.id = ${boxId}::uuid`;
   const [batch] = await tx<{ ids: string[] | null; last: string | null; looked: number | null }[]>`
     with box as materialized (
-      select b.id, b.partner_id
+      select b.id, b.partner_id, b.price_minor
       from boxes b
       join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
       where b.id = ${boxId}::uuid and b.status = 'ACTIVE' and b.hidden_at is null and b.deleted_at is null
         and b.pickup_window_end > now()
-        and (${kind}::text <> 'BOX_CHEAPER' or b.price_minor < b.lowest_price_minor)
+        and (
+          ${kind}::text <> 'BOX_CHEAPER'
+          or b.price_minor < b.lowest_price_minor
+          -- the first batch has said so
+          or (b.price_minor = b.lowest_price_minor and ${after}::uuid is not null)
+        )
+    ), said as (
+      update boxes b set lowest_price_minor = box.price_minor
+      from box
+      where b.id = box.id and ${kind}::text = 'BOX_CHEAPER' and ${after}::uuid is null
     ), batch as materialized (
       select favorite.id, favorite.user_id, favorite.willing
       from box

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { fanOut } from "../../queues/index.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
+import { insertFavoriteNotifications } from "../../sql/queries/fan-out.js";
 import { closeSignals } from "../../sql/signals.js";
 import { announce } from "../../workers/fan-out.js";
 import { deliverPush } from "../../workers/push.js";
@@ -495,6 +496,47 @@ describe("of a box", () => {
     // nor is one that costs as much again when its turn comes
     await letPass(likes, 7);
     expect(await cost(70, 200)).toEqual([]);
+  });
+
+  test("what it cost while nobody saw it, or was told, does not keep a lower price from being told", async () => {
+    const boxId = await listBox(shop, { price: 500 });
+    await tell(boxId);
+    const likes = await fan("BOX", boxId);
+    const told = async () => {
+      await tell(boxId);
+      return kinds(likes);
+    };
+    const set = (how: "hide" | "unhide") => shop.owner.client.post(`/api/v1/boxes/${boxId}/${how}`);
+    await set("hide");
+    await change(boxId, { price: 5 });
+    expect(await told()).toEqual([]);
+    await change(boxId, { price: 500 });
+    await set("unhide");
+    await setQuantity(boxId, 0);
+    await change(boxId, { price: 6 });
+    await change(boxId, { price: 500 });
+    await setQuantity(boxId, 1);
+    expect(await told()).toEqual(["BOX_BACK"]);
+    await change(boxId, { price: 300 });
+    expect(await told()).toEqual(["BOX_CHEAPER"]);
+
+    await letPass(likes, 7);
+    await change(boxId, { price: 200 });
+    await change(boxId, { price: 250 });
+    expect(await told()).toEqual(["BOX_CHEAPER"]);
+  });
+
+  test("all who like it are told that it is cheaper, however many batches they are", async () => {
+    const boxId = await listBox(shop, { price: 100 });
+    const [first, second, third] = [await fan("BOX", boxId), await fan("BOX", boxId), await fan("BOX", boxId)];
+    await change(boxId, { price: 90 });
+    const tellNext = (after: string | null) =>
+      transaction((tx) => insertFavoriteNotifications(tx, boxId, "BOX_CHEAPER", after, 1));
+    const { last } = await tellNext((await tellNext(null)).last);
+    expect([await kinds(first), await kinds(second)]).toEqual([["BOX_CHEAPER"], ["BOX_CHEAPER"]]);
+    await change(boxId, { price: 91 });
+    await tellNext(last);
+    expect(await kinds(third)).toEqual([]);
   });
 
   test("what is changed besides a lower price does not end its being told", async () => {
