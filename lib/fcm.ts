@@ -9,6 +9,7 @@ import {
   ANSWER_TIMEOUT_MS,
   callPushService,
   later,
+  PREPARATION_SHARE,
   type PushAnswer,
   type PushMessage,
   type PushOutcome,
@@ -124,7 +125,7 @@ export function fcmSender(
   account: ServiceAccount,
   { url = config.FCM_URL, timeoutMs = ANSWER_TIMEOUT_MS } = {},
 ): PushSender {
-  const credential = accessTokens(account, timeoutMs);
+  const credential = accessTokens(account, timeoutMs * PREPARATION_SHARE);
   const app = initializeApp({ credential, projectId: account.project_id }, `fcm ${randomUUID()}`);
   const messaging = getMessaging(app);
 

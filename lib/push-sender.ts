@@ -47,6 +47,10 @@ export const later = (reason: string, retryAfterSeconds: number | null = null): 
 /** Connections are given up after this time, and then certainly nothing was sent. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 export const ANSWER_TIMEOUT_MS = 10_000;
+/** What a sender needs before it can send, such as an access token, is waited for no longer than this part of that time. */
+export const PREPARATION_SHARE = 0.5;
+/** A sender has its outcome by then. */
+export const LONGEST_SEND_MS = ANSWER_TIMEOUT_MS * (1 + PREPARATION_SHARE);
 /** More than any push service has to say. */
 export const LONGEST_ANSWER = 64 * 1_024;
 

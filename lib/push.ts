@@ -1,5 +1,6 @@
 import { config } from "./config.js";
 import { fcmSender } from "./fcm.js";
+import { describeErrorWithPlaces } from "./describe-error.js";
 import type { Logger } from "./log.js";
 import type { PushMessage, PushOutcome } from "./push-sender.js";
 import type { PushAddress } from "./push-token.js";
@@ -17,7 +18,15 @@ export const serviceOf = ({ keys }: PushAddress): PushService => (keys ? "web-pu
 export async function sendPush(device: PushAddress, message: PushMessage, log: Logger): Promise<PushOutcome> {
   const service = serviceOf(device);
   const send = service === "fcm" ? sendFcm : sendWebPush;
-  if (send) return send(device, message);
+  if (send) {
+    try {
+      return await send(device, message);
+    } catch (error) {
+      // one device's fault is not the others', and nobody knows how far this one came
+      log.error({ service, error: describeErrorWithPlaces(error) }, "a message could not be sent as it should be");
+      return { result: "unknown", reason: "sending it went wrong" };
+    }
+  }
   if (config.NODE_ENV === "production") return { result: "refused", reason: `there are no keys for ${service}` };
   const { notificationId, kind, title, body } = message;
   log.info({ notificationId, kind, title, body }, "push");

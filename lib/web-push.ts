@@ -43,6 +43,15 @@ function outcomeOf({ status, retryAfter }: PushAnswer): PushOutcome {
   return { result: "refused", reason };
 }
 
+/** A message that only its browser can read; undefined when the keys are none. */
+function encrypted(payload: Buffer, { p256dh, auth }: { p256dh: string; auth: string }): Buffer | undefined {
+  try {
+    return webPush.encrypt(p256dh, auth, payload, "aes128gcm").cipherText;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a push service knows a message of ours by (RFC 8292): the same token for an hour. */
 function authorizer({ subject, publicKey, privateKey }: VapidKeys): (origin: string) => string {
   const tokens = new Map<string, { authorization: string; until: number }>();
@@ -76,7 +85,8 @@ export function webPushSender(vapid: VapidKeys, { timeoutMs = ANSWER_TIMEOUT_MS 
     if (payload.length > LONGEST_PAYLOAD)
       return { result: "refused", reason: `the message has ${payload.length} bytes, of at most ${LONGEST_PAYLOAD}` };
 
-    const { cipherText } = webPush.encrypt(keys.p256dh, keys.auth, payload, "aes128gcm");
+    const body = encrypted(payload, keys);
+    if (!body) return { result: "refused", reason: "nothing can be encrypted with the subscription's keys" };
     const called = await callPushService(url, {
       headers: {
         authorization: authorizationFor(url.origin),
@@ -86,7 +96,7 @@ export function webPushSender(vapid: VapidKeys, { timeoutMs = ANSWER_TIMEOUT_MS 
         urgency: message.urgency,
         topic: message.collapseKey,
       },
-      body: cipherText,
+      body,
       dispatcher,
       timeoutMs,
     });

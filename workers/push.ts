@@ -7,7 +7,7 @@ import {
 } from "../lib/announcements.js";
 import { PermanentError, Postponed } from "../lib/errors.js";
 import { decide, settlementOf, usefulUntil } from "../lib/push-rules.js";
-import type { PushOutcome } from "../lib/push-sender.js";
+import { LONGEST_SEND_MS, type PushOutcome } from "../lib/push-sender.js";
 import { sendPush, serviceOf } from "../lib/push.js";
 import { push } from "../queues/index.js";
 import { contended, sql, transaction } from "../sql/db.js";
@@ -25,8 +25,8 @@ import { stageJob } from "../sql/queries/staged-jobs.js";
 import type { Handler, Task } from "./consume.js";
 import { pushMessages } from "./metrics.js";
 
-/** A claim that is older belongs to a process that is gone: jobs are not given to another one before. */
-const CLAIM_SECONDS = 15;
+/** A claim that is older belongs to a process that is gone: whoever sends has its outcome before, and time to note it. */
+const CLAIM_SECONDS = LONGEST_SEND_MS / 1_000 + 5;
 /** However often a push service asks for patience, it is asked no more than that. */
 const MOST_ATTEMPTS = 20;
 /** Push services keep a message for four weeks at most. */
@@ -129,7 +129,7 @@ export const deliverPush: Handler<{ notificationId: string }> = async (task) => 
       await settleNotification(tx, due.id, status, reason);
       await task.done(tx);
     });
-  const { id, kind, now } = due;
+  const { id, kind } = due;
   if (!isAnnouncementKind(kind)) return settle("FAILED", "there is no such announcement");
 
   const circumstances = circumstancesOf(due, kind);
@@ -153,9 +153,12 @@ export const deliverPush: Handler<{ notificationId: string }> = async (task) => 
   if (await updateDeliveries(sql, id, results, ended ? settlementOf(all) : null)) return;
 
   const deliveries = await listDeliveries(sql, [id]);
+  const sending = deliveries.filter(({ status }) => status === "SENDING");
   // another run of this job is sending it
-  if (deliveries.some(({ status }) => status === "SENDING"))
-    throw new Postponed(new Date(now.getTime() + CLAIM_SECONDS * 1_000));
+  if (sending.length > 0) {
+    const latest = Math.max(...sending.map(({ startedAt }) => startedAt.getTime()));
+    throw new Postponed(new Date(latest + CLAIM_SECONDS * 1_000));
+  }
   const settlement = settlementOf(deliveries);
   try {
     await waitFor(

@@ -17,6 +17,7 @@ Object.assign(process.env, vapid, {
 
 // these read the configuration
 const { Postponed } = await import("../../lib/errors.js");
+const { LONGEST_SEND_MS } = await import("../../lib/push-sender.js");
 const { sha256 } = await import("../../lib/crypto.js");
 const { push } = await import("../../queues/index.js");
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
@@ -192,6 +193,33 @@ describe("a notification reaches each device", () => {
     postponedTo((await deliver(id)).thrown);
     expect([web.shown.length, fcm.received.length]).toEqual([0, 1]);
     expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
+  });
+
+  test("once, while another run waits for an access token and then an answer", async () => {
+    const phone = await addPhone();
+    const id = await notify();
+    const startedAt = new Date(Date.now() - LONGEST_SEND_MS - 1_000);
+    await sql`
+      insert into notification_deliveries (notification_id, device_id, platform, address_digest, started_at)
+      select ${id}::uuid, id, platform, address_digest, ${startedAt} from devices where id = ${phone}::uuid`;
+    const until = postponedTo((await deliver(id)).thrown);
+    expect(until - startedAt.getTime()).toBe(LONGEST_SEND_MS + 5_000);
+    expect(fcm.received).toEqual([]);
+    expect(await deliveries(id)).toMatchObject([{ status: "SENDING" }]);
+  });
+
+  test("also where another device's keys or address are none", async () => {
+    const { address, keys } = web.subscribe(vapid.VAPID_PUBLIC_KEY);
+    const keyless = await insertDevice({ address, keys: { ...keys, p256dh: "none" } });
+    const lost = await insertDevice({ address: `nowhere ${keyless}`, keys });
+    const fine = [await addBrowser(), await addPhone()];
+    const id = await notify();
+    expect((await deliver(id)).thrown).toBeNull();
+    expect([web.shown.length, fcm.received.length]).toEqual([1, 1]);
+    const found = await deliveries(id);
+    expect(new Map(found.map(({ deviceId, status }) => [deviceId, status]))).toEqual(
+      new Map([[keyless, "FAILED"], [lost, "UNKNOWN"], ...fine.map((device) => [device, "SENT"] as const)]),
+    );
   });
 
   test("once, when no answer came", async () => {
