@@ -13,7 +13,7 @@ import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
 import { deleteOldNotifications } from "../sql/queries/inbox.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
-import { deleteOldPosEvents } from "../sql/queries/pos-events.js";
+import { deleteOldPosEvents, ringForgottenMailboxes } from "../sql/queries/pos-events.js";
 import { eraseCounterAddresses } from "../sql/queries/pos-orders.js";
 import { abandonDeadSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql/queries/pos-syncs.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
@@ -134,6 +134,15 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     },
   },
   "abandon-dead-syncs": inBatches("*/5 * * * *", "syncs abandoned", abandonDeadSyncs),
+  "ring-forgotten-mailboxes": {
+    rhythm: { pattern: "*/5 * * * *" },
+    run: async ({ log }) => {
+      const rung = await ringForgottenMailboxes(sql, BATCH);
+      if (rung === 0) return;
+      poke("staged_jobs");
+      log.warn({ mailboxes: rung }, "events of POS systems had no job left that would look at them");
+    },
+  },
   "purge-pos-events": purging("47 * * * *", deleteOldPosEvents, deleteOldPosSyncs),
   "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
   "purge-ad-batches": purging("57 * * * *", deleteOldAdBatches),

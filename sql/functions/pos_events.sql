@@ -1,5 +1,6 @@
--- Has a job look into a partner's mailbox, at `due_at` or before, unless one is on its way that has not begun; answers whether
--- it staged one. `known_job` is that of the mailbox, whose row the caller has locked.
+-- Has a job look into a partner's mailbox, at `due_at` or before: the one that is on its way and has not begun, which is
+-- brought forward when it would come later, else a new one. Answers whether there is more to hand over than before.
+-- `known_job` is that of the mailbox, whose row the caller has locked.
 create or replace function ring_pos_mailbox(of_partner uuid, known_job bigint, due_at timestamptz, caused_by text) returns boolean
 language plpgsql
 as $$
@@ -7,6 +8,12 @@ declare
   new_job bigint;
 begin
   if known_job is not null then
+    -- one that was handed over begins by itself, and sees what is there by then
+    update staged_jobs set run_at = due_at, next_send_at = least(next_send_at, due_at)
+    where id = known_job and done_at is null and dead_at is null and sends = 0 and run_at > due_at;
+    if found then
+      return true;
+    end if;
     perform from staged_jobs where id = known_job and done_at is null and dead_at is null;
     if found then
       return false;
@@ -36,8 +43,9 @@ begin
 end
 $$;
 
--- Keeps events that have not come in before, each for the partner beside it, and has them looked at. One call is one
--- statement: when it is answered, they are there with their jobs. Answers how many were new, and whether jobs were staged.
+-- Keeps events that have not come in before, each for the partner beside it, and has them looked at, as well as those that
+-- have and still wait: their job may have been given up. One call is one statement: when it is answered, they are there with
+-- their jobs. Answers how many were new, and whether there are jobs to hand over.
 create or replace function receive_pos_events(
   of_provider text, partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, caused_by text,
   out added integer, out staged boolean
@@ -47,6 +55,7 @@ declare
   box uuid;
   known_job bigint;
   added_here integer;
+  turn_at timestamptz;
 begin
   added := 0;
   staged := false;
@@ -59,10 +68,57 @@ begin
     order by told.n
     on conflict (partner_id, provider, event_id) do nothing;
     get diagnostics added_here = row_count;
-    if added_here > 0 then
-      added := added + added_here;
-      staged := ring_pos_mailbox(box, known_job, now(), caused_by) or staged;
+    added := added + added_here;
+    if added_here > 0 or exists (
+      select from pos_events known
+      where known.partner_id = box and known.provider = of_provider and known.status = 'QUEUED' and known.event_id = any (event_ids)
+    ) then
+      -- while the first of them is given time, the others wait behind it
+      select next_try_at into turn_at from pos_events where partner_id = box and status = 'QUEUED' order by id limit 1;
+      staged := ring_pos_mailbox(box, known_job, greatest(turn_at, now()), caused_by) or staged;
     end if;
   end loop;
+end
+$$;
+
+-- Has jobs look into up to `most` mailboxes where an event has had its turn for a minute and no job is left that would look,
+-- since the last one was given up. Answers how many they were.
+create or replace function ring_forgotten_mailboxes(most integer) returns integer
+language plpgsql
+as $$
+declare
+  box uuid;
+  rung integer := 0;
+begin
+  for box in
+    with recursive turns as (
+      (
+        select partner_id, next_try_at from pos_events where status = 'QUEUED' order by partner_id, id limit 1
+      )
+      union all
+      -- one step into the index for each partner, however many events wait
+      select following.partner_id, following.next_try_at
+      from turns
+      cross join lateral (
+        select e.partner_id, e.next_try_at from pos_events e
+        where e.status = 'QUEUED' and e.partner_id > turns.partner_id
+        order by e.partner_id, e.id
+        limit 1
+      ) as following
+    )
+    select partner_id from turns
+    where next_try_at < now() - interval '1 minute'
+      and not exists (
+        select from staged_jobs j
+        where j.queue = 'pos-events' and j.payload ->> 'partnerId' = turns.partner_id::text and j.payload ->> 'eventId' is null
+          and j.done_at is null and j.dead_at is null
+      )
+    order by partner_id
+    limit most
+  loop
+    perform ring_pos_mailbox(box, lock_pos_mailbox(box), now(), null);
+    rung := rung + 1;
+  end loop;
+  return rung;
 end
 $$;

@@ -10,7 +10,7 @@ export interface ReceivedEvent {
 
 /**
  * Keeps events that have not come in before, with the jobs that look into their partners' mailboxes, as one statement;
- * answers how many were new, and whether jobs were staged: none are while one is on its way to the same mailbox.
+ * answers how many were new, and whether there are jobs to hand over: none are while one is on its way to the same mailbox.
  */
 export async function receivePosEvents(
   db: Db,
@@ -128,6 +128,13 @@ export const ringPosMailbox = (tx: Db, partnerId: string, ms: number, requestId:
       ${partnerId}::uuid, lock_pos_mailbox(${partnerId}::uuid), now() + make_interval(secs => ${ms}::float8 / 1000),
       ${requestId}::text
     )`;
+
+/** Has jobs look into up to `limit` mailboxes where an event waits and no job is left that would look; answers how many. */
+export async function ringForgottenMailboxes(db: Db, limit: number): Promise<number> {
+  const [row] = await db<{ rung: number | null }[]>`
+    select ring_forgotten_mailboxes(${limit}::integer)::integer as rung`;
+  return row?.rung ?? 0;
+}
 
 /** Puts a parked event back, with an admin's audit record and a job; false when there is no such event that is parked. */
 export async function replayPosEvent(tx: Db, id: number, actorId: string, requestId: string): Promise<boolean> {

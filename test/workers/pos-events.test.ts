@@ -6,7 +6,12 @@ import { PermanentError } from "../../lib/errors.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { insertOrderPlacedNotifications } from "../../sql/queries/fan-out.js";
 import { eraseCounterAddresses } from "../../sql/queries/pos-orders.js";
-import { deleteOldPosEvents, lockPosEvents, receivePosEvents } from "../../sql/queries/pos-events.js";
+import {
+  deleteOldPosEvents,
+  lockPosEvents,
+  receivePosEvents,
+  ringForgottenMailboxes,
+} from "../../sql/queries/pos-events.js";
 import { archiveAbsentItems, lockPosCredentials } from "../../sql/queries/pos-syncs.js";
 import { closeSignals } from "../../sql/signals.js";
 import { drainMailbox } from "../../workers/pos-events.js";
@@ -691,6 +696,71 @@ describe("a mailbox", () => {
     await tell([["order-1", rolls()]], other);
     await drain(other);
     expect(await orders(other.id)).toHaveLength(1);
+  });
+
+  const endJobs = (how: "dead" | "purged") =>
+    how === "dead"
+      ? sql`update staged_jobs set dead_at = now() where payload ->> 'partnerId' = ${bakery.id} and done_at is null`
+      : sql`delete from staged_jobs where payload ->> 'partnerId' = ${bakery.id}`;
+
+  test.each(["dead", "purged"] as const)("whose job is %s is looked into when an event is told again", async (how) => {
+    await tell([["order-1", rolls()]]);
+    await endJobs(how);
+    await tell([["order-1", rolls()]]);
+    const found = (await jobs()).filter(({ dead }) => !dead);
+    expect(found).toMatchObject([{ eventId: null, due: true }]);
+    // once is enough, and what is settled needs nobody
+    await tell([["order-1", rolls()]]);
+    await drain();
+    expect(await orders()).toHaveLength(1);
+    await endJobs(how);
+    await tell([["order-1", rolls()]]);
+    expect((await jobs()).filter(({ dead }) => !dead)).toEqual([]);
+  });
+
+  test.each(["dead", "purged"] as const)("whose job is %s is looked into by itself, once", async (how) => {
+    await tell([["order-1", rolls()]]);
+    const alive = async () => (await jobs()).filter(({ dead }) => !dead);
+    await sql`update pos_events set next_try_at = now() - interval '2 minutes' where partner_id = ${bakery.id}::uuid`;
+    await ringForgottenMailboxes(sql, 1_000);
+    expect(await alive()).toHaveLength(1);
+    await endJobs(how);
+    // it may have been looked into when the job ended
+    await sql`update pos_mailboxes set job_id = null where partner_id = ${bakery.id}::uuid and ${how === "dead"}`;
+    await sql`update pos_events set next_try_at = now() where partner_id = ${bakery.id}::uuid`;
+    await ringForgottenMailboxes(sql, 1_000);
+    expect(await alive()).toEqual([]);
+    await sql`update pos_events set next_try_at = now() - interval '2 minutes' where partner_id = ${bakery.id}::uuid`;
+    await Promise.all([ringForgottenMailboxes(sql, 1_000), ringForgottenMailboxes(sql, 1_000)]);
+    expect(await alive()).toMatchObject([{ eventId: null, due: true }]);
+    await drain();
+    expect(await orders()).toHaveLength(1);
+  });
+
+  test("that waits with an event that fails is looked into at once when another one is replayed, and not when one comes in", async () => {
+    await tell([["order-0", rolls({ items: [] })]]);
+    await drain();
+    await sql`update staged_jobs set done_at = now() where payload ->> 'partnerId' = ${bakery.id}`;
+    const mend = await breakOrders();
+    try {
+      await tell([["order-1", rolls()]]);
+      await sql`update staged_jobs set done_at = now() where payload ->> 'partnerId' = ${bakery.id}`;
+      await drain();
+      await tell([["m1", { kind: "menu.updated" }]]);
+      expect(await jobs()).toMatchObject([{ eventId: null, due: false }]);
+    } finally {
+      await mend();
+    }
+    const [parked] = await events();
+    await admin.client.post(`/api/v1/admin/pos/events/${parked!.id}/replay`);
+    expect(await jobs()).toMatchObject([{ eventId: null, due: true }]);
+    expect(
+      (
+        await sql`
+          select from staged_jobs
+          where payload ->> 'partnerId' = ${bakery.id} and done_at is null and next_send_at <= now()`
+      ).count,
+    ).toBe(1);
   });
 
   test("has what it cannot read parked", async () => {
