@@ -143,6 +143,12 @@ async function settle(
 /** A sync that went well; the reason says what it left undone. */
 const success = (reason: string | null): SyncOutcome => ({ failure: null, reason, retryInMs: null });
 
+const NOT_STANDING: SyncOutcome = {
+  failure: "ABANDONED",
+  reason: "the partner is suspended or rejected",
+  retryInMs: null,
+};
+
 /**
  * Ends a sync whose pull was complete. Only such a one tells what the POS does not have any more; one that brought nothing at
  * all tells that something is wrong with the POS, far more often than that everything is gone.
@@ -186,6 +192,10 @@ export const pullMenu: Handler<{ syncId: string }> = async (task) => {
   const { partnerId, adapter } = sync;
   const limit = AbortSignal.timeout(LONGEST_PULL_MS);
   try {
+    if (!sync.standing) {
+      await settle(sync, task, NOT_STANDING);
+      return;
+    }
     const { end, pulled } = await pull(sync, AbortSignal.any([task.signal, limit]));
     await settlePulled(sync, task, end, pulled);
   } catch (error) {

@@ -63,7 +63,8 @@ end
 $$;
 
 -- Settles an open sync, if its last start is `of_run` (null: whichever it is), and has another one follow: at `retry_at`
--- when that is given, else when something changed in the meantime, at once where that were the credentials. False when there was nothing to settle.
+-- when that is given, else when something changed in the meantime, at once where that were the credentials; none where the
+-- partner is suspended or rejected by now. False when there was nothing to settle.
 create or replace function settle_pos_sync(
   settled uuid, of_run integer, outcome pos_sync_status, of_failure pos_sync_failure, told text, retry_at timestamptz, caused_by text
 ) returns boolean
@@ -80,7 +81,10 @@ begin
   if not found then
     return false;
   end if;
-  if retry_at is not null then
+  perform from partners where id = sync.partner_id and status in ('PENDING_REVIEW', 'ACTIVE');
+  if not found then
+    null;
+  elsif retry_at is not null then
     perform start_pos_sync(sync.partner_id, retry_at, sync.try + 1, caused_by);
   elsif sync.again then
     perform start_pos_sync(

@@ -52,22 +52,30 @@ export interface StartedSync {
   adapter: string;
   sealed: string;
   revision: string | null;
+  /** False when the partner is suspended or rejected by now: its POS may not be called. */
+  standing: boolean;
 }
 
 /** Begins a sync, from its beginning, and takes it from whoever had begun it; undefined when it is settled. */
 export const takePosSync = async (db: Db, id: string) =>
   (
     await db<StartedSync[]>`
-      update pos_syncs s
-      set status = 'RUNNING', run = s.run + 1, again = false, items_synced = 0, items_failed = 0, items_archived = 0,
-          errors = '[]',
-          items_expected = (
-            select count(*) from menu_items m
-            where m.partner_id = s.partner_id and m.source = 'POS' and m.archived_at is null
-          )
-      from pos_credentials c
-      where s.id = ${id}::uuid and s.settled_at is null and c.partner_id = s.partner_id
-      returning s.id, s.partner_id as "partnerId", s.run, s.try, c.adapter, c.sealed, c.revision`
+      with taken as (
+        update pos_syncs s
+        set status = 'RUNNING', run = s.run + 1, again = false, items_synced = 0, items_failed = 0, items_archived = 0,
+            errors = '[]',
+            items_expected = (
+              select count(*) from menu_items m
+              where m.partner_id = s.partner_id and m.source = 'POS' and m.archived_at is null
+            )
+        from pos_credentials c
+        where s.id = ${id}::uuid and s.settled_at is null and c.partner_id = s.partner_id
+        returning s.id, s.partner_id, s.run, s.try, c.adapter, c.sealed, c.revision
+      )
+      select t.id, t.partner_id as "partnerId", t.run, t.try, t.adapter, t.sealed, t.revision,
+             coalesce(p.status in ('PENDING_REVIEW', 'ACTIVE'), false) as standing
+      from taken t
+      join partners p on p.id = t.partner_id`
   )[0];
 
 /** An item that was not taken over. */

@@ -276,6 +276,39 @@ describe("the schedule", () => {
   });
 });
 
+describe.each(["SUSPENDED", "REJECTED"] as const)("the POS of a partner that becomes %s", (status) => {
+  const leave = () => sql`update partners set status = ${status} where id = ${bakery.id}::uuid`;
+  const open = () => sql`select from pos_syncs where partner_id = ${bakery.id}::uuid and settled_at is null`;
+
+  test("is called no more for a sync that waits, which is settled", async () => {
+    till.serve(items(1));
+    const id = await request();
+    await leave();
+    till.asked.length = 0;
+    await pullMenu(task({ syncId: id }));
+    expect(till.asked).toEqual([]);
+    expect(await sql`select status::text, failure::text, reason from pos_syncs where id = ${id}::uuid`).toEqual([
+      { status: "FAILED", failure: "ABANDONED", reason: "the partner is suspended or rejected" },
+    ]);
+    expect((await open()).count).toBe(0);
+    expect(await countItems()).toBe(0);
+  });
+
+  test("is not tried again after a sync that was under way and met no answer", async () => {
+    const id = await request();
+    till.fail(503);
+    till.asked.length = 0;
+    const release = till.hold();
+    const work = pullMenu(task({ syncId: id }));
+    await until(() => till.asked.length > 0);
+    await leave();
+    await sql`update pos_syncs set again = true where id = ${id}::uuid`;
+    release();
+    await work;
+    expect((await open()).count).toBe(0);
+  });
+});
+
 test("a sync of long ago is forgotten", async () => {
   till.serve([]);
   const id = await request();
