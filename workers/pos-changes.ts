@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto";
 import type { PosChange } from "../lib/pos/adapter.js";
-import { PosChangeJson } from "../lib/pos/event.js";
+import { orderNumberOf, PosChangeJson } from "../lib/pos/event.js";
 import { toMajor } from "../lib/money.js";
 import { readPhone } from "../lib/phone.js";
 import type { Db } from "../sql/db.js";
@@ -89,14 +89,15 @@ async function linesOf(tx: Db, { partnerId }: MailboxEvent, { items }: Change<"o
 
 async function applyOrder(tx: Db, event: MailboxEvent, change: Change<"order.created">): Promise<void> {
   const { partnerId, provider, eventId, requestId } = event;
-  if ((await findPosOrder(tx, partnerId, provider, eventId)) !== undefined) return;
+  const number = orderNumberOf(eventId);
+  if ((await findPosOrder(tx, partnerId, provider, number)) !== undefined) return;
   if (change.totalMinor > MAX_TOTAL_MINOR) throw new Unfit(`an order comes to ${toMajor(MAX_TOTAL_MINOR)} at most`);
   const items = await linesOf(tx, event, change);
   const phone = change.customerPhone === null ? null : readPhone(change.customerPhone);
   // a till has nobody's consent to open an account for them
   const userId = phone === null ? null : ((await findCustomer(tx, phone)) ?? null);
   // with blanks, so that no client can have sent the same
-  const key = `pos ${provider} ${partnerId} ${eventId}`;
+  const key = `pos ${provider} ${partnerId} ${number}`;
   const placement = await placeOrder(tx, {
     userId,
     partnerId,
@@ -110,7 +111,7 @@ async function applyOrder(tx: Db, event: MailboxEvent, change: Change<"order.cre
     requestId,
   });
   if (placement.outcome !== "PLACED" && placement.outcome !== "DUPLICATE") throw refusal(placement.outcome);
-  await insertPosOrder(tx, partnerId, provider, eventId, placement.orderId);
+  await insertPosOrder(tx, partnerId, provider, number, placement.orderId);
 }
 
 function refusal(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">): Unfit {

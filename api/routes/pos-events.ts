@@ -19,7 +19,7 @@ const EventView = z
     partnerId: Id,
     provider: z.string(),
     account: z.string(),
-    eventId: z.string().meta({ description: "the provider's own", example: "order-4711" }),
+    eventId: z.string().meta({ description: "the provider's own", example: "order.created:order-4711" }),
     kind: z.string().meta({ example: "order.created" }),
     status: EventStatus,
     attempts: z.int().meta({ description: "how often it failed, since it came in or was replayed", example: 1 }),

@@ -76,7 +76,7 @@ export type PosChange =
 
 /** One event of a verified webhook call; `change` is null for what we know of and do nothing about. */
 export interface PosEvent {
-  /** Unique within the provider and the account; the same for every delivery of the event. An order's is its number. */
+  /** Unique within the provider and the account; the same for every delivery of the event. See `orderNumberOf` for an order's. */
   id: string;
   account: string;
   change: PosChange | null;

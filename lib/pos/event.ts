@@ -17,3 +17,12 @@ export const PosChangeJson: z.ZodType<PosChange> = z.discriminatedUnion("kind", 
   }),
   z.object({ kind: z.literal("order.status"), orderExternalId: z.string(), status: z.string() }),
 ]);
+
+/** What tells an event apart where events of several types may have one number, as an order's do. */
+export const eventIdOf = (type: string, externalId: string) => `${type}:${externalId}`;
+
+const ofNewOrder = eventIdOf("order.created", "");
+
+/** An order's own number, by the event that told of it; where a provider's ids have no type it is the id. */
+export const orderNumberOf = (eventId: string) =>
+  eventId.startsWith(ofNewOrder) ? eventId.slice(ofNewOrder.length) : eventId;

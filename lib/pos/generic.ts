@@ -2,9 +2,11 @@ import { createHmac } from "node:crypto";
 import { z } from "zod";
 import { toMinor } from "../money.js";
 import { callOutbound, isCallable } from "../outbound.js";
+import { readPhone } from "../phone.js";
 import { type MenuEnd, type MenuPage, type PosAdapter, type PosChange, type PosConnection } from "./adapter.js";
 import { inParts, patiently, tryOut } from "./calls.js";
 import { Secret } from "./credentials.js";
+import { eventIdOf } from "./event.js";
 import { Entries, listUpTo } from "./lists.js";
 import { IdText, MaybeText, menuPages, readAnswer, readOne, type Candidate } from "./menu.js";
 import {
@@ -107,7 +109,8 @@ const NewOrder = z.object({
       context.addIssue({ code: "custom", message: "must be an amount with at most two decimals" });
       return z.NEVER;
     }),
-    customerPhone: optionalTextOf(50),
+    // as accounts have it: whoever closes theirs is found by it
+    customerPhone: optionalTextOf(50).transform((written) => (written === null ? null : readPhone(written))),
     address: optionalTextOf(1_000),
   }),
 });
@@ -131,9 +134,6 @@ function changeOf(type: string, sent: unknown): PosChange | null {
       return null;
   }
 }
-
-/** An order's event has the order's number, which its other events have too: what tells these apart is their type as well. */
-const idOf = (type: string, externalId: string) => (type === "order.created" ? externalId : `${type}:${externalId}`);
 
 /** The bytes of a `whsec_` secret; null when it is none. */
 function keyOf(secret: string): Buffer | null {
@@ -180,7 +180,7 @@ export const generic = (): PosAdapter => ({
     read(call) {
       const sent = jsonOf(call);
       const { type, externalId, partnerExternalId } = readCall(Event, sent);
-      return [{ id: idOf(type, externalId), account: partnerExternalId, change: changeOf(type, sent) }];
+      return [{ id: eventIdOf(type, externalId), account: partnerExternalId, change: changeOf(type, sent) }];
     },
   },
 });

@@ -125,9 +125,17 @@ describe("an event", () => {
     const status = { ...created, type: "order.status", data: { orderExternalId, status: "READY" } };
     for (const event of [created, status, created, status]) expect(outcome(await send(event))).toBe("200");
     expect(await stored(bakery.id)).toEqual([
-      { eventId: orderExternalId, kind: "order.created" },
+      { eventId: `order.created:${orderExternalId}`, kind: "order.created" },
       { eventId: `order.status:${orderExternalId}`, kind: "order.status" },
     ]);
+  });
+
+  test("cannot pass for one of another type by its number", async () => {
+    const data = { items: [{ externalId: "roll", qty: 1 }], totalAmount: 60 };
+    const status = newEvent({ type: "order.status", data: { orderExternalId: "1", status: "READY" } });
+    const posing = newEvent({ type: "order.created", externalId: `order.status:${status.externalId}`, data });
+    for (const event of [posing, status]) expect(outcome(await send(event))).toBe("200");
+    expect((await stored(bakery.id)).map(({ kind }) => kind)).toEqual(["order.created", "order.status"]);
   });
 
   test("of a burst has no job of its own", async () => {

@@ -158,6 +158,19 @@ describe("an order of the POS", () => {
     expect(await events()).toMatchObject([{ status: "PROCESSED" }]);
   });
 
+  test("is known by its own number, whether the event's has its type before it or not", async () => {
+    await tell([
+      ["order.created:order-1", rolls()],
+      ["s1", moved("order-1", "READY")],
+      ["order-1", rolls()],
+      ["order.created:order.created:order-1", rolls()],
+      ["s2", moved("order.created:order-1", "COMPLETED")],
+    ]);
+    await drain();
+    expect((await events()).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => "PROCESSED"));
+    expect((await orders()).map(({ status }) => status)).toEqual(["READY", "COMPLETED"]);
+  });
+
   test("is of whoever has an account with the phone, however that is written; no account is made", async () => {
     const anna = await cast.user(api.client);
     const digits = anna.phone.slice(2);

@@ -305,6 +305,15 @@ describe("an event", () => {
     expect(read("order.created", { items, totalAmount: 249.9, ...customer })).toEqual({ ...order, ...customer });
   });
 
+  test("tells the phone of a customer as accounts have it, and none that is no phone", () => {
+    const phoneOf = (customerPhone: string) =>
+      read("order.created", { items: [{ externalId: "1", qty: 2 }], totalAmount: 1, customerPhone });
+    for (const written of ["+79820798284", "8 (982) 079-82-84", "9820798284"])
+      expect(phoneOf(written)).toMatchObject({ customerPhone: "+79820798284" });
+    for (const written of ["call me", "+49 30 1234567"])
+      expect(phoneOf(written)).toMatchObject({ customerPhone: null });
+  });
+
   test("tells nothing of a customer in what it leaves blank", () => {
     const items = [{ externalId: "1", qty: 2 }];
     for (const blank of ["", " ", null])
@@ -317,7 +326,7 @@ describe("an event", () => {
   test("is named by its type too, so that an order's own number is free for what becomes of it", () => {
     const idOf = (type: string, data: unknown) =>
       adapter.webhook.read(received(vendor.sign({ ...vendor.event(type), externalId: "4711", data })))[0]?.id;
-    expect(idOf("order.created", { items: [{ externalId: "1", qty: 1 }], totalAmount: 1 })).toBe("4711");
+    expect(idOf("order.created", { items: [{ externalId: "1", qty: 1 }], totalAmount: 1 })).toBe("order.created:4711");
     expect(idOf("order.status", { orderExternalId: "4711", status: "READY" })).toBe("order.status:4711");
     expect(idOf("menu.updated", {})).toBe("menu.updated:4711");
   });
