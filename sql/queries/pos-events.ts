@@ -45,6 +45,8 @@ export interface MailboxEvent {
   status: PosEventStatus;
   /** How often it has failed. */
   attempts: number;
+  /** Since when it has its turn, or from when on; another one whenever it is put back or fails. */
+  turnAt: string;
   /** 0 when it has its turn now. */
   dueInMs: number;
 }
@@ -62,7 +64,8 @@ export const findNextPosEvent = async (db: Db, partnerId: string) =>
   (
     await db<MailboxEvent[]>`
       select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
-             attempts, coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
+             attempts, coalesce(next_try_at::text, '') as "turnAt",
+             coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
       from pos_events
       where partner_id = ${partnerId}::uuid and status = 'QUEUED'
       order by id
@@ -74,7 +77,8 @@ export const findPosEvent = async (db: Db, id: number) =>
   (
     await db<MailboxEvent[]>`
       select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
-             attempts, coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
+             attempts, coalesce(next_try_at::text, '') as "turnAt",
+             coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
       from pos_events
       where id = ${id}::bigint`
   )[0];
@@ -89,31 +93,41 @@ export const updatePosEventProcessed = (tx: Db, id: number, remark: string | nul
     update staged_jobs set done_at = now(), dead_at = null, last_error = null
     where id in (select job_id from settled) and done_at is null`;
 
-/** Notes why an event could not be made ours, and that it may be tried again in `ms` milliseconds. */
-export const updatePosEventFailed = (tx: Db, { id, attempts }: MailboxEvent, error: string, ms: number) =>
+/** Notes why an event could not be made ours, and that it may be tried again in `ms` milliseconds; nothing when it was settled or put back since its turn. */
+export const updatePosEventFailed = (tx: Db, { id, turnAt }: MailboxEvent, error: string, ms: number) =>
   tx`
     update pos_events
     set attempts = attempts + 1, last_error = ${error}, next_try_at = now() + make_interval(secs => ${ms}::float8 / 1000)
-    where id = ${id}::bigint and status = 'QUEUED' and attempts = ${attempts}`;
+    where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${turnAt}::text::timestamptz`;
 
-/** Puts an event aside, and lets a job try it once more in `ms` milliseconds, unless an earlier one still stands for it. `tx` has `lockPosEvents`. */
-export const parkPosEvent = (tx: Db, { id, partnerId, attempts, requestId }: MailboxEvent, error: string, ms: number) =>
+/**
+ * Puts an event aside, and lets a job try it once more in `ms` milliseconds: the one that stands for it, which is run anew
+ * when it was given up, else a new one. Nothing when it was settled or put back since its turn. `tx` has `lockPosEvents`.
+ */
+export const parkPosEvent = (tx: Db, { id, partnerId, turnAt, requestId }: MailboxEvent, error: string, ms: number) =>
   tx`
     with due as (
       select now() + make_interval(secs => ${ms}::float8 / 1000) as at
+    ), event as (
+      select id, job_id from pos_events
+      where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${turnAt}::text::timestamptz
+    ), renewed as (
+      update staged_jobs job
+      set dead_at = null, generation = job.generation + 1, sends = 0, tries = 0, run_at = due.at, next_send_at = due.at
+      from event, due
+      where job.id = event.job_id and job.dead_at is not null and job.done_at is null
     ), job as (
       insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
       select 'pos-events', jsonb_build_object('partnerId', ${partnerId}::uuid, 'eventId', event.id), ${requestId}::text,
              due.at, due.at
-      from pos_events event, due
-      where event.id = ${id}::bigint and event.status = 'QUEUED' and event.attempts = ${attempts}
-        and not exists (select from staged_jobs earlier where earlier.id = event.job_id and earlier.done_at is null)
+      from event, due
+      where not exists (select from staged_jobs earlier where earlier.id = event.job_id and earlier.done_at is null)
       returning id
     )
     update pos_events
     set status = 'PARKED', settled_at = now(), attempts = attempts + 1, last_error = ${error},
         job_id = coalesce((select id from job), job_id)
-    where id = ${id}::bigint and status = 'QUEUED' and attempts = ${attempts}`;
+    where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${turnAt}::text::timestamptz`;
 
 /** Notes that a parked event was tried in vain once more. `tx` has `lockPosEvents`. */
 export const updatePosEventStillParked = (tx: Db, id: number, error: string) =>

@@ -8,9 +8,12 @@ import { insertOrderPlacedNotifications } from "../../sql/queries/fan-out.js";
 import { eraseCounterAddresses } from "../../sql/queries/pos-orders.js";
 import {
   deleteOldPosEvents,
+  findNextPosEvent,
   lockPosEvents,
+  parkPosEvent,
   receivePosEvents,
   ringForgottenMailboxes,
+  updatePosEventFailed,
 } from "../../sql/queries/pos-events.js";
 import { archiveAbsentItems, lockPosCredentials } from "../../sql/queries/pos-syncs.js";
 import { closeSignals } from "../../sql/signals.js";
@@ -386,6 +389,23 @@ describe("a status of the POS", () => {
     expect(await orders()).toMatchObject([{ status: "READY" }]);
   });
 
+  test.each([
+    ["parked", parkPosEvent],
+    ["tried later", updatePosEventFailed],
+  ] as const)("that failed before its order came in is not %s after it did", async (_what, note) => {
+    await tell([
+      ["s1", moved("order-1", "COMPLETED")],
+      ["order-1", rolls()],
+    ]);
+    const before = await findNextPosEvent(sql, bakery.id);
+    // another one parks the same, makes the order, and puts it back
+    await drain();
+    await sql`update pos_events set status = 'QUEUED', settled_at = null, next_try_at = now() where id = ${before!.id}::bigint`;
+    await note(sql, before!, "the order has not come in", 3_600_000);
+    expect(await events()).toMatchObject([{ status: "QUEUED", attempts: 0 }, {}]);
+    expect((await findNextPosEvent(sql, bakery.id))?.dueInMs).toBe(0);
+  });
+
   test("of another partner's order moves nothing", async () => {
     const other = await openBakery();
     await tell([["order-1", rolls()]], other);
@@ -639,6 +659,27 @@ describe("a mailbox", () => {
     // and once more, for nothing
     await tryAgain();
     expect(await orders()).toHaveLength(1);
+  });
+
+  test("tries a replayed event that fails again once more by itself, by the job that was given up", async () => {
+    await tell([["order-1", rolls({ items: [{ externalId: "caviar", qty: 1 }], totalMinor: 500 })]]);
+    await drain();
+    const [event] = await events();
+    const ofEvent = async () => (await jobs()).filter(({ eventId }) => eventId !== null);
+    const [job] = await ofEvent();
+    await sql`update staged_jobs set dead_at = now(), sends = 1, tries = 5, run_at = now() where id = ${job!.id}::bigint`;
+    await admin.client.post(`/api/v1/admin/pos/events/${event!.id}/replay`);
+    await drain();
+    expect(await events()).toMatchObject([{ status: "PARKED", attempts: 1 }]);
+    expect(await ofEvent()).toEqual([{ ...job, due: false, dead: false }]);
+    expect(await sql`select generation, sends, tries from staged_jobs where id = ${job!.id}::bigint`).toEqual([
+      { generation: 1, sends: 0, tries: 0 },
+    ]);
+    // one that still waits for its time is let alone
+    await admin.client.post(`/api/v1/admin/pos/events/${event!.id}/replay`);
+    await drain();
+    expect(await ofEvent()).toEqual([{ ...job, due: false, dead: false }]);
+    expect(await sql`select generation from staged_jobs where id = ${job!.id}::bigint`).toEqual([{ generation: 1 }]);
   });
 
   test("into which something is put while it is worked off is looked into exactly once more", async () => {
