@@ -89,7 +89,9 @@ export function folderStorage(
       [...parts].sort((a, b) => a.partNumber - b.partNumber),
     );
     await mkdir(dirname(pathOf(key)), { recursive: true });
-    await write(() => pathOf(key), bytesOf(keys));
+    await write(() => pathOf(key), bytesOf(keys)).catch((error: unknown) => {
+      throw error instanceof NoFile ? new WrongParts("this upload is over, or a part was sent again") : error;
+    });
     await dropParts({ uploadId });
   };
   /** The uploads that are being joined: one at a time each, as all of it is copied. */

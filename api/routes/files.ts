@@ -14,9 +14,9 @@ import {
   thumbnailAddress,
 } from "../../lib/file-store.js";
 import { detectType, HEAD_BYTES, isImage, saysNothing } from "../../lib/file-types.js";
-import { WrongParts, type PartsUpload } from "../../lib/storage.js";
+import { NoFile, WrongParts, type PartsUpload } from "../../lib/storage.js";
 import { images } from "../../queues/index.js";
-import { isForeignKeyViolation, lookups, sql, transaction } from "../../sql/db.js";
+import { contended, isForeignKeyViolation, lookups, sql, transaction } from "../../sql/db.js";
 import {
   deleteOwnFile,
   deleteUnfinishedFile,
@@ -24,6 +24,7 @@ import {
   findOwnFile,
   findUploads,
   insertFile,
+  isKept,
   updateDocumentReady,
   updateFileStored,
   type FileRow,
@@ -147,21 +148,33 @@ const comesInParts = (file: FileRow): file is FileRow & PartsFile =>
 
 const keyOf = (contentType: string, name: string) => keysOf(name)[isImage(contentType) ? "original" : "document"];
 
-/** Settles an upload, all of which lies in storage: an image goes to a worker, a document is ready. */
-async function settle(id: string, contentType: string, size: number, requestId: string): Promise<void> {
-  await transaction(async (tx) => {
-    if (!isImage(contentType)) await updateDocumentReady(tx, id, size);
-    else if (await updateFileStored(tx, id, size)) await stageJob(tx, images, { fileId: id }, { requestId });
+type Upload = Pick<FileRow, "id" | "name" | "contentType">;
+
+/**
+ * Settles an upload, all of which lies in storage: an image goes to a worker, a document is ready. What was deleted
+ * meanwhile is deleted again, as its bytes may have come after that, and is not found.
+ */
+async function settle({ id, name, contentType }: Upload, size: number, requestId: string): Promise<void> {
+  const settled = await transaction(async (tx) => {
+    if (!isImage(contentType)) return await updateDocumentReady(tx, id, size);
+    const stored = await updateFileStored(tx, id, size);
+    if (stored) await stageJob(tx, images, { fileId: id }, { requestId });
+    return stored;
   });
-  poke("staged_jobs");
+  if (settled) poke("staged_jobs");
+  else if (!(await isKept(contended, id))) {
+    await deleteFile(name);
+    throw notFound("This upload");
+  }
 }
 
 /** Waits for a file that has come in to be settled; null when that takes too long. */
 const awaitFile = (id: string, abort: AbortSignal): Promise<FileRow | null> =>
   awaitResult({ name: "file", id, deadlineMs: config.SYNC_WAIT_MS, abort }, async () => {
     const file = await findFile(lookups, id);
-    if (file?.status === "REFUSED") throw unreadable();
-    return file?.status === "READY" ? file : null;
+    if (!file) throw notFound("This upload");
+    if (file.status === "REFUSED") throw unreadable();
+    return file.status === "READY" ? file : null;
   });
 
 const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) => ({
@@ -192,13 +205,18 @@ async function store(userId: string, contentType: string, body: Readable, reques
     if (error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE") return null;
     throw error;
   }
-  await settle(id, contentType, (await storage.size(key)) ?? 0, requestId);
+  await settle({ id, name, contentType }, (await storage.size(key)) ?? 0, requestId);
   return id;
 }
 
 /** What is wrong with a file that is of another type than its upload began with; null when it is as it was said to be. */
 async function otherThan({ name, contentType }: FileRow): Promise<ApiError | null> {
-  const head = await buffer(await storage.read(keyOf(contentType, name), { start: 0, end: HEAD_BYTES - 1 }));
+  const beginning = storage.read(keyOf(contentType, name), { start: 0, end: HEAD_BYTES - 1 });
+  const head = await buffer(
+    await beginning.catch((error: unknown) => {
+      throw error instanceof NoFile ? notFound("This upload") : error;
+    }),
+  );
   const found = await detectType(head);
   if (found === null) return notAccepted();
   return found === contentType ? null : unsupported(`This is ${found}, and its upload began as ${contentType}.`);
@@ -251,7 +269,7 @@ files.post(
         "With `uploadPolicy`: the file is to come in parts. Without: it has come in, and is at `Location` once it is converted.",
       ),
     },
-    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "400 UNSUPPORTED_MEDIA_TYPE", "409 CONFLICT"],
+    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "400 UNSUPPORTED_MEDIA_TYPE", "404 NOT_FOUND", "409 CONFLICT"],
   },
   async ({ user, incoming, gone, requestId }) => {
     const maxBytes = config.MAX_UPLOAD_BYTES;
@@ -298,7 +316,7 @@ files.get(
 );
 
 /** Joins the parts of an upload; answers how many bytes they came to. */
-async function join(upload: PartsUpload, parts: z.output<typeof Parts>): Promise<number> {
+async function join(upload: PartsUpload, parts: z.output<typeof Parts>, fileId: string): Promise<number> {
   try {
     await storage.joinParts(upload, parts);
   } catch (error) {
@@ -306,6 +324,7 @@ async function join(upload: PartsUpload, parts: z.output<typeof Parts>): Promise
     // joined before, by a request that was cut short
     const size = await storage.size(upload.key);
     if (size !== null) return size;
+    if (!(await isKept(contended, fileId))) throw notFound("This upload");
     throw new ApiError(400, "VALIDATION_ERROR", `parts: ${error.message}`, {
       errors: [{ path: "parts", message: error.message }],
     });
@@ -331,14 +350,14 @@ files.post(
     if (file.status === "UPLOADING") {
       if (!comesInParts(file)) throw notFound("This upload");
       const upload = { key: keyOf(file.contentType, file.name), uploadId: file.uploadId };
-      const size = await join(upload, body.parts);
+      const size = await join(upload, body.parts, file.id);
       const refusal = size > config.MAX_UPLOAD_BYTES ? tooLarge(config.MAX_UPLOAD_BYTES) : await otherThan(file);
       if (refusal) {
         await deleteFile(file.name);
         await deleteUnfinishedFile(sql, file.id);
         throw refusal;
       }
-      await settle(file.id, file.contentType, size, requestId);
+      await settle(file, size, requestId);
     }
     const stored = await awaitFile(file.id, gone);
     return stored ? created(present(stored), `/api/v1/files/${file.id}`) : later(file.id);

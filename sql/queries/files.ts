@@ -61,6 +61,10 @@ export const findFile = async (db: Db, id: string) =>
       where id = ${id}::uuid`
   )[0];
 
+/** Whether there still is such a file, once whoever is deleting it is done. */
+export const isKept = async (db: Db, id: string): Promise<boolean> =>
+  (await db`select from files where id = ${id}::uuid for key share`).count > 0;
+
 /** Finds one of a user's own files. */
 export const findOwnFile = async (db: Db, id: string, userId: string) =>
   (

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -90,4 +90,15 @@ test("a part that is sent again takes the place of the one before, and a wrong l
   const outcomes = await Promise.allSettled([storage.joinParts(upload, parts), storage.joinParts(upload, parts)]);
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   expect(await storage.size("again.pdf")).toBe(4);
+});
+
+test("a part that goes while the parts are joined is a wrong part, and nothing is left of the file", async () => {
+  const upload = await storage.beginParts("going.pdf", "application/pdf");
+  const parts = [{ partNumber: 1, etag: await storage.putPart(upload.uploadId, 1, text()) }];
+  const [name = ""] = await readdir(join(folder, "uploads", upload.uploadId));
+  await rm(join(folder, "uploads", upload.uploadId, name));
+  // it is listed, and cannot be opened
+  await symlink("nowhere", join(folder, "uploads", upload.uploadId, name));
+  await expect(storage.joinParts(upload, parts)).rejects.toThrow(WrongParts);
+  expect(await storage.size("going.pdf")).toBeNull();
 });
