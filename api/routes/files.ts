@@ -16,7 +16,7 @@ import {
 import { detectType, HEAD_BYTES, isImage, saysNothing } from "../../lib/file-types.js";
 import { NoFile, WrongParts, type PartsUpload } from "../../lib/storage.js";
 import { images } from "../../queues/index.js";
-import { contended, isForeignKeyViolation, lookups, sql, transaction } from "../../sql/db.js";
+import { contended, isForeignKeyViolation, lookups, sql, transaction, type Db } from "../../sql/db.js";
 import {
   deleteOwnFile,
   deleteUnfinishedFile,
@@ -25,9 +25,11 @@ import {
   findUploads,
   insertFile,
   isKept,
+  lockUploads,
   updateDocumentReady,
   updateFileStored,
   type FileRow,
+  type NewFile,
 } from "../../sql/queries/files.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
@@ -184,20 +186,28 @@ const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) => 
 });
 
 /** Refuses an upload by someone who has too much here. */
-async function checkRoom(userId: string, contentType: string): Promise<void> {
-  const { unfinished, documentBytes } = await findUploads(lookups, userId);
+async function checkRoom(db: Db, userId: string, contentType: string): Promise<void> {
+  const { unfinished, documentBytes } = await findUploads(db, userId);
   if (unfinished >= MOST_UNFINISHED)
     throw conflict(`${MOST_UNFINISHED} of your uploads are not finished: finish or delete one first.`);
   if (!isImage(contentType) && documentBytes >= MOST_DOCUMENT_BYTES)
     throw conflict("Your documents take 1 GB: delete some first.");
 }
 
+/** Writes down that a file is about to come in, if there is room for it; a user's begin one after the other, as each takes room. */
+const begin = (userId: string, file: NewFile): Promise<string> =>
+  transaction(async (tx) => {
+    await lockUploads(tx, userId);
+    await checkRoom(tx, userId, file.contentType);
+    return await insertFile(tx, userId, file);
+  });
+
 /** Puts a file into storage as it comes in; answers its id, or null when it is too large for that. */
 async function store(userId: string, contentType: string, body: Readable, requestId: string): Promise<string | null> {
   const name = newFileName();
   const key = keyOf(contentType, name);
   const expiresAt = new Date(Date.now() + DIRECT_MS);
-  const id = await insertFile(sql, userId, { name, contentType, inParts: null, expiresAt });
+  const id = await begin(userId, { name, contentType, inParts: null, expiresAt });
   try {
     await storage.put(key, body, contentType);
   } catch (error) {
@@ -246,7 +256,10 @@ async function beginParts(userId: string, contentType: string, bytes: number) {
   const upload = await storage.beginParts(keyOf(contentType, name), contentType);
   const expiresAt = new Date(Date.now() + PARTS_MS);
   const inParts = { uploadId: upload.uploadId, size: bytes };
-  const fileId = await insertFile(sql, userId, { name, contentType, inParts, expiresAt });
+  const fileId = await begin(userId, { name, contentType, inParts, expiresAt }).catch(async (error: unknown) => {
+    await storage.dropParts(upload);
+    throw error;
+  });
   return later(fileId, await presentPolicy({ id: fileId, name, contentType, ...inParts, expiresAt }));
 }
 
@@ -280,7 +293,7 @@ files.post(
       const contentType = await detectType(head);
       if (contentType === null) throw notAccepted();
       if (declaredType !== contentType && !saysNothing(declaredType)) throw sentAsAnother(contentType, declaredType);
-      await checkRoom(user.id, contentType);
+      await checkRoom(lookups, user.id, contentType);
       const id = (announcedBytes ?? 0) > DIRECT_BYTES ? null : await store(user.id, contentType, whole, requestId);
       if (id === null) return await beginParts(user.id, contentType, announcedBytes ?? maxBytes);
       const stored = await awaitFile(id, gone);

@@ -26,11 +26,18 @@ export interface NewFile {
   expiresAt: Date;
 }
 
-/** How many uploads a user has not finished, and how many bytes their documents take. */
+/** Keeps a user's other uploads from beginning or becoming documents until the transaction `tx` ends. */
+export const lockUploads = (tx: Db, userId: string) =>
+  tx`select from pg_advisory_xact_lock(hashtextextended('uploads ' || ${userId}::text, 0))`;
+
+/** How many uploads a user has not finished and still can, and how many bytes their documents take. */
 export async function findUploads(db: Db, userId: string): Promise<{ unfinished: number; documentBytes: number }> {
   const [row] = await db<{ unfinished: number | null; documentBytes: number | null }[]>`
     select
-      (select count(*)::integer from files where user_id = ${userId}::uuid and status = 'UPLOADING') as unfinished,
+      (
+        select count(*)::integer from files
+        where user_id = ${userId}::uuid and status = 'UPLOADING' and expires_at > now()
+      ) as unfinished,
       (
         select sum(size)::bigint from files
         where user_id = ${userId}::uuid and content_type = 'application/pdf' and status = 'READY'
