@@ -44,17 +44,18 @@ export function folderStorage(
 ): FolderStorage {
   const pathOf = (key: string) => join(folder, checkedKey(key));
   /** Writes to where `place` says once all of it is there. */
-  const write = async (place: () => string, body: AsyncIterable<Uint8Array>) => {
+  const write = async (place: () => string | Promise<string>, body: AsyncIterable<Uint8Array>) => {
     const unfinished = join(folder, "unfinished", randomUUID());
     await mkdir(dirname(unfinished), { recursive: true });
     try {
       await pipeline(body, createWriteStream(unfinished, { flags: "wx", mode: 0o600, flush: true }));
-      await rename(unfinished, place());
+      const path = await place();
+      await rename(unfinished, path);
+      await syncFolder(dirname(path));
     } catch (error) {
       await rm(unfinished, { force: true });
       throw error;
     }
-    await syncFolder(dirname(place()));
   };
 
   const read = onDisk<Parameters<Storage["read"]>, Readable>(async (key, range) => {
@@ -72,13 +73,27 @@ export function folderStorage(
   const dropParts = ({ uploadId }: Pick<PartsUpload, "uploadId">) =>
     rm(uploadFolder(uploadId), { recursive: true, force: true });
 
-  /** The keys of parts, whose names are their numbers and digests; throws WrongParts when one is missing or another. */
+  /** What has come in of a part, the latest last: what is sent while another is on its way may lie beside it for a moment. */
+  const versionsOf = async (uploadId: string, partNumber: number) =>
+    (await readdir(uploadFolder(uploadId)))
+      .map(partOf)
+      .filter((part) => part.partNumber === partNumber)
+      .sort((a, b) => a.turn - b.turn || (a.digest < b.digest ? -1 : 1));
+
+  /** Drops all that has come in of a part but the latest; which that is, all who do so at once agree on. */
+  const dropReplaced = async (uploadId: string, partNumber: number) => {
+    const versions = await versionsOf(uploadId, partNumber);
+    for (const { name } of versions.slice(0, -1)) await rm(join(uploadFolder(uploadId), name), { force: true });
+  };
+
+  /** The keys of parts; throws WrongParts when one is missing or another. */
   const partKeys = async (uploadId: string, parts: readonly UploadedPart[]) => {
-    const there = await namesIn(uploadFolder(uploadId));
+    const there = (await namesIn(uploadFolder(uploadId))).map(partOf);
     return parts.map(({ partNumber, etag }) => {
-      const name = `${partNumber}.${etag.replaceAll('"', "")}`;
-      if (there.includes(name)) return `uploads/${uploadId}/${name}`;
-      const isAnother = there.some((other) => other.startsWith(`${partNumber}.`));
+      const versions = there.filter((part) => part.partNumber === partNumber);
+      const named = versions.find(({ digest }) => digest === etag.replaceAll('"', ""));
+      if (named) return `uploads/${uploadId}/${named.name}`;
+      const isAnother = versions.length > 0;
       throw new WrongParts(`part ${partNumber} ${isAnother ? "is another" : "has not come in"}`);
     });
   };
@@ -131,12 +146,12 @@ export function folderStorage(
       };
       try {
         // an upload that was finished or dropped takes no more, not even what has been on its way since before
-        const before = await readdir(uploadFolder(uploadId));
-        await write(() => join(uploadFolder(uploadId), `${partNumber}.${digest}`), hashed());
-        const replaced = before.filter(
-          (name) => name.startsWith(`${partNumber}.`) && name !== `${partNumber}.${digest}`,
-        );
-        for (const name of replaced) await rm(join(uploadFolder(uploadId), name), { force: true });
+        await access(uploadFolder(uploadId));
+        await write(async () => {
+          const turn = ((await versionsOf(uploadId, partNumber)).at(-1)?.turn ?? 0) + 1;
+          return join(uploadFolder(uploadId), `${partNumber}.${turn}.${digest}`);
+        }, hashed());
+        await dropReplaced(uploadId, partNumber);
       } catch (error) {
         throw isMissing(error) ? new WrongParts("this upload is over") : error;
       }
@@ -169,6 +184,12 @@ export function folderStorage(
       await access(folder, constants.W_OK);
     }),
   };
+}
+
+/** Says what the name of a part's file does: the part's number, how often it had been sent by then, and the digest of its bytes. */
+function partOf(name: string): { name: string; partNumber: number; turn: number; digest: string } {
+  const [partNumber, turn, digest = ""] = name.split(".");
+  return { name, partNumber: Number(partNumber), turn: Number(turn), digest };
 }
 
 /** What lies in a folder; nothing when it is not there. */

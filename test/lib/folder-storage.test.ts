@@ -102,3 +102,16 @@ test("a part that goes while the parts are joined is a wrong part, and nothing i
   await expect(storage.joinParts(upload, parts)).rejects.toThrow(WrongParts);
   expect(await storage.size("going.pdf")).toBeNull();
 });
+
+test("of a part that is sent many times at once one is kept, and what is sent after that takes its place", async () => {
+  const upload = await storage.beginParts("many.pdf", "application/pdf");
+  const send = (content: string) => storage.putPart(upload.uploadId, 1, Readable.from([Buffer.from(content)]));
+  const kept = () => readdir(join(folder, "uploads", upload.uploadId));
+  await Promise.all(Array.from({ length: 20 }, (_, n) => send(`content ${n}`)));
+  expect(await kept()).toHaveLength(1);
+  for (const content of ["first", "second", "first"]) await send(content);
+  const etag = await send("the last");
+  expect(await kept()).toHaveLength(1);
+  await storage.joinParts(upload, [{ partNumber: 1, etag }]);
+  expect(await storage.size("many.pdf")).toBe(8);
+});
