@@ -150,18 +150,39 @@ const comesInParts = (file: FileRow): file is FileRow & PartsFile =>
 
 const keyOf = (contentType: string, name: string) => keysOf(name)[isImage(contentType) ? "original" : "document"];
 
-type Upload = Pick<FileRow, "id" | "name" | "contentType">;
+type Upload = Pick<FileRow, "id" | "name" | "contentType"> & { userId: string };
+
+const documentsFull = () => conflict("There is room for 1 GB of your documents, and for no more: delete some first.");
+
+/** Makes an upload a document, unless its owner's take too much with it; false when that has happened before. */
+async function settleDocument(tx: Db, { id, userId }: Upload, size: number): Promise<boolean> {
+  await lockUploads(tx, userId);
+  const settled = await updateDocumentReady(tx, id, size);
+  const { documentBytes } = await findUploads(tx, userId);
+  if (settled && documentBytes > MOST_DOCUMENT_BYTES) throw documentsFull();
+  return settled;
+}
+
+/** Deletes an upload that is not to become a file. */
+async function dropUpload({ id, name }: Upload): Promise<void> {
+  await deleteFile(name);
+  await deleteUnfinishedFile(sql, id);
+}
 
 /**
  * Settles an upload, all of which lies in storage: an image goes to a worker, a document is ready. What was deleted
  * meanwhile is deleted again, as its bytes may have come after that, and is not found.
  */
-async function settle({ id, name, contentType }: Upload, size: number, requestId: string): Promise<void> {
+async function settle(upload: Upload, size: number, requestId: string): Promise<void> {
+  const { id, name, contentType } = upload;
   const settled = await transaction(async (tx) => {
-    if (!isImage(contentType)) return await updateDocumentReady(tx, id, size);
+    if (!isImage(contentType)) return await settleDocument(tx, upload, size);
     const stored = await updateFileStored(tx, id, size);
     if (stored) await stageJob(tx, images, { fileId: id }, { requestId });
     return stored;
+  }).catch(async (error: unknown) => {
+    if (error instanceof ApiError) await dropUpload(upload);
+    throw error;
   });
   if (settled) poke("staged_jobs");
   else if (!(await isKept(contended, id))) {
@@ -185,20 +206,19 @@ const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) => 
   headers: { Location: `/api/v1/files/${fileId}` },
 });
 
-/** Refuses an upload by someone who has too much here. */
-async function checkRoom(db: Db, userId: string, contentType: string): Promise<void> {
-  const { unfinished, documentBytes } = await findUploads(db, userId);
+/** Refuses an upload, of up to so many bytes where that is known, by someone who has too much here. */
+async function checkRoom(db: Db, userId: string, contentType: string, bytes = 1): Promise<void> {
+  const { unfinished, documentBytes, announcedBytes } = await findUploads(db, userId);
   if (unfinished >= MOST_UNFINISHED)
     throw conflict(`${MOST_UNFINISHED} of your uploads are not finished: finish or delete one first.`);
-  if (!isImage(contentType) && documentBytes >= MOST_DOCUMENT_BYTES)
-    throw conflict("Your documents take 1 GB: delete some first.");
+  if (!isImage(contentType) && documentBytes + announcedBytes + bytes > MOST_DOCUMENT_BYTES) throw documentsFull();
 }
 
 /** Writes down that a file is about to come in, if there is room for it; a user's begin one after the other, as each takes room. */
 const begin = (userId: string, file: NewFile): Promise<string> =>
   transaction(async (tx) => {
     await lockUploads(tx, userId);
-    await checkRoom(tx, userId, file.contentType);
+    await checkRoom(tx, userId, file.contentType, file.inParts?.size);
     return await insertFile(tx, userId, file);
   });
 
@@ -215,7 +235,7 @@ async function store(userId: string, contentType: string, body: Readable, reques
     if (error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE") return null;
     throw error;
   }
-  await settle({ id, name, contentType }, (await storage.size(key)) ?? 0, requestId);
+  await settle({ id, name, contentType, userId }, (await storage.size(key)) ?? 0, requestId);
   return id;
 }
 
@@ -273,7 +293,8 @@ files.post(
       "JPEG, PNG, WebP, AVIF, GIF or PDF, as its content says, and the part's Content-Type must say the same (or " +
       "`application/octet-stream`). Images become WebP, upright, without metadata and at most 2048 pixels wide and high. " +
       "Above 10 MB the answer is 202 with an `uploadPolicy`: nothing has been kept, and the same file is to come in parts. " +
-      "409 for whoever has 50 unfinished uploads, or 1 GB of documents.",
+      "409 for whoever has 50 unfinished uploads, or more than 1 GB of documents with this one; documents that are still to " +
+      "come in parts count with the size that was announced.",
     auth: "USER",
     upload: { part: "file" },
     answers: {
@@ -355,7 +376,7 @@ files.post(
     params: IdParams,
     body: z.object({ parts: Parts }),
     answers: { 201: StoredFile, 202: Pending },
-    errors: ["404 NOT_FOUND", "400 UNSUPPORTED_MEDIA_TYPE", "413 PAYLOAD_TOO_LARGE"],
+    errors: ["404 NOT_FOUND", "400 UNSUPPORTED_MEDIA_TYPE", "409 CONFLICT", "413 PAYLOAD_TOO_LARGE"],
   },
   async ({ user, params, body, gone, requestId }) => {
     const file = await findOwnFile(lookups, params.id, user.id);
@@ -363,14 +384,14 @@ files.post(
     if (file.status === "UPLOADING") {
       if (!comesInParts(file)) throw notFound("This upload");
       const upload = { key: keyOf(file.contentType, file.name), uploadId: file.uploadId };
+      const own = { ...file, userId: user.id };
       const size = await join(upload, body.parts, file.id);
       const refusal = size > config.MAX_UPLOAD_BYTES ? tooLarge(config.MAX_UPLOAD_BYTES) : await otherThan(file);
       if (refusal) {
-        await deleteFile(file.name);
-        await deleteUnfinishedFile(sql, file.id);
+        await dropUpload(own);
         throw refusal;
       }
-      await settle(file, size, requestId);
+      await settle(own, size, requestId);
     }
     const stored = await awaitFile(file.id, gone);
     return stored ? created(present(stored), `/api/v1/files/${file.id}`) : later(file.id);

@@ -30,19 +30,32 @@ export interface NewFile {
 export const lockUploads = (tx: Db, userId: string) =>
   tx`select from pg_advisory_xact_lock(hashtextextended('uploads ' || ${userId}::text, 0))`;
 
-/** How many uploads a user has not finished and still can, and how many bytes their documents take. */
-export async function findUploads(db: Db, userId: string): Promise<{ unfinished: number; documentBytes: number }> {
-  const [row] = await db<{ unfinished: number | null; documentBytes: number | null }[]>`
+export interface Uploads {
+  /** How many have begun and can still be finished. */
+  unfinished: number;
+  /** What documents among them may come to, as far as that is known. */
+  announcedBytes: number;
+  /** What all documents take that have come in. */
+  documentBytes: number;
+}
+
+/** How much a user has begun to upload, and keeps. */
+export async function findUploads(db: Db, userId: string): Promise<Uploads> {
+  const [row] = await db<{ [name in keyof Uploads]: number | null }[]>`
     select
+      count(*)::integer as unfinished,
+      coalesce(sum(size) filter (where content_type = 'application/pdf'), 0)::bigint as "announcedBytes",
       (
-        select count(*)::integer from files
-        where user_id = ${userId}::uuid and status = 'UPLOADING' and expires_at > now()
-      ) as unfinished,
-      (
-        select sum(size)::bigint from files
+        select coalesce(sum(size), 0)::bigint from files
         where user_id = ${userId}::uuid and content_type = 'application/pdf' and status = 'READY'
-      ) as "documentBytes"`;
-  return { unfinished: row?.unfinished ?? 0, documentBytes: row?.documentBytes ?? 0 };
+      ) as "documentBytes"
+    from files
+    where user_id = ${userId}::uuid and status = 'UPLOADING' and expires_at > now()`;
+  return {
+    unfinished: row?.unfinished ?? 0,
+    announcedBytes: row?.announcedBytes ?? 0,
+    documentBytes: row?.documentBytes ?? 0,
+  };
 }
 
 /** Writes down that a file is about to come in, so that what has come is found when it never becomes whole; answers its id. */

@@ -31,6 +31,10 @@ const begin = async ({ id }: cast.Character, uploads: number, expiresAt: Date) =
     await insertFile(sql, id, { name: randomUUID(), contentType, inParts: null, expiresAt });
 };
 
+const keepDocument = ({ id }: cast.Character, bytes: number) => sql`
+  insert into files (user_id, name, content_type, size, status, settled_at)
+  values (${id}::uuid, ${randomUUID()}, ${contentType}, ${bytes}::bigint, 'READY', now())`;
+
 test("nobody has more than fifty unfinished uploads, and one that is deleted makes room", async () => {
   const [anna, boris] = [await cast.user(api.client), await cast.user(api.client)];
   await begin(anna, 49, new Date(Date.now() + 3_600_000));
@@ -63,12 +67,52 @@ test("an upload whose time is over takes no room", async () => {
 
 test("nobody keeps more than a gigabyte of documents", async () => {
   const anna = await cast.user(api.client);
-  const keep = (bytes: number) => sql`
-    insert into files (user_id, name, content_type, size, status, settled_at)
-    values (${anna.id}::uuid, ${randomUUID()}, ${contentType}, ${bytes}::bigint, 'READY', now())`;
+  const keep = (bytes: number) => keepDocument(anna, bytes);
   await keep(2 ** 30 - pdf.length - 1);
   expect((await upload(anna, pdf, contentType)).status).toBe(201);
   await keep(1);
   expect(outcome(await upload(anna, pdf, contentType))).toEqual([409, "CONFLICT"]);
   expect((await upload(anna, await heavyPicture(11), "image/png")).status).toBe(202);
+});
+
+test("documents that are to come in parts take their room from the beginning", async () => {
+  const anna = await cast.user(api.client);
+  const large = Buffer.concat([pdf, Buffer.alloc(12 * 2 ** 20)]);
+  await keepDocument(anna, 2 ** 30 - 30 * 2 ** 20);
+  const replies = await Promise.all([1, 2, 3].map(() => upload(anna, large, contentType)));
+  expect(replies.map(({ status }) => status).sort()).toEqual([202, 202, 409]);
+});
+
+test("a document that there is no more room for when it has come in is refused, and leaves nothing", async () => {
+  const anna = await cast.user(api.client);
+  const documents = async () =>
+    (await readdir(process.env["STORAGE_DIR"] ?? "", { recursive: true })).filter((name) => name.endsWith(".pdf"))
+      .length;
+  const [before, free] = [await documents(), pdf.length * 2 + 5];
+  await keepDocument(anna, 2 ** 30 - free);
+  const replies = await Promise.all([1, 2, 3, 4].map(() => upload(anna, pdf, contentType)));
+  const kept = replies.filter(({ status }) => status === 201).length;
+  expect(kept).toBe(2);
+  expect(replies.filter(({ status, body }) => status === 409 && body["code"] === "CONFLICT")).toHaveLength(2);
+  expect(await documents()).toBe(before + kept);
+  expect(await sql`select from files where user_id = ${anna.id}::uuid`).toHaveLength(3);
+});
+
+test("a document in parts that there is no more room for in the end is refused", async () => {
+  const anna = await cast.user(api.client);
+  const large = Buffer.concat([pdf, Buffer.alloc(11 * 2 ** 20)]);
+  const begun = await upload(anna, large, contentType);
+  const { parts, partSize } = begun.body["uploadPolicy"] as { parts: { url: string }[]; partSize: number };
+  const sent = await Promise.all(
+    parts.map(async ({ url }, index) => {
+      const { pathname, search } = new URL(url);
+      const body = large.subarray(index * partSize, (index + 1) * partSize);
+      const response = await fetch(api.client.url + pathname + search, { method: "PUT", body });
+      return { partNumber: index + 1, etag: String(response.headers.get("etag")) };
+    }),
+  );
+  await keepDocument(anna, 2 ** 30);
+  const path = `/api/v1/files/${begun.string("fileId")}`;
+  expect(outcome(await anna.client.post(`${path}/complete`, { parts: sent }))).toEqual([409, "CONFLICT"]);
+  expect((await anna.client.get(path)).status).toBe(404);
 });
