@@ -32,6 +32,7 @@ import { menuSync } from "./routes/menu-sync.js";
 import { adminNotifications, notifications } from "./routes/notifications.js";
 import { offers } from "./routes/offers.js";
 import { orders } from "./routes/orders.js";
+import { ownFiles } from "./routes/own-files.js";
 import { adminPartners, partners } from "./routes/partners.js";
 import { pos } from "./routes/pos.js";
 import { posEvents } from "./routes/pos-events.js";
@@ -53,6 +54,7 @@ const sections: Section[] = [
   menuSync,
   menu,
   files,
+  ownFiles,
   menuImports,
   partnerOrders,
   staff,

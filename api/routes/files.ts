@@ -3,22 +3,12 @@ import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { config } from "../../lib/config.js";
 import { ApiError, conflict, notFound } from "../../lib/errors.js";
-import {
-  deleteFile,
-  deleteStored,
-  documentAddress,
-  files as storage,
-  imageAddress,
-  keysOf,
-  newFileName,
-  thumbnailAddress,
-} from "../../lib/file-store.js";
+import { deleteFile, files as storage, keysOf, newFileName } from "../../lib/file-store.js";
 import { detectType, HEAD_BYTES, isImage, saysNothing } from "../../lib/file-types.js";
 import { NoFile, WrongParts, type PartsUpload } from "../../lib/storage.js";
 import { images } from "../../queues/index.js";
-import { contended, isForeignKeyViolation, lookups, sql, transaction, type Db } from "../../sql/db.js";
+import { contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
 import {
-  deleteOwnFile,
   deleteUnfinishedFile,
   findFile,
   findOwnFile,
@@ -33,8 +23,9 @@ import {
 } from "../../sql/queries/files.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
-import { created, noContent, ok, section } from "../endpoint.js";
+import { created, ok, section } from "../endpoint.js";
 import { Id, IdParams, Timestamp } from "../schemas.js";
+import { present, StoredFile } from "../stored-file.js";
 import { peek, receiveFile, tooLarge } from "../upload.js";
 
 const MB = 1_048_576;
@@ -47,21 +38,6 @@ const MOST_DOCUMENT_BYTES = 1_024 * MB;
 /** How long an upload may take, in one piece or in parts. */
 const DIRECT_MS = 60 * 60_000;
 const PARTS_MS = 6 * 60 * 60_000;
-
-const StoredFile = z
-  .object({
-    fileId: Id,
-    url: z.url().meta({
-      description:
-        "an image's is public and lasts; a document's works for 15 minutes, and reading the file gives another",
-    }),
-    contentType: z.string().meta({ example: "image/webp" }),
-    size: z.int().meta({ description: "bytes of what `url` serves" }),
-    thumbnailUrl: z.url().nullable().meta({ description: "at most 400 pixels; images only" }),
-    width: z.int().nullable(),
-    height: z.int().nullable(),
-  })
-  .meta({ id: "StoredFile" });
 
 const UploadPolicy = z
   .object({
@@ -104,19 +80,6 @@ const Parts = z
     example: [{ partNumber: 1, etag: '"5d41402abc4b2a76b9719d911017c592"' }],
   });
 
-const present = (file: FileRow): z.output<typeof StoredFile> => {
-  const image = isImage(file.contentType);
-  return {
-    fileId: file.id,
-    url: image ? imageAddress(file.name) : documentAddress(file.name),
-    contentType: file.contentType,
-    size: file.size ?? 0,
-    thumbnailUrl: image ? thumbnailAddress(file.name) : null,
-    width: file.width,
-    height: file.height,
-  };
-};
-
 const unsupported = (detail: string) => new ApiError(400, "UNSUPPORTED_MEDIA_TYPE", detail);
 const notAccepted = () => unsupported("Only JPEG, PNG, WebP, AVIF and GIF images and PDF documents are accepted.");
 const unreadable = () => unsupported("This image cannot be read: it is damaged, or larger than 50 megapixels.");
@@ -128,15 +91,6 @@ const sentAsAnother = (type: string, declared: string) =>
       declared === "text/plain" ? "text/plain or none" : /^[\w.+/-]{1,60}$/.test(declared) ? declared : "another"
     }.`,
   );
-
-/** What refers to an image that is shown, and where that is. */
-const places: Readonly<Record<string, string>> = {
-  users_avatar_fkey: "as your avatar",
-  boxes_image_fkey: "with a box",
-  ad_banners_image_fkey: "as a banner",
-};
-const shownStill = (constraint = "") =>
-  conflict(`This image is shown ${places[constraint] ?? "somewhere"}: take it away there first.`);
 
 /** A file that is coming in parts. */
 interface PartsFile extends Pick<FileRow, "id" | "name" | "contentType"> {
@@ -395,28 +349,5 @@ files.post(
     }
     const stored = await awaitFile(file.id, gone);
     return stored ? created(present(stored), `/api/v1/files/${file.id}`) : later(file.id);
-  },
-);
-
-files.delete(
-  "/:id",
-  {
-    summary: "Delete an own file",
-    description: "An image that is shown somewhere has to be taken away there first.",
-    auth: "USER",
-    params: IdParams,
-    answers: { 204: null },
-    errors: ["409 CONFLICT"],
-  },
-  async ({ user, params }) => {
-    await transaction(async (tx) => {
-      const deleted = await deleteOwnFile(tx, params.id, user.id);
-      if (deleted) await deleteStored(deleted);
-      else if (await findOwnFile(tx, params.id, user.id)) throw conflict("This file is being converted.");
-      else throw notFound("This file");
-    }).catch((error: unknown) => {
-      throw isForeignKeyViolation(error) ? shownStill(error.constraint_name) : error;
-    });
-    return noContent();
   },
 );

@@ -95,6 +95,22 @@ export const findOwnFile = async (db: Db, id: string, userId: string) =>
       where id = ${id}::uuid and user_id = ${userId}::uuid`
   )[0];
 
+export interface ListedFile extends FileRow {
+  createdAt: Date;
+}
+
+/** Lists a user's files, newest first, after the one with id `after`, without uploads that ran out of time. */
+export const listOwnFiles = (db: Db, userId: string, after: string | null, limit: number) =>
+  db<ListedFile[]>`
+    select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
+           expires_at as "expiresAt", coalesce(expires_at <= now(), false) as expired, created_at as "createdAt"
+    from files
+    where user_id = ${userId}::uuid
+      and (${after}::uuid is null or id < ${after}::uuid)
+      and (expires_at is null or expires_at > now())
+    order by id desc
+    limit ${limit}`;
+
 /** Writes down that all of an image has come in, and waits for its conversion; false when that has happened before. */
 export async function updateFileStored(db: Db, id: string, size: number): Promise<boolean> {
   const { count } = await db`

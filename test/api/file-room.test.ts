@@ -116,3 +116,23 @@ test("a document in parts that there is no more room for in the end is refused",
   expect(outcome(await anna.client.post(`${path}/complete`, { parts: sent }))).toEqual([409, "CONFLICT"]);
   expect((await anna.client.get(path)).status).toBe(404);
 });
+
+test("one's files are listed newest first in pages, with unfinished uploads that can be deleted, and nobody else's", async () => {
+  const [anna, boris] = [await cast.user(api.client), await cast.user(api.client)];
+  const list = async (path = "/api/v1/files") => anna.client.get(path);
+  expect((await list()).list).toEqual([]);
+  const document = await upload(anna, pdf, contentType);
+  await begin(anna, 1, new Date(Date.now() - 1_000));
+  const begun = await upload(anna, await heavyPicture(11), "image/png");
+  await upload(boris, pdf, contentType);
+  const first = await list("/api/v1/files?limit=1");
+  const link = /<(.+)>; rel="next"/.exec(first.headers.get("link") ?? "")?.[1];
+  const second = await list(link);
+  expect(second.headers.get("link")).toBeNull();
+  expect([...first.list, ...second.list]).toMatchObject([
+    { fileId: begun.body["fileId"], status: "UPLOADING", file: null, expiresAt: expect.any(String) },
+    { fileId: document.body["fileId"], status: "READY", file: { size: pdf.length, contentType }, expiresAt: null },
+  ]);
+  expect((await anna.client.delete(`/api/v1/files/${begun.string("fileId")}`)).status).toBe(204);
+  expect((await list()).list.map(({ fileId }) => fileId)).toEqual([document.body["fileId"]]);
+});

@@ -13,6 +13,7 @@ const begin = async ({ callers: { customer } }: Scene) => {
 
 export const files: Expectations = {
   [`POST ${path}/upload`]: { ask: (as) => as.post(`${path}/upload`, fileForm(pdf, "application/pdf")), answer: "201" },
+  [`GET ${path}`]: { ask: (as) => as.get(path), answer: "200" },
   [`GET ${path}/:id`]: {
     prepare: upload,
     ask: (as, _scene, id) => as.get(`${path}/${id}`),

@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { conflict, notFound } from "../../lib/errors.js";
+import { deleteStored } from "../../lib/file-store.js";
+import { isForeignKeyViolation, sql, transaction } from "../../sql/db.js";
+import { deleteOwnFile, findOwnFile, listOwnFiles, type ListedFile } from "../../sql/queries/files.js";
+import { noContent, ok, section } from "../endpoint.js";
+import { page, PageQuery } from "../pagination.js";
+import { Id, IdParams, Timestamp } from "../schemas.js";
+import { present, StoredFile } from "../stored-file.js";
+
+const OwnFile = z
+  .object({
+    fileId: Id,
+    status: z.enum(["UPLOADING", "STORED", "READY", "REFUSED"]).meta({
+      description:
+        "UPLOADING: it can be finished until `expiresAt`; STORED: it is being converted; REFUSED: it could not be read",
+    }),
+    createdAt: Timestamp,
+    expiresAt: Timestamp.nullable().meta({ description: "when an upload that is not finished is given up" }),
+    file: StoredFile.nullable().meta({ description: "once it is READY" }),
+  })
+  .meta({ id: "OwnFile" });
+
+const presentListed = (row: ListedFile): z.output<typeof OwnFile> => ({
+  fileId: row.id,
+  status: row.status,
+  createdAt: row.createdAt.toISOString(),
+  expiresAt: row.expiresAt?.toISOString() ?? null,
+  file: row.status === "READY" ? present(row) : null,
+});
+
+/** What refers to an image that is shown, and where that is. */
+const places: Readonly<Record<string, string>> = {
+  users_avatar_fkey: "as your avatar",
+  boxes_image_fkey: "with a box",
+  ad_banners_image_fkey: "as a banner",
+};
+const shownStill = (constraint = "") =>
+  conflict(`This image is shown ${places[constraint] ?? "somewhere"}: take it away there first.`);
+
+export const ownFiles = section({ prefix: "/files", tag: "Files" });
+
+ownFiles.get(
+  "/",
+  {
+    summary: "List the own files, newest first",
+    description: "Also uploads that are not finished; deleting one makes room for another.",
+    auth: "USER",
+    query: PageQuery,
+    answers: { 200: z.array(OwnFile) },
+  },
+  async ({ user, query }) => {
+    const { rows, headers } = await page("/api/v1/files", query, (after, limit) =>
+      listOwnFiles(sql, user.id, after, limit),
+    );
+    return ok(rows.map(presentListed), headers);
+  },
+);
+
+ownFiles.delete(
+  "/:id",
+  {
+    summary: "Delete an own file",
+    description: "An image that is shown somewhere has to be taken away there first.",
+    auth: "USER",
+    params: IdParams,
+    answers: { 204: null },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, params }) => {
+    await transaction(async (tx) => {
+      const deleted = await deleteOwnFile(tx, params.id, user.id);
+      if (deleted) await deleteStored(deleted);
+      else if (await findOwnFile(tx, params.id, user.id)) throw conflict("This file is being converted.");
+      else throw notFound("This file");
+    }).catch((error: unknown) => {
+      throw isForeignKeyViolation(error) ? shownStill(error.constraint_name) : error;
+    });
+    return noContent();
+  },
+);
