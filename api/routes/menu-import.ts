@@ -206,7 +206,10 @@ menuImports.post(
 /** Saves an import together with the job that does it; answers its id. What becomes of the file is the import's from then on. */
 async function stageImport({ fileId, ...menu }: StoredMenu, partnerId: string, requestId: string): Promise<string> {
   const importId = await transaction(async (tx) => {
-    if (!(await deleteUnfinishedFile(tx, fileId))) throw unavailable("The file took too long to come in.");
+    if (!(await deleteUnfinishedFile(tx, fileId))) {
+      await files.delete(menu.fileKey);
+      throw unavailable("The file took too long to come in, or was deleted meanwhile.");
+    }
     const id = await insertMenuImport(tx, { ...menu, partnerId });
     await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
     return id;

@@ -4,7 +4,11 @@ import { describeError } from "../../lib/describe-error.js";
 import { conflict, notFound } from "../../lib/errors.js";
 import { adapters } from "../../lib/pos/index.js";
 import { isUniqueViolation, transaction } from "../../sql/db.js";
-import { deletePosCredentials, posCredentialsContext, updatePosCredentials } from "../../sql/queries/pos-credentials.js";
+import {
+  deletePosCredentials,
+  posCredentialsContext,
+  updatePosCredentials,
+} from "../../sql/queries/pos-credentials.js";
 import { poke } from "../../sql/signals.js";
 import { noContent, ok, section } from "../endpoint.js";
 import { forgetTrust } from "../pos-secrets.js";

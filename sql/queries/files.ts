@@ -41,7 +41,7 @@ export interface Uploads {
 
 /** How much a user has begun to upload, and keeps. */
 export async function findUploads(db: Db, userId: string): Promise<Uploads> {
-  const [row] = await db<{ [name in keyof Uploads]: number | null }[]>`
+  const [row] = await db<{ unfinished: number; announcedBytes: number; documentBytes: number | null }[]>`
     select
       count(*)::integer as unfinished,
       coalesce(sum(size) filter (where content_type = 'application/pdf'), 0)::bigint as "announcedBytes",

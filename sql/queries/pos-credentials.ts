@@ -59,8 +59,8 @@ export async function deletePosCredentials(
   actorId: string,
   requestId: string,
 ): Promise<boolean> {
-  const [deleted] = await tx`delete from pos_credentials where partner_id = ${partnerId}::uuid returning partner_id`;
-  if (!deleted) return false;
+  const { count } = await tx`delete from pos_credentials where partner_id = ${partnerId}::uuid`;
+  if (count === 0) return false;
   const [begun] = await tx<{ id: string }[]>`
     update pos_syncs set again = false where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
   if (begun)

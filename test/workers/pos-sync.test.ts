@@ -124,7 +124,9 @@ test("what is on sale stays so, and what is not, where the POS does not say", as
     till.serve(menu);
     await pullMenu(task({ syncId: await request() }));
     const { list } = await bakery.owner.client.get("/api/v1/menu/items");
-    return Object.fromEntries(list.map(({ externalId, available }) => [externalId, available]));
+    return Object.fromEntries(
+      list.map(({ externalId, available }): [string, unknown] => [String(externalId), available]),
+    );
   };
   expect(await sync(rye, { ...bun, available: false })).toEqual({ "item-0": true, "item-1": false });
   expect(await sync({ ...rye, price: 1 }, { ...bun, price: 2 })).toEqual({ "item-0": true, "item-1": false });
