@@ -12,6 +12,11 @@ import { queueCounts } from "./queues.js";
  * as one likes: every run has its own bakery and its own customer.
  */
 
+if (process.argv.length > 2) {
+  process.stdout.write("Usage: npm run demo (it takes no arguments; npm start must be running)\n");
+  process.exit(process.argv[2] === "--help" ? 0 : 1);
+}
+
 const base = process.env["PUBLIC_URL"] ?? `http://localhost:${process.env["PORT"] ?? "3000"}`;
 const adminPhone = (process.env["ADMIN_PHONES"] ?? "+79990000000").split(",")[0] ?? "";
 const code = process.env["OTP_FIXED_CODE"] ?? "000000";

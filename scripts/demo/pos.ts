@@ -117,6 +117,8 @@ export async function connectTill({ anyone, admin, owner, partnerId, tell, until
     tell(
       `17:33  A worker has made it ${taken.length} order, ${String(taken[0]?.["status"])}, and taken “${String(soup["name"])}” off sale.`,
     );
+    // the till is about to go, and the schedule would look for it in vain
+    await admin.call("DELETE", `/pos/credentials/${partnerId}`);
   } finally {
     till.stop();
   }

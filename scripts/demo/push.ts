@@ -36,8 +36,8 @@ export async function listenInBrowser({ customer, partnerId, boxId, price, tell,
   };
   try {
     const device = { platform: "web", pushToken: browser.pushToken, locale: "en-GB" };
-    const { status } = await customer.call("POST", "/notifications/devices", device, [201, 400]);
-    if (status === 400) {
+    const subscribed = await customer.call("POST", "/notifications/devices", device, [201, 400]);
+    if (subscribed.status === 400) {
       tell(`17:40  (The service takes no browser on this machine: ALLOW_PRIVATE_ADDRESSES is not set.)`);
       return;
     }
@@ -62,6 +62,8 @@ export async function listenInBrowser({ customer, partnerId, boxId, price, tell,
     const { list } = await customer.call("GET", "/notifications?unread=true");
     for (const each of list.slice(0, 3))
       tell(`       ${String(each["status"]).padEnd(9)} ${String(each["title"])}: ${String(each["body"])}`);
+    // the browser is about to go, and reminders would look for it in vain
+    await customer.call("DELETE", `/notifications/devices/${String(subscribed.body["id"])}`);
   } finally {
     browser.close();
   }
