@@ -63,6 +63,8 @@ export async function findBacklog(db: Db, { queue }: Contract, most: number): Pr
       from staged_jobs
       where done_at is null and dead_at is null and next_send_at < now() + interval '15 minutes' and run_at <= now()
         and queue = ${queue}
+      -- in the order of the index of what is open: the whole table, with all that is done, is never read for it
+      order by next_send_at
       limit ${most}
     ) as due`;
   if (!backlog) throw new Error("a backlog was not counted");
