@@ -8,6 +8,7 @@ import { insertFile } from "../../sql/queries/files.js";
 import { closeSignals } from "../../sql/signals.js";
 import { startApi, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
+import { sendParts } from "../support/parts.js";
 import { fileForm, heavyPicture, pdf } from "../support/pictures.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -102,15 +103,7 @@ test("a document in parts that there is no more room for in the end is refused",
   const anna = await cast.user(api.client);
   const large = Buffer.concat([pdf, Buffer.alloc(11 * 2 ** 20)]);
   const begun = await upload(anna, large, contentType);
-  const { parts, partSize } = begun.body["uploadPolicy"] as { parts: { url: string }[]; partSize: number };
-  const sent = await Promise.all(
-    parts.map(async ({ url }, index) => {
-      const { pathname, search } = new URL(url);
-      const body = large.subarray(index * partSize, (index + 1) * partSize);
-      const response = await fetch(api.client.url + pathname + search, { method: "PUT", body });
-      return { partNumber: index + 1, etag: String(response.headers.get("etag")) };
-    }),
-  );
+  const sent = await sendParts(api.client.url, begun.body["uploadPolicy"], large);
   await keepDocument(anna, 2 ** 30);
   const path = `/api/v1/files/${begun.string("fileId")}`;
   expect(outcome(await anna.client.post(`${path}/complete`, { parts: sent }))).toEqual([409, "CONFLICT"]);

@@ -7,6 +7,7 @@ import { closeSignals } from "../../sql/signals.js";
 import { startApi, type Reply } from "../support/api.js";
 import * as cast from "../support/cast.js";
 import { countWaiting, hold } from "../support/hold.js";
+import { sendParts } from "../support/parts.js";
 import { fileForm, pdf } from "../support/pictures.js";
 import { until } from "../support/until.js";
 
@@ -36,15 +37,7 @@ const stored = async () => {
 /** Begins a document in parts and sends them all. */
 async function sendInParts() {
   const reply = await anna.client.post("/api/v1/files/upload", fileForm(large, "application/pdf"));
-  const { parts, partSize } = reply.body["uploadPolicy"] as { parts: { url: string }[]; partSize: number };
-  const sent = await Promise.all(
-    parts.map(async ({ url }, index) => {
-      const { pathname, search } = new URL(url);
-      const body = large.subarray(index * partSize, (index + 1) * partSize);
-      const response = await fetch(api.client.url + pathname + search, { method: "PUT", body });
-      return { partNumber: index + 1, etag: String(response.headers.get("etag")) };
-    }),
-  );
+  const sent = await sendParts(api.client.url, reply.body["uploadPolicy"], large);
   const path = `/api/v1/files/${reply.string("fileId")}`;
   return { id: reply.string("fileId"), path, complete: () => anna.client.post(`${path}/complete`, { parts: sent }) };
 }

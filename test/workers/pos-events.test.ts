@@ -118,7 +118,7 @@ const endsBefore = async (work: Promise<unknown>): Promise<boolean> => {
 };
 
 describe("an order of the POS", () => {
-  test("becomes an order with its items, as any other: events, commission and the partner's notification", async () => {
+  test("becomes an order with its items, as those from the app: events, commission and the job that tells of it", async () => {
     await tell([
       [
         "order-1",
