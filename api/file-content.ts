@@ -1,8 +1,8 @@
 import { pipeline } from "node:stream/promises";
 import { Router, type Request, type Response } from "express";
-import { ApiError, notFound } from "../lib/errors.js";
-import { files, folder, isSigned, keysOf } from "../lib/file-store.js";
-import { WrongParts, type Range } from "../lib/storage.js";
+import { ApiError, notFound } from "../lib/process/errors.js";
+import { files, folder, isSigned, keysOf } from "../lib/storage/file-store.js";
+import { WrongParts, type Range } from "../lib/storage/storage.js";
 import { PART_BYTES } from "./routes/files.js";
 import { receiveBody, tooLarge } from "./upload.js";
 

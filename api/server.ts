@@ -1,20 +1,20 @@
 import cluster from "node:cluster";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { config } from "../lib/config.js";
-import { describeError } from "../lib/describe-error.js";
-import { inTime } from "../lib/in-time.js";
-import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/lifecycle.js";
-import { log } from "../lib/log.js";
+import { config } from "../lib/process/config.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { inTime } from "../lib/process/in-time.js";
+import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
+import { log } from "../lib/process/log.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
-import { adCounters } from "./ad-counters.js";
+import { adCounters } from "./routes/ads/counters.js";
 import { app } from "./app.js";
-import { refuseUnreadable } from "./errors.js";
-import { complainOfDatabase, complainOfStorage, stopBeingReady } from "./health.js";
-import { messagesOf } from "./messages.js";
-import { joinMetrics, serveMetrics } from "./metrics.js";
+import { refuseUnreadable } from "./http/errors.js";
+import { complainOfDatabase, complainOfStorage, stopBeingReady } from "./ops/health.js";
+import { messagesOf } from "./http/messages.js";
+import { joinMetrics, serveMetrics } from "./ops/metrics.js";
 
 /** Requests that are being answered when the process is told to stop get this long to finish. */
 const finishLimitMs = 14_000;

@@ -4,9 +4,9 @@ import { createPostgresBackend, Queue, runMigrations, setDefaultBackendFactory, 
 import type { ConnectionOptions, Job, JobsOptions, Processor, WorkerOptions } from "bullmq";
 import { Redis } from "ioredis";
 import pg from "pg";
-import { config } from "../lib/config.js";
-import { describeError } from "../lib/describe-error.js";
-import { log } from "../lib/log.js";
+import { config } from "../lib/process/config.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { log } from "../lib/process/log.js";
 import type { Contract, Payload } from "./contract.js";
 import { contracts } from "./index.js";
 

@@ -1,7 +1,7 @@
 import "./environment.js";
 import { parseArgs } from "node:util";
-import { config } from "../lib/config.js";
-import { phonePattern } from "../lib/phone.js";
+import { config } from "../lib/process/config.js";
+import { phonePattern } from "../lib/domain/phone.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import { updateAdmin } from "../sql/queries/users.js";
 

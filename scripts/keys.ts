@@ -1,5 +1,5 @@
-import { newCredentialsKey, newSigningKey } from "../lib/keys.js";
-import { newVapidKeys } from "../lib/push-keys.js";
+import { newCredentialsKey, newSigningKey } from "../lib/process/keys.js";
+import { newVapidKeys } from "../lib/process/push-keys.js";
 
 // Lines for a .env file.
 process.stdout.write(`SIGNING_KEYS='${newSigningKey()}'\nCREDENTIALS_KEYS=${newCredentialsKey()}\n`);

@@ -1,5 +1,5 @@
 import "./environment.js";
-import { config } from "../lib/config.js";
+import { config } from "../lib/process/config.js";
 import { closeBroker, prepareBroker } from "../queues/broker.js";
 import { migrate } from "../sql/migrate.js";
 

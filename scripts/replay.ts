@@ -1,5 +1,5 @@
 import "./environment.js";
-import { exitWithLine } from "../lib/lifecycle.js";
+import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import { replayDeadJobs, replayJob } from "../sql/queries/staged-jobs.js";

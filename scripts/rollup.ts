@@ -1,9 +1,9 @@
 import "./environment.js";
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { config } from "../lib/config.js";
-import { addDays } from "../lib/days.js";
-import { exitWithLine } from "../lib/lifecycle.js";
+import { config } from "../lib/process/config.js";
+import { addDays } from "../lib/domain/days.js";
+import { exitWithLine } from "../lib/process/lifecycle.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import { findYesterday } from "../sql/queries/rollups.js";
 import { rollUpOneDay, updateWeights } from "../workers/rollups.js";

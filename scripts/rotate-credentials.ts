@@ -1,7 +1,7 @@
 import "./environment.js";
-import { currentKeyId } from "../lib/crypto.js";
-import { reseal } from "../lib/envelope.js";
-import { exitWithLine } from "../lib/lifecycle.js";
+import { currentKeyId } from "../lib/security/crypto.js";
+import { reseal } from "../lib/security/envelope.js";
+import { exitWithLine } from "../lib/process/lifecycle.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import {
   listCredentialsOfOtherKeys,

@@ -1,7 +1,7 @@
 import "./environment.js";
 import { parseArgs } from "node:util";
-import { config } from "../lib/config.js";
-import { exitWithLine } from "../lib/lifecycle.js";
+import { config } from "../lib/process/config.js";
+import { exitWithLine } from "../lib/process/lifecycle.js";
 import { seedMarketplace } from "./seed/marketplace.js";
 
 /** `npm run seed -- [--scale 0.1]`: fills an empty development database, with a million orders at scale 1. */

@@ -1,6 +1,6 @@
 import "./environment.js";
-import { exitWithLine } from "../lib/lifecycle.js";
-import { log } from "../lib/log.js";
+import { exitWithLine } from "../lib/process/lifecycle.js";
+import { log } from "../lib/process/log.js";
 import { closeDatabase } from "../sql/db.js";
 import type { Rhythm } from "../workers/schedules.js";
 import { runUpkeep, tasks } from "../workers/upkeep.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { environment } from "../lib/environment.js";
+import { environment } from "../lib/process/environment.js";
 
 interface Variable {
   name: string;

@@ -1,7 +1,7 @@
-import { config } from "../lib/config.js";
-import { openConnection, type Connection } from "./connection.js";
-import { connectionLost, DatabaseError } from "./database-error.js";
-import { tag, type Db } from "./tag.js";
+import { config } from "../lib/process/config.js";
+import { openConnection, type Connection } from "./driver/connection.js";
+import { connectionLost, DatabaseError } from "./driver/errors.js";
+import { tag, type Db } from "./driver/tag.js";
 
 export {
   DatabaseError,
@@ -11,8 +11,8 @@ export {
   isForeignKeyViolation,
   isTimedOut,
   isUniqueViolation,
-} from "./database-error.js";
-export type { Db } from "./tag.js";
+} from "./driver/errors.js";
+export type { Db } from "./driver/tag.js";
 
 const limit = config.DATABASE_POOL;
 let closed = false;

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import Postgrator from "postgrator";
-import { describeError } from "../lib/describe-error.js";
+import { describeError } from "../lib/process/describe-error.js";
 import type { Db } from "./db.js";
 
 const MIGRATIONS = fileURLToPath(new URL("./migrations", import.meta.url));

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { describeError } from "../lib/describe-error.js";
-import { log } from "../lib/log.js";
-import { openConnection } from "./connection.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { log } from "../lib/process/log.js";
+import { openConnection } from "./driver/connection.js";
 import { sql } from "./db.js";
-import { tag, type Db } from "./tag.js";
+import { tag, type Db } from "./driver/tag.js";
 
 /** How soon a lost listening connection is opened again. */
 const RECONNECT_MS = 250;

@@ -1,8 +1,8 @@
 import { UnrecoverableError } from "bullmq";
-import { describeError, describeErrorWithPlaces } from "../lib/describe-error.js";
-import { PermanentError, Postponed } from "../lib/errors.js";
-import { inTime } from "../lib/in-time.js";
-import { log, type Logger } from "../lib/log.js";
+import { describeError, describeErrorWithPlaces } from "../lib/process/describe-error.js";
+import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { inTime } from "../lib/process/in-time.js";
+import { log, type Logger } from "../lib/process/log.js";
 import { openWorker, pingBroker, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { sql, type Db } from "../sql/db.js";

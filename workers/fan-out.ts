@@ -1,4 +1,4 @@
-import { Postponed } from "../lib/errors.js";
+import { Postponed } from "../lib/process/errors.js";
 import { fanOut, push } from "../queues/index.js";
 import type { Occasion } from "../queues/fan-out.js";
 import { sql, transaction, type Db } from "../sql/db.js";

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { addressKey, canonicalAddress } from "../lib/address-key.js";
-import { config } from "../lib/config.js";
-import { describeError } from "../lib/describe-error.js";
-import { PermanentError, Postponed } from "../lib/errors.js";
-import { findPlace, hasGeocoder } from "../lib/geocoder.js";
+import { addressKey, canonicalAddress } from "../lib/geocoding/address-key.js";
+import { config } from "../lib/process/config.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { findPlace, hasGeocoder } from "../lib/geocoding/geocoder.js";
 import { sql } from "../sql/db.js";
 import {
   askGeocode,

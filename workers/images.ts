@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
-import { files, keysOf } from "../lib/file-store.js";
-import { convertImage, UnreadableImage, type Converted } from "../lib/images.js";
+import { files, keysOf } from "../lib/storage/file-store.js";
+import { convertImage, UnreadableImage, type Converted } from "../lib/storage/images.js";
 import { sql, transaction } from "../sql/db.js";
 import { findFile, updateFileRefused, updateImageReady } from "../sql/queries/files.js";
 import { signal } from "../sql/signals.js";

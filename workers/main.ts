@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { config } from "../lib/config.js";
-import { describeError } from "../lib/describe-error.js";
-import { inTime } from "../lib/in-time.js";
-import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/lifecycle.js";
-import { log } from "../lib/log.js";
+import { config } from "../lib/process/config.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { inTime } from "../lib/process/in-time.js";
+import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
+import { log } from "../lib/process/log.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
-import { PermanentError, Postponed } from "../lib/errors.js";
-import { files } from "../lib/file-store.js";
-import { menuColumns, type MenuHeader } from "../lib/menu-csv.js";
-import { readBatches, splitBatch, type Batch, type Ending } from "../lib/menu-csv-batches.js";
+import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { files } from "../lib/storage/file-store.js";
+import { menuColumns, type MenuHeader } from "../lib/menu-csv/menu-csv.js";
+import { readBatches, splitBatch, type Batch, type Ending } from "../lib/menu-csv/menu-csv-batches.js";
 import { menuImport } from "../queues/index.js";
 import { isTimedOut, isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
 import {

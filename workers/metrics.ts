@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
-import { config } from "../lib/config.js";
-import { describeError } from "../lib/describe-error.js";
-import { exitWithLine } from "../lib/lifecycle.js";
-import { mayReadMetrics } from "../lib/metrics-token.js";
+import { config } from "../lib/process/config.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { exitWithLine } from "../lib/process/lifecycle.js";
+import { mayReadMetrics } from "../lib/security/metrics-token.js";
 
 /** `skipped`: settled before; `failed`: to be retried; `dead`: given up. */
 export type Outcome = "done" | "skipped" | "postponed" | "failed" | "dead";

@@ -1,8 +1,8 @@
 import { createHash, randomInt } from "node:crypto";
 import type { PosChange } from "../lib/pos/adapter.js";
 import { orderNumberOf, PosChangeJson } from "../lib/pos/event.js";
-import { toMajor } from "../lib/money.js";
-import { readPhone } from "../lib/phone.js";
+import { toMajor } from "../lib/domain/money.js";
+import { readPhone } from "../lib/domain/phone.js";
 import type { Db } from "../sql/db.js";
 import { moveOrder, placeOrder, type Placement } from "../sql/queries/orders.js";
 import type { MailboxEvent } from "../sql/queries/pos-events.js";

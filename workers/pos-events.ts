@@ -1,5 +1,5 @@
-import { describeError } from "../lib/describe-error.js";
-import { PermanentError, Postponed } from "../lib/errors.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { PermanentError, Postponed } from "../lib/process/errors.js";
 import { isConnectionLost, isDataException, transaction, sql, type Db } from "../sql/db.js";
 import {
   findNextPosEvent,

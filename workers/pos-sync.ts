@@ -1,6 +1,6 @@
-import { describeError } from "../lib/describe-error.js";
-import { disclose } from "../lib/envelope.js";
-import { Postponed } from "../lib/errors.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { disclose } from "../lib/security/envelope.js";
+import { Postponed } from "../lib/process/errors.js";
 import { PosRefused, PosUnavailable, type MenuEnd, type MenuPage, type PosMenuItem } from "../lib/pos/adapter.js";
 import { findAdapter } from "../lib/pos/index.js";
 import { sql, transaction, type Db } from "../sql/db.js";

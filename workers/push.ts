@@ -4,11 +4,11 @@ import {
   isAnnouncementKind,
   textOf,
   type AnnouncementKind,
-} from "../lib/announcements.js";
-import { PermanentError, Postponed } from "../lib/errors.js";
-import { decide, settlementOf, usefulUntil } from "../lib/push-rules.js";
-import { LONGEST_SEND_MS, type PushOutcome } from "../lib/push-sender.js";
-import { sendPush, serviceOf } from "../lib/push.js";
+} from "../lib/domain/announcements.js";
+import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { decide, settlementOf, usefulUntil } from "../lib/domain/push-rules.js";
+import { LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-sender.js";
+import { sendPush, serviceOf } from "../lib/messaging/push.js";
 import { push } from "../queues/index.js";
 import { contended, sql, transaction } from "../sql/db.js";
 import {

@@ -1,5 +1,5 @@
-import { describeError } from "../lib/describe-error.js";
-import { log } from "../lib/log.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { log } from "../lib/process/log.js";
 import { openQueue, pingBroker } from "../queues/broker.js";
 import type { Contract } from "../queues/contract.js";
 import { sql } from "../sql/db.js";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { config } from "../lib/config.js";
-import { addDays } from "../lib/days.js";
+import { config } from "../lib/process/config.js";
+import { addDays } from "../lib/domain/days.js";
 import { isConnectionLost, sql, transaction } from "../sql/db.js";
 import { closeDay, findYesterday, listDueDays, rollUpDay, workInWeights } from "../sql/queries/rollups.js";
 import type { Handler } from "./consume.js";

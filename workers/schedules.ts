@@ -1,7 +1,7 @@
 import type { JobSchedulerJson } from "bullmq";
-import { config } from "../lib/config.js";
-import { describeError } from "../lib/describe-error.js";
-import { log } from "../lib/log.js";
+import { config } from "../lib/process/config.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { log } from "../lib/process/log.js";
 import { openQueue, type BrokerQueue } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { contracts, rollups, upkeep } from "../queues/index.js";

@@ -1,6 +1,6 @@
-import { open } from "../lib/crypto.js";
-import { PermanentError } from "../lib/errors.js";
-import { codeText, sendSms, SmsRefused } from "../lib/sms.js";
+import { open } from "../lib/security/crypto.js";
+import { PermanentError } from "../lib/process/errors.js";
+import { codeText, sendSms, SmsRefused } from "../lib/messaging/sms.js";
 import { sql } from "../sql/db.js";
 import { eraseOutgoingCode, releaseOutgoingCode, takeOutgoingCode } from "../sql/queries/otp.js";
 import type { Handler } from "./consume.js";

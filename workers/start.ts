@@ -1,5 +1,5 @@
-import { config } from "../lib/config.js";
-import { log } from "../lib/log.js";
+import { config } from "../lib/process/config.js";
+import { log } from "../lib/process/log.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import {
   adEvents,

@@ -1,7 +1,7 @@
-import { describeError } from "../lib/describe-error.js";
-import { PermanentError } from "../lib/errors.js";
-import { deleteStored, files, isOurKey } from "../lib/file-store.js";
-import { StorageUnavailable } from "../lib/storage.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { PermanentError } from "../lib/process/errors.js";
+import { deleteStored, files, isOurKey } from "../lib/storage/file-store.js";
+import { StorageUnavailable } from "../lib/storage/storage.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";

@@ -1,11 +1,11 @@
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
-import { config } from "../../lib/config.js";
-import { ApiError, conflict, notFound } from "../../lib/errors.js";
-import { deleteFile, files as storage, keysOf, newFileName } from "../../lib/file-store.js";
-import { detectType, HEAD_BYTES, isImage, saysNothing } from "../../lib/file-types.js";
-import { NoFile, WrongParts, type PartsUpload } from "../../lib/storage.js";
+import { config } from "../../lib/process/config.js";
+import { ApiError, conflict, notFound } from "../../lib/process/errors.js";
+import { deleteFile, files as storage, keysOf, newFileName } from "../../lib/storage/file-store.js";
+import { detectType, HEAD_BYTES, isImage, saysNothing } from "../../lib/storage/file-types.js";
+import { NoFile, WrongParts, type PartsUpload } from "../../lib/storage/storage.js";
 import { images } from "../../queues/index.js";
 import { contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
 import {
@@ -23,8 +23,8 @@ import {
 } from "../../sql/queries/files.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../sql/signals.js";
-import { created, ok, section } from "../endpoint.js";
-import { Id, IdParams, Timestamp } from "../schemas.js";
+import { created, ok, section } from "../http/endpoint.js";
+import { Id, IdParams, Timestamp } from "../http/schemas.js";
 import { present, StoredFile } from "../stored-file.js";
 import { peek, receiveFile, tooLarge } from "../upload.js";
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { FieldError } from "../errors.js";
+import type { FieldError } from "../process/errors.js";
 
 /** An item of a POS menu, as our menu keeps it. */
 export interface PosMenuItem {

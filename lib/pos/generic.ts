@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
-import { toMinor } from "../money.js";
-import { callOutbound, isCallable } from "../outbound.js";
-import { readPhone } from "../phone.js";
+import { toMinor } from "../domain/money.js";
+import { callOutbound, isCallable } from "./http.js";
+import { readPhone } from "../domain/phone.js";
 import { type MenuEnd, type MenuPage, type PosAdapter, type PosChange, type PosConnection } from "./adapter.js";
 import { inParts, patiently, tryOut } from "./calls.js";
 import { Secret } from "./credentials.js";

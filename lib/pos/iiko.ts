@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { config } from "../config.js";
-import { callOutbound, TokenRefused } from "../outbound.js";
+import { config } from "../process/config.js";
+import { callOutbound, TokenRefused } from "./http.js";
 import { MalformedWebhook, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
 import { patiently, tryOut } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { inWords } from "../input-words.js";
-import { toMinor, type Minor } from "../money.js";
+import { inWords } from "../process/input-words.js";
+import { toMinor, type Minor } from "../domain/money.js";
 import { PosUnavailable, type MenuPage, type PosMenuItem, type RejectedItem } from "./adapter.js";
 import { inBatches } from "./lists.js";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { config } from "../config.js";
-import type { Minor } from "../money.js";
-import { callOutbound } from "../outbound.js";
+import { config } from "../process/config.js";
+import type { Minor } from "../domain/money.js";
+import { callOutbound } from "./http.js";
 import {
   PosRefused,
   PosUnavailable,

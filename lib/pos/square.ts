@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
-import { config } from "../config.js";
-import { callOutbound } from "../outbound.js";
+import { config } from "../process/config.js";
+import { callOutbound } from "./http.js";
 import { PosUnavailable, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
 import { inParts, patiently, tryOut } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";

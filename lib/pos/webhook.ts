@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import { sha256 } from "../crypto.js";
-import { inWords } from "../input-words.js";
+import { sha256 } from "../security/crypto.js";
+import { inWords } from "../process/input-words.js";
 import { MalformedWebhook, type WebhookCall } from "./adapter.js";
 
 /** What sender's and receiver's clocks may differ by. */

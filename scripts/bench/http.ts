@@ -58,7 +58,7 @@ export const nearbySearches: Requests = {
 
 export async function authorizationOf(userId: string): Promise<Record<string, string>> {
   // reads the configuration when it is imported, so not before the lab has made one
-  const { signAccessToken } = await import("../../lib/tokens.js");
+  const { signAccessToken } = await import("../../lib/security/tokens.js");
   return { authorization: `Bearer ${await signAccessToken({ userId, scope: "USER" })}` };
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { newCredentialsKey, newSigningKey, parseSigningKeys } from "../../lib/keys.js";
+import { newCredentialsKey, newSigningKey, parseSigningKeys } from "../../lib/process/keys.js";
 import { migrate } from "../../sql/migrate.js";
 import { startEmbeddedPostgres } from "../embedded-postgres.js";
 import { asProgram, type Program } from "./program.js";

@@ -1,4 +1,4 @@
-import { newVapidKeys } from "../../lib/push-keys.js";
+import { newVapidKeys } from "../../lib/process/push-keys.js";
 import { push } from "../../queues/index.js";
 import { memoryUnderLoad, onEachBroker, type Measure } from "./chapter.js";
 import { compare, printRow, type Contender, type Effort } from "./compare.js";

@@ -1,4 +1,4 @@
-import { campaignMoves } from "../../lib/campaign-moves.js";
+import { campaignMoves } from "../../lib/domain/campaign-moves.js";
 import { adEvents } from "../../queues/index.js";
 import type { Db } from "../db.js";
 

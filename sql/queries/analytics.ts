@@ -1,4 +1,4 @@
-import type { Days } from "../../lib/days.js";
+import type { Days } from "../../lib/domain/days.js";
 import type { Db } from "../db.js";
 
 // Reports add up the days that are rolled up, and count the others, today among them, from orders and boxes ("live"). Each is

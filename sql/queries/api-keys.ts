@@ -1,4 +1,4 @@
-import type { ApiKeyScope } from "../../lib/api-key.js";
+import type { ApiKeyScope } from "../../lib/security/api-key.js";
 import type { Db } from "../db.js";
 
 export interface ApiKey {

@@ -1,4 +1,4 @@
-import { campaignMoves, type CampaignMove, type CampaignStatus } from "../../lib/campaign-moves.js";
+import { campaignMoves, type CampaignMove, type CampaignStatus } from "../../lib/domain/campaign-moves.js";
 import type { Db } from "../db.js";
 
 /** What an admin decides about a campaign; amounts are minor units. */

@@ -1,4 +1,4 @@
-import type { Platform } from "../../lib/push-token.js";
+import type { Platform } from "../../lib/messaging/push-token.js";
 import type { Db } from "../db.js";
 
 export type DeliveryStatus = "SENDING" | "SENT" | "UNKNOWN" | "LATER" | "GONE" | "FAILED";

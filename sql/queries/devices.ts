@@ -1,4 +1,4 @@
-import type { Platform } from "../../lib/push-token.js";
+import type { Platform } from "../../lib/messaging/push-token.js";
 import type { Db } from "../db.js";
 
 export interface NewDevice {

@@ -1,6 +1,6 @@
-import type { AnnouncementKind } from "../../lib/announcements.js";
-import { config } from "../../lib/config.js";
-import { loyaltyLevel, type LoyaltyLevel } from "../../lib/loyalty-level.js";
+import type { AnnouncementKind } from "../../lib/domain/announcements.js";
+import { config } from "../../lib/process/config.js";
+import { loyaltyLevel, type LoyaltyLevel } from "../../lib/domain/loyalty-level.js";
 import type { Db } from "../db.js";
 
 /** The notifications that were written, none of which was there before. */

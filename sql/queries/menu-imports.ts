@@ -1,4 +1,4 @@
-import type { Delimiter, MenuColumn, MenuRow } from "../../lib/menu-csv.js";
+import type { Delimiter, MenuColumn, MenuRow } from "../../lib/menu-csv/menu-csv.js";
 import type { Db } from "../db.js";
 
 export type MenuImportStatus = "QUEUED" | "RUNNING" | "DONE" | "FAILED";

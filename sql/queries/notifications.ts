@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Facts } from "../../lib/announcements.js";
-import { config } from "../../lib/config.js";
-import type { OrderStatus } from "../../lib/order-moves.js";
+import type { Facts } from "../../lib/domain/announcements.js";
+import { config } from "../../lib/process/config.js";
+import type { OrderStatus } from "../../lib/domain/order-moves.js";
 import type { Db } from "../db.js";
 import { defaultPreferences } from "./preferences.js";
 

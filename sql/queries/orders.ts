@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { orderMoves, type OrderActor, type OrderMove, type OrderStatus } from "../../lib/order-moves.js";
-import { PromoRefusal } from "../../lib/promo.js";
+import { orderMoves, type OrderActor, type OrderMove, type OrderStatus } from "../../lib/domain/order-moves.js";
+import { PromoRefusal } from "../../lib/domain/promo.js";
 import type { Db } from "../db.js";
 
 export interface NewOrder {

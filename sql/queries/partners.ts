@@ -1,5 +1,5 @@
-import { partnerMoves, type PartnerMove, type PartnerStatus } from "../../lib/partner-moves.js";
-import type { OpeningHours } from "../../lib/opening-hours.js";
+import { partnerMoves, type PartnerMove, type PartnerStatus } from "../../lib/domain/partner-moves.js";
+import type { OpeningHours } from "../../lib/domain/opening-hours.js";
 import type { Db } from "../db.js";
 
 export interface NewPartner {
@@ -73,7 +73,7 @@ export interface PartnerRow {
   latitude: number;
   longitude: number;
   description: string | null;
-  /** As it was saved; see lib/opening-hours.ts. */
+  /** As it was saved; see lib/domain/opening-hours.ts. */
   openingHours: unknown;
 }
 

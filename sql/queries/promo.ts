@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PromoRefusal } from "../../lib/promo.js";
+import { PromoRefusal } from "../../lib/domain/promo.js";
 import type { Db } from "../db.js";
 
 export interface NewPromo {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { reviewMoves, type ReviewStatus } from "../../lib/review-moves.js";
+import { reviewMoves, type ReviewStatus } from "../../lib/domain/review-moves.js";
 import type { Db } from "../db.js";
 
 export interface NewReview {

@@ -1,4 +1,4 @@
-import { newServiceId } from "../../lib/service-id.js";
+import { newServiceId } from "../../lib/domain/service-id.js";
 import type { Db } from "../db.js";
 
 /** Among so many fresh ids one is free, however full the space of ids gets. */

@@ -1,5 +1,5 @@
-import { config } from "../../lib/config.js";
-import { partnerMoves, type PartnerStatus } from "../../lib/partner-moves.js";
+import { config } from "../../lib/process/config.js";
+import { partnerMoves, type PartnerStatus } from "../../lib/domain/partner-moves.js";
 import type { Db } from "../db.js";
 
 /** Whom a token speaks for, with the roles they have now. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { endpoints } from "../../api/app.js";
-import { keyScopes, type Auth } from "../../api/auth.js";
+import { keyScopes, type Auth } from "../../api/http/auth.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
 import { startApi, type Reply } from "../support/api.js";

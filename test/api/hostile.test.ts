@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import pg from "pg";
-import type { Auth } from "../../api/auth.js";
+import type { Auth } from "../../api/http/auth.js";
 import { closeDatabase } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
 import type { Client, Reply } from "../support/api.js";

@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { Agent, createServer, get, type IncomingMessage } from "node:http";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, jest, test } from "@jest/globals";
-import { config } from "../../lib/config.js";
+import { config } from "../../lib/process/config.js";
 import { closeDatabase } from "../../sql/db.js";
 import { Client } from "../support/api.js";
 import { user } from "../support/cast.js";

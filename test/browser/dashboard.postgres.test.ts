@@ -1,4 +1,4 @@
-import { newVapidKeys } from "../../lib/push-keys.js";
+import { newVapidKeys } from "../../lib/process/push-keys.js";
 import { startWebPush } from "../support/push/web-push.js";
 
 const code = "123456";

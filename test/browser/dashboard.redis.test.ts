@@ -1,5 +1,5 @@
 import { afterAll } from "@jest/globals";
-import { newVapidKeys } from "../../lib/push-keys.js";
+import { newVapidKeys } from "../../lib/process/push-keys.js";
 import { startWebPush } from "../support/push/web-push.js";
 import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
 

@@ -24,12 +24,12 @@ const { startApi } = await import("../support/api.js");
 const { endpoints } = await import("../../api/app.js");
 const { expectations } = await import("../api/authorisation/expectations.js");
 const { setScene } = await import("../api/authorisation/scene.js");
-const { signAccessToken } = await import("../../lib/tokens.js");
+const { signAccessToken } = await import("../../lib/security/tokens.js");
 const { closeDatabase } = await import("../../sql/db.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { announce } = await import("../../workers/fan-out.js");
 const { deliverPush } = await import("../../workers/push.js");
-const { config } = await import("../../lib/config.js");
+const { config } = await import("../../lib/process/config.js");
 const { tasks, runUpkeep } = await import("../../workers/upkeep.js");
 
 let plans: Awaited<ReturnType<typeof recordPlans>>;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import openapiTS, { astToString } from "openapi-typescript";
 import ts from "typescript";
 import { endpoints } from "../../api/app.js";
-import { openApiDocument } from "../../api/openapi.js";
+import { openApiDocument } from "../../api/http/openapi.js";
 import { closeDatabase } from "../../sql/db.js";
 
 const folder = fileURLToPath(new URL("../../scripts/demo", import.meta.url));

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "@jest/globals";
-import { newServiceId } from "../../lib/service-id.js";
+import { newServiceId } from "../../lib/domain/service-id.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { runScript } from "../support/run-script.js";
 

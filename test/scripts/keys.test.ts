@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseEnv, promisify } from "node:util";
 import { expect, test } from "@jest/globals";
-import { readConfig } from "../../lib/environment.js";
+import { readConfig } from "../../lib/process/environment.js";
 
 test("prints lines for a .env file that the service can start with", async () => {
   const script = fileURLToPath(new URL("../../scripts/keys.ts", import.meta.url));

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Readable } from "node:stream";
 import { expect, test } from "@jest/globals";
-import { readHeader } from "../../lib/menu-csv.js";
-import { readBatches } from "../../lib/menu-csv-batches.js";
+import { readHeader } from "../../lib/menu-csv/menu-csv.js";
+import { readBatches } from "../../lib/menu-csv/menu-csv-batches.js";
 
 const folder = fileURLToPath(new URL("../../scripts/demo/menus", import.meta.url));
 

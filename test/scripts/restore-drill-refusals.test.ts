@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "@jest/globals";
 import pg from "pg";
-import { config } from "../../lib/config.js";
+import { config } from "../../lib/process/config.js";
 import { runScript } from "../support/run-script.js";
 import { standIns, type StandIns } from "../support/stand-in-programs.js";
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "@jest/globals";
-import { addDays } from "../../lib/days.js";
+import { addDays } from "../../lib/domain/days.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { findYesterday } from "../../sql/queries/rollups.js";
 import { runScript } from "../support/run-script.js";

@@ -7,7 +7,7 @@ const [former, current, lost] = [newKey("former"), newKey("current"), newKey("lo
 
 // this process, and the service that it stands for, know both keys
 process.env["CREDENTIALS_KEYS"] = [current, former].join(",");
-const { enclose, disclose } = await import("../../lib/envelope.js");
+const { enclose, disclose } = await import("../../lib/security/envelope.js");
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { parseEnv } from "node:util";
 import { expect, test } from "@jest/globals";
-import { environment, readConfig } from "../../lib/environment.js";
-import { newCredentialsKey, newSigningKey } from "../../lib/keys.js";
+import { environment, readConfig } from "../../lib/process/environment.js";
+import { newCredentialsKey, newSigningKey } from "../../lib/process/keys.js";
 import { variablesExample, withVariablesTable } from "../../scripts/variables.js";
 
 const required = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { config } from "../../lib/config.js";
+import { config } from "../../lib/process/config.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { startApi } from "../support/api.js";
 import * as cast from "../support/cast.js";

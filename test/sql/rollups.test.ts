@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { addDays, startOfDay } from "../../lib/days.js";
+import { addDays, startOfDay } from "../../lib/domain/days.js";
 import { closeDatabase, isConnectionLost, sql, transaction } from "../../sql/db.js";
 import { closeDay, rollUpDay, workInWeights } from "../../sql/queries/rollups.js";
 import { countWaiting, hold } from "../support/hold.js";

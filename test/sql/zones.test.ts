@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "@jest/globals";
-import { isTimeZone } from "../../lib/time-zones.js";
+import { isTimeZone } from "../../lib/domain/time-zones.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 
 afterAll(closeDatabase);

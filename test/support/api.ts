@@ -3,9 +3,9 @@ import { createServer, type Server } from "node:http";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
 import { app, endpoints } from "../../api/app.js";
-import { refuseUnreadable } from "../../api/errors.js";
-import { messagesOf } from "../../api/messages.js";
-import { openApiDocument } from "../../api/openapi.js";
+import { refuseUnreadable } from "../../api/http/errors.js";
+import { messagesOf } from "../../api/http/messages.js";
+import { openApiDocument } from "../../api/http/openapi.js";
 
 const addFormats = addFormatsModule.default;
 const document = openApiDocument(endpoints);

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
-import { newServiceId } from "../../lib/service-id.js";
-import { signAccessToken } from "../../lib/tokens.js";
+import { newServiceId } from "../../lib/domain/service-id.js";
+import { signAccessToken } from "../../lib/security/tokens.js";
 import { sql } from "../../sql/db.js";
 import type { Client, Reply } from "./api.js";
 

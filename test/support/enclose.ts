@@ -1,4 +1,4 @@
-import { enclose } from "../../lib/envelope.js";
+import { enclose } from "../../lib/security/envelope.js";
 
 // Prints what a process with these keys seals: a text, for a place.
 const [text = "", context = ""] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 // A process with a life of the kind that its argument names; it ends when its input closes, so that it cannot outlive its test.
-import { announceUp, exitOnUncaught, onStop } from "../../lib/lifecycle.js";
+import { announceUp, exitOnUncaught, onStop } from "../../lib/process/lifecycle.js";
 
 process.stdin.on("close", () => process.exit(3)).resume();
 

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import { open } from "../../lib/crypto.js";
+import { open } from "../../lib/security/crypto.js";
 import { sql } from "../../sql/db.js";
 import { startApi, type Reply } from "./api.js";
 

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { config } from "../../lib/config.js";
+import { config } from "../../lib/process/config.js";
 import { Client } from "./api.js";
 import { ended, startProcess } from "./processes.js";
 import { freePort } from "./start.js";

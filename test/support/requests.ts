@@ -2,8 +2,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { z } from "zod";
 import { endpoints } from "../../api/app.js";
-import type { Auth } from "../../api/auth.js";
-import { openApiDocument } from "../../api/openapi.js";
+import type { Auth } from "../../api/http/auth.js";
+import { openApiDocument } from "../../api/http/openapi.js";
 import { arbitraryOf, JsonSchema, nastyText, serialize, type Making } from "./arbitraries.js";
 
 const Operation = z.object({

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { isNativeError } from "node:util/types";
 import { setTimeout as delay } from "node:timers/promises";
-import { inTime } from "../../lib/in-time.js";
-import { toMajor } from "../../lib/money.js";
+import { inTime } from "../../lib/process/in-time.js";
+import { toMajor } from "../../lib/domain/money.js";
 import { sql } from "../../sql/db.js";
 import type { Client, Reply } from "./api.js";
 import { addMenuItem, admin, bakery, listBox, newPhone, user, type Character } from "./cast.js";

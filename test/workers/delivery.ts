@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { PermanentError, Postponed } from "../../lib/errors.js";
+import { PermanentError, Postponed } from "../../lib/process/errors.js";
 import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { replayJob, returnAllJobs, stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";

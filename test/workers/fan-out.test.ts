@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { z } from "zod";
-import { Postponed } from "../../lib/errors.js";
+import { Postponed } from "../../lib/process/errors.js";
 import { fanOut, push } from "../../queues/index.js";
 import { closeDatabase, sql, type Db } from "../../sql/db.js";
 import { stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";

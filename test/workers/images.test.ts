@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { afterAll, expect, test } from "@jest/globals";
-import { files, keysOf, newFileName } from "../../lib/file-store.js";
-import { newServiceId } from "../../lib/service-id.js";
+import { files, keysOf, newFileName } from "../../lib/storage/file-store.js";
+import { newServiceId } from "../../lib/domain/service-id.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { findFile, insertFile, updateFileStored } from "../../sql/queries/files.js";
 import { settleImage } from "../../workers/images.js";

@@ -6,8 +6,8 @@ process.env["DATABASE_TIMEOUT_MS"] = "1000";
 
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
-const { files, keysOf, newFileName } = await import("../../lib/file-store.js");
-const { readHeader } = await import("../../lib/menu-csv.js");
+const { files, keysOf, newFileName } = await import("../../lib/storage/file-store.js");
+const { readHeader } = await import("../../lib/menu-csv/menu-csv.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { insertMenuImport } = await import("../../sql/queries/menu-imports.js");
 const { closeSignals } = await import("../../sql/signals.js");

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { PosChange } from "../../lib/pos/adapter.js";
-import { PermanentError } from "../../lib/errors.js";
+import { PermanentError } from "../../lib/process/errors.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { insertOrderPlacedNotifications } from "../../sql/queries/fan-out.js";
 import { eraseCounterAddresses } from "../../sql/queries/pos-orders.js";

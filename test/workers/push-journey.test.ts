@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { newVapidKeys } from "../../lib/push-keys.js";
+import { newVapidKeys } from "../../lib/process/push-keys.js";
 import type { Client } from "../support/api.js";
 import type { Bakery, Character } from "../support/cast.js";
 import { ended, startProcess } from "../support/processes.js";

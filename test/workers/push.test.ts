@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { newVapidKeys } from "../../lib/push-keys.js";
+import { newVapidKeys } from "../../lib/process/push-keys.js";
 import type { Character } from "../support/cast.js";
 import type { Told } from "../support/push/service.js";
 import { fcmRefusals, startFcm } from "../support/push/fcm.js";
@@ -16,9 +16,9 @@ Object.assign(process.env, vapid, {
 });
 
 // these read the configuration
-const { Postponed } = await import("../../lib/errors.js");
-const { LONGEST_SEND_MS } = await import("../../lib/push-sender.js");
-const { sha256 } = await import("../../lib/crypto.js");
+const { Postponed } = await import("../../lib/process/errors.js");
+const { LONGEST_SEND_MS } = await import("../../lib/messaging/push-sender.js");
+const { sha256 } = await import("../../lib/security/crypto.js");
 const { push } = await import("../../queues/index.js");
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
 const { lockPreferences } = await import("../../sql/queries/preferences.js");

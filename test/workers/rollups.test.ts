@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Days, Period } from "../../lib/days.js";
+import type { Days, Period } from "../../lib/domain/days.js";
 import type { Db } from "../../sql/db.js";
 import type { PastBox, PastOrder } from "../support/past.js";
 
 const zone = "America/New_York";
 process.env["DEFAULT_TIMEZONE"] = zone;
 
-const { addDays, dayOf, daysOf, periods, startOfDay } = await import("../../lib/days.js");
+const { addDays, dayOf, daysOf, periods, startOfDay } = await import("../../lib/domain/days.js");
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
 const analytics = await import("../../sql/queries/analytics.js");
 const { moveOrder } = await import("../../sql/queries/orders.js");

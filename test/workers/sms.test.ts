@@ -7,11 +7,11 @@ process.env["SMS_HTTP_URL"] = `${gateway.url}/send?to={phone}`;
 process.env["SMS_HTTP_HEADERS"] = '{"Authorization":"Bearer gateway"}';
 
 const { newPhone } = await import("../support/cast.js");
-const { keyedHash, seal } = await import("../../lib/crypto.js");
-const { PermanentError } = await import("../../lib/errors.js");
-const { log } = await import("../../lib/log.js");
-const { SmsRefused } = await import("../../lib/sms.js");
-const { newServiceId } = await import("../../lib/service-id.js");
+const { keyedHash, seal } = await import("../../lib/security/crypto.js");
+const { PermanentError } = await import("../../lib/process/errors.js");
+const { log } = await import("../../lib/process/log.js");
+const { SmsRefused } = await import("../../lib/messaging/sms.js");
+const { newServiceId } = await import("../../lib/domain/service-id.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { insertOtp } = await import("../../sql/queries/otp.js");
 const { sendCode } = await import("../../workers/sms.js");

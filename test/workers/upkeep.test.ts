@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "@jest/globals";
-import { PermanentError } from "../../lib/errors.js";
-import { newServiceId } from "../../lib/service-id.js";
+import { PermanentError } from "../../lib/process/errors.js";
+import { newServiceId } from "../../lib/domain/service-id.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { findStagedJobStats } from "../../sql/queries/staged-jobs.js";

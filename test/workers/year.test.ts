@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { newServiceId } from "../../lib/service-id.js";
+import { newServiceId } from "../../lib/domain/service-id.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { runUpkeep, tasks } from "../../workers/upkeep.js";
 import { task } from "../support/task.js";

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { parse } from "csv-parse";
-import { files, keysOf, newFileName } from "../../../lib/file-store.js";
-import { log } from "../../../lib/log.js";
-import { readHeader } from "../../../lib/menu-csv.js";
+import { files, keysOf, newFileName } from "../../../lib/storage/file-store.js";
+import { log } from "../../../lib/process/log.js";
+import { readHeader } from "../../../lib/menu-csv/menu-csv.js";
 import { menuImport } from "../../../queues/index.js";
 import { sql, transaction } from "../../../sql/db.js";
 import { insertMenuImport, updateMenuImportJob } from "../../../sql/queries/menu-imports.js";

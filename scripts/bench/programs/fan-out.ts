@@ -1,4 +1,4 @@
-import { log } from "../../../lib/log.js";
+import { log } from "../../../lib/process/log.js";
 import type { Payload } from "../../../queues/contract.js";
 import { fanOut } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";

@@ -1,9 +1,9 @@
 import { createECDH, randomBytes, randomUUID } from "node:crypto";
 import { Agent, request } from "undici";
 import webPush from "web-push";
-import { config } from "../../../lib/config.js";
-import { sha256 } from "../../../lib/crypto.js";
-import { log } from "../../../lib/log.js";
+import { config } from "../../../lib/process/config.js";
+import { sha256 } from "../../../lib/security/crypto.js";
+import { log } from "../../../lib/process/log.js";
 import { sql } from "../../../sql/db.js";
 import { deliverPush } from "../../../workers/push.js";
 import { DeliveryPlan } from "../messages.js";

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { z } from "zod";
-import { config } from "../../../lib/config.js";
-import { addDays, daysOf } from "../../../lib/days.js";
+import { config } from "../../../lib/process/config.js";
+import { addDays, daysOf } from "../../../lib/domain/days.js";
 import { sql } from "../../../sql/db.js";
 import { findDashboard } from "../../../sql/queries/analytics.js";
 import { rollUpOneDay } from "../../../workers/rollups.js";

@@ -1,5 +1,5 @@
-import type { ApiKeyScope } from "../../../lib/api-key.js";
-import { signAccessToken } from "../../../lib/tokens.js";
+import type { ApiKeyScope } from "../../../lib/security/api-key.js";
+import { signAccessToken } from "../../../lib/security/tokens.js";
 import type { Client, Reply } from "../../support/api.js";
 import * as cast from "../../support/cast.js";
 

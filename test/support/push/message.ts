@@ -1,4 +1,4 @@
-import type { PushMessage } from "../../../lib/push-sender.js";
+import type { PushMessage } from "../../../lib/messaging/push-sender.js";
 
 /** A message with everything that it may have. */
 export const newMessage = (changes: Partial<PushMessage> = {}): PushMessage => ({

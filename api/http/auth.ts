@@ -1,0 +1,111 @@
+import type { Request } from "express";
+import { apiKeyDigest, isApiKey, type ApiKeyScope } from "../../lib/security/api-key.js";
+import { ApiError } from "../../lib/process/errors.js";
+import type { PartnerStatus } from "../../lib/domain/partner-moves.js";
+import { verifyAccessToken } from "../../lib/security/tokens.js";
+import { lookups } from "../../sql/db.js";
+import { findApiKeyScopes } from "../../sql/queries/api-keys.js";
+import { findPrincipal, hasAccount } from "../../sql/queries/users.js";
+
+/**
+ * Who may call an endpoint. ANYONE: no credential is looked at. OPTIONAL_USER: a credential that is sent must be valid.
+ * PARTNER: owner or staff, whatever the partner's status. ACTIVE_PARTNER: only while the partner is ACTIVE.
+ * PARTNER_OR_ADMIN: any partner, or an admin, who acts for none.
+ * BANNER_READER: as OPTIONAL_USER, or a service key for it. LOCATION_WRITER: an admin, or a service key for it.
+ */
+export type Auth =
+  | "ANYONE"
+  | "OPTIONAL_USER"
+  | "USER"
+  | "PARTNER"
+  | "ACTIVE_PARTNER"
+  | "ADMIN"
+  | "PARTNER_OR_ADMIN"
+  | "BANNER_READER"
+  | "LOCATION_WRITER";
+
+/** The scope of the service keys that an endpoint takes in place of a user's token. */
+export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
+  BANNER_READER: "ads:read",
+  LOCATION_WRITER: "geo:write",
+};
+
+export interface User {
+  id: string;
+}
+
+export interface Partner {
+  id: string;
+  status: PartnerStatus;
+}
+
+/** What a handler knows of its caller, by the endpoint's `auth`; a service key is nobody. */
+export interface Caller<A extends Auth> {
+  user: A extends "ANYONE"
+    ? null
+    : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER"
+      ? User | null
+      : User;
+  partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : A extends "PARTNER_OR_ADMIN" ? Partner | null : null;
+}
+
+/** What a request proves of its caller: whose access token it has, or nobody's, by a service key that this endpoint takes. */
+export interface Credential {
+  user: User | null;
+}
+
+const unauthorized = (detail: string) => new ApiError(401, "UNAUTHORIZED", detail);
+const forbidden = (detail: string) => new ApiError(403, "FORBIDDEN", detail);
+
+/**
+ * Reads the caller's credential; null without one, or where none is looked at. Throws 401 for one that is not valid, and
+ * 403 for a service key that is for something else.
+ */
+export async function identify(request: Request, auth: Auth): Promise<Credential | null> {
+  const header = request.headers.authorization;
+  if (auth === "ANYONE" || header === undefined) return null;
+  const [, token] = /^Bearer ([\w\-.~+/]+=*)$/i.exec(header) ?? [];
+  const scope = keyScopes[auth];
+  if (token !== undefined && isApiKey(token) && scope) {
+    const scopes = await findApiKeyScopes(lookups, apiKeyDigest(token));
+    if (scopes === null) throw unauthorized("The service key is unknown.");
+    if (!scopes.includes(scope)) throw forbidden(`This endpoint needs a service key with the scope ${scope}.`);
+    return { user: null };
+  }
+  const claims = token === undefined ? null : await verifyAccessToken(token);
+  if (claims === null) throw unauthorized("The access token is malformed, expired or unknown.");
+  return { user: { id: claims.userId } };
+}
+
+const gone = () => unauthorized("This account no longer exists.");
+
+/**
+ * Finds out whether the caller may, and for which partner. Accounts and roles are read from Postgres, so that a change
+ * counts at once, whatever the token says.
+ */
+export async function authorize(credential: Credential | null, auth: Auth): Promise<Partner | null> {
+  if (auth === "ANYONE") return null;
+  if (credential === null) {
+    if (auth === "OPTIONAL_USER" || auth === "BANNER_READER") return null;
+    throw unauthorized("This endpoint needs a bearer access token.");
+  }
+  if (credential.user === null) return null;
+  if (auth === "USER" || auth === "OPTIONAL_USER" || auth === "BANNER_READER") {
+    if (!(await hasAccount(lookups, credential.user.id))) throw gone();
+    return null;
+  }
+
+  const principal = await findPrincipal(lookups, credential.user.id);
+  if (principal === null) throw gone();
+  if (auth === "ADMIN" || auth === "LOCATION_WRITER") {
+    if (!principal.isAdmin) throw forbidden("This endpoint is for admins.");
+    return null;
+  }
+  if (auth === "PARTNER_OR_ADMIN" && principal.isAdmin) return null;
+  if (principal.partnerId === null || principal.partnerStatus === null)
+    throw forbidden("This endpoint is for partners.");
+  if (auth === "ACTIVE_PARTNER" && principal.partnerStatus !== "ACTIVE") {
+    throw forbidden(`This endpoint is for active partners; yours is ${principal.partnerStatus}.`);
+  }
+  return { id: principal.partnerId, status: principal.partnerStatus };
+}

@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import type { Duplex } from "node:stream";
+import type { ErrorRequestHandler, Request, Response } from "express";
+import { z } from "zod";
+import { ApiError, unavailable, type ErrorCode, type FieldError } from "../../lib/process/errors.js";
+import { log } from "../../lib/process/log.js";
+import { StorageUnavailable } from "../../lib/storage/storage.js";
+import { isConnectionLost, isContended, isDataException, isTimedOut } from "../../sql/db.js";
+
+/** The one shape of every error answer (RFC 9457); members beyond these depend on the code. */
+export const Problem = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    requestId: z.string(),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    retryAfterSeconds: z.number().optional(),
+  })
+  .meta({
+    id: "Problem",
+    description: "What went wrong, as application/problem+json; `code` is the name to program against.",
+  });
+
+const titles: Record<number, string> = {
+  400: "Bad request",
+  401: "Not authenticated",
+  403: "Not allowed",
+  404: "Not found",
+  405: "Method not allowed",
+  409: "Conflict",
+  408: "Request timeout",
+  413: "Too large",
+  429: "Too many requests",
+  431: "Request header fields too large",
+  500: "Internal error",
+  503: "Unavailable",
+};
+
+/** The refusal that names every wrong field. */
+export function wrongFields(code: ErrorCode, errors: readonly FieldError[]): ApiError {
+  const named = errors.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
+  return new ApiError(400, code, named.slice(0, 1_000), { errors: errors.slice(0, 100) });
+}
+
+/** Turns the issues of a failed parse into the refusal that names every wrong field. */
+export const invalidInput = (code: ErrorCode, where: string, error: z.ZodError): ApiError =>
+  wrongFields(
+    code,
+    error.issues.map((issue) => ({
+      path: [where, ...issue.path.map(String)].filter(Boolean).join("."),
+      message: issue.message,
+    })),
+  );
+
+/** What http-errors (Express, its body parser) attach to the errors they raise. */
+const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string().optional() });
+
+function asApiError(error: unknown): ApiError | null {
+  if (error instanceof ApiError) return error;
+  if (isContended(error)) return unavailable("Others were changing the same things just then; try again shortly.");
+  if (isTimedOut(error)) return unavailable("The database took too long over this; try again shortly.");
+  if (isConnectionLost(error)) return unavailable("The database is not reachable; try again shortly.");
+  if (error instanceof StorageUnavailable) return unavailable("Files are not within reach just now.", 30);
+  if (isDataException(error)) return new ApiError(400, "BAD_REQUEST", "A value is outside what can be stored.");
+  const http = HttpError.safeParse(error);
+  if (!http.success) return null;
+  if (http.data.status === 413)
+    return new ApiError(413, "PAYLOAD_TOO_LARGE", "The body is larger than this endpoint accepts.");
+  if (http.data.type === "entity.parse.failed") return new ApiError(400, "BAD_REQUEST", "The body is not valid JSON.");
+  return new ApiError(400, "BAD_REQUEST", "The request could not be read.");
+}
+
+const problemOf = ({ status, code, message, members }: ApiError, requestId: string): z.output<typeof Problem> => ({
+  type: "about:blank",
+  title: titles[status] ?? "Error",
+  status,
+  detail: message,
+  code,
+  requestId,
+  ...members,
+});
+
+/** Answers with the problem document of `error`; one that is not meant for callers becomes a 500 that tells them nothing. */
+export function sendProblem(request: Request, response: Response, error: unknown): void {
+  const requestId = String(response.getHeader("x-request-id"));
+  const known = asApiError(error);
+  if (known === null || known.status >= 500) {
+    const route: unknown = response.locals["route"];
+    log.error({ err: error, requestId, method: request.method, route }, "request failed");
+  }
+  const answer =
+    known ??
+    new ApiError(500, "INTERNAL", "Something went wrong on our side; quote the request id when you report it.");
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const { status, members } = answer;
+  const { retryAfterSeconds } = members;
+  if (typeof retryAfterSeconds === "number") response.setHeader("Retry-After", retryAfterSeconds);
+  if (status === 401) response.setHeader("WWW-Authenticate", "Bearer");
+  response
+    .status(status)
+    .type("application/problem+json")
+    .send(JSON.stringify(problemOf(answer, requestId)));
+}
+
+// Express tells an error handler by its four parameters.
+export const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
+  sendProblem(request, response, error);
+
+/** Answers what is not a request that Node can parse: broken HTTP, headers too large or too slow. The connection ends. */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const problem = problemOf(new ApiError(status, "BAD_REQUEST", "The request could not be read."), randomUUID());
+  const body = JSON.stringify(problem);
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${problem.title}`,
+      "Content-Type: application/problem+json",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${problem.requestId}`,
+      "Connection: close",
+      "",
+      body,
+    ].join("\r\n"),
+  );
+}

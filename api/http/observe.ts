@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import type { Request, RequestHandler, Response } from "express";
+import { Histogram } from "prom-client";
+import { log } from "../../lib/process/log.js";
+import { registry } from "../ops/metrics.js";
+
+const durations = new Histogram({
+  name: "http_request_duration_seconds",
+  help: "How long requests took, by method, declared path and status.",
+  labelNames: ["method", "route", "status"],
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+  registers: [registry],
+});
+
+/** The path as it is declared, which whoever declares it may name in `locals.route`: a refused request has left its router. */
+function routeOf(request: Request, { locals }: Response): string {
+  const named: unknown = locals["route"];
+  if (typeof named === "string") return named;
+  const route: unknown = request.route;
+  return typeof route === "object" && route !== null && "path" in route ? request.baseUrl + String(route.path) : "none";
+}
+
+/**
+ * Gives every request its id (the caller's own when it is safe to log, else a new one), and measures and logs it when it
+ * is over. Reads are logged at `debug`, everything else at `info`; the declared path is the label, so ids are not.
+ */
+export const observe: RequestHandler = (request, response, next) => {
+  const start = performance.now();
+  const given = request.headers["x-request-id"];
+  const requestId = typeof given === "string" && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
+  response.setHeader("X-Request-Id", requestId);
+  response.once("close", () => {
+    const ms = performance.now() - start;
+    const { method } = request;
+    const status = response.writableFinished ? response.statusCode : 499;
+    const route = routeOf(request, response);
+    durations.observe({ method, route, status }, ms / 1_000);
+    const level = method === "GET" || method === "HEAD" ? "debug" : "info";
+    if (log.isLevelEnabled(level))
+      log[level]({ requestId, method, route, status, ms: Math.round(ms * 10) / 10 }, "request");
+  });
+  next();
+};

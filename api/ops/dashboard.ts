@@ -1,0 +1,169 @@
+import express, { Router, type Request, type RequestHandler, type Response } from "express";
+import helmet from "helmet";
+import { z } from "zod";
+import { ApiError } from "../../lib/process/errors.js";
+import { sql } from "../../sql/db.js";
+import { insertAuditEvent } from "../../sql/queries/audit-events.js";
+import { board } from "./dashboard/board.js";
+import { codePage, phonePage, signOutPage } from "./dashboard/pages.js";
+import { findOperator, root, signIn, signOut } from "./dashboard/session.js";
+import { limitRequests } from "../http/limits.js";
+import { Phone } from "../http/schemas.js";
+import { sendCode } from "../shared/sign-in.js";
+
+/** What admins may do to queues; each is recorded under its name. Everything else that bull-board can change is refused. */
+const actions: Readonly<Record<string, string>> = {
+  "/api/queues/:queue/retry/:status": "QUEUE_RETRY_JOBS",
+  "/api/queues/:queue/clean/:status": "QUEUE_CLEAN_JOBS",
+  "/api/queues/:queue/promote": "QUEUE_PROMOTE_JOBS",
+  "/api/queues/:queue/pause": "QUEUE_PAUSE",
+  "/api/queues/:queue/resume": "QUEUE_RESUME",
+  "/api/queues/:queue/:job/retry": "QUEUE_RETRY_JOB",
+  "/api/queues/:queue/:job/clean": "QUEUE_CLEAN_JOB",
+  "/api/queues/:queue/:job/promote": "QUEUE_PROMOTE_JOB",
+};
+
+const isRead = ({ method }: Request) => method === "GET" || method === "HEAD";
+const isPage = (request: Request) => isRead(request) && !/^\/(api|static)\//.test(request.path);
+
+/** A browser tells where a request comes from: what another site makes it send is refused, whatever cookie it carries. */
+const refuseOtherOrigins: RequestHandler = (request, _response, next) => {
+  const { origin = "", "sec-fetch-site": site } = request.headers;
+  const same =
+    site === undefined ? URL.canParse(origin) && new URL(origin).host === request.host : site === "same-origin";
+  if (isRead(request) || same) next();
+  else next(new ApiError(403, "FORBIDDEN", "Queues are changed from the dashboard's own pages only."));
+};
+
+/** Lets admins in; sends everybody else's pages to the sign-in and refuses everything else of theirs. */
+const requireAdmin: RequestHandler = async (request, response, next) => {
+  const operator = await findOperator(request);
+  limitRequests(request, response, operator?.id ?? null);
+  if (operator?.isAdmin) {
+    response.locals["operatorId"] = operator.id;
+    next();
+  } else if (isPage(request)) response.redirect(303, `${root}/sign-in`);
+  else if (operator) next(new ApiError(403, "FORBIDDEN", "The queues are for admins."));
+  else next(new ApiError(401, "UNAUTHORIZED", "Sign in on the dashboard first."));
+};
+
+const audit =
+  (action: string): RequestHandler =>
+  async (request, response, next) => {
+    const actorId = String(response.locals["operatorId"]);
+    const details = z.record(z.string(), z.string()).parse(request.params);
+    await insertAuditEvent(sql, { actorId, action, details });
+    next();
+  };
+
+const refuseOtherActions: RequestHandler = (request, _response, next) => {
+  const detail = "Jobs are retried, cleaned and promoted here and queues paused; nothing is added or edited.";
+  // the board shows `error` and `message` to its user
+  const shown = { error: { key: "ERRORS.FORBIDDEN" }, message: detail };
+  next(isRead(request) ? undefined : new ApiError(403, "FORBIDDEN", detail, shown));
+};
+
+const SignInPhone = z.object({
+  phone: z
+    .string()
+    .transform((phone) => phone.replace(/[\s()-]/g, ""))
+    .pipe(Phone),
+});
+const SignInCode = SignInPhone.extend({ code: z.string().trim().max(32) });
+
+const readForm = express.urlencoded({ extended: false, limit: 2_000 });
+
+/** Acts on a form's fields; a refusal is told on the page that `again` makes. */
+const onForm =
+  <T>(
+    Fields: z.ZodType<T>,
+    act: (fields: T, request: Request, response: Response) => Promise<void>,
+    again: (fields: T, refusal: ApiError) => string,
+  ): RequestHandler =>
+  async (request, response) => {
+    const fields = Fields.safeParse(request.body);
+    if (!fields.success) {
+      response.status(400).send(phonePage(root, "A phone is +7 followed by 10 digits."));
+      return;
+    }
+    try {
+      limitRequests(request, response, null);
+      await act(fields.data, request, response);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      response.status(error.status).send(again(fields.data, error));
+    }
+  };
+
+const pages = Router();
+
+pages.use(
+  helmet({
+    contentSecurityPolicy: {
+      directives: {
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "font-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "frame-ancestors": ["'none'"],
+        "upgrade-insecure-requests": null,
+      },
+    },
+    xFrameOptions: { action: "deny" },
+    // without it browsers would not tell the origin of a form
+    referrerPolicy: { policy: "same-origin" },
+    strictTransportSecurity: false,
+  }),
+  (_request, response, next) => {
+    response.locals["route"] = root;
+    response.set("Cache-Control", "no-store");
+    next();
+  },
+  refuseOtherOrigins,
+);
+
+pages.get("/sign-in", async (request, response) => {
+  if ((await findOperator(request))?.isAdmin) response.redirect(303, root);
+  else response.send(phonePage(root));
+});
+
+pages.post(
+  "/sign-in",
+  readForm,
+  onForm(
+    SignInPhone,
+    async ({ phone }, request, response) => {
+      await sendCode(phone, { ip: request.ip ?? "", requestId: String(response.getHeader("x-request-id")) });
+      response.send(codePage(root, phone));
+    },
+    (_fields, refusal) => phonePage(root, refusal.message),
+  ),
+);
+
+pages.post(
+  "/sign-in/code",
+  readForm,
+  onForm(
+    SignInCode,
+    async ({ phone, code }, _request, response) => {
+      await signIn(response, phone, code);
+      response.redirect(303, root);
+    },
+    ({ phone }, refusal) =>
+      refusal.code === "INVALID_CODE" ? codePage(root, phone, refusal.message) : phonePage(root, refusal.message),
+  ),
+);
+
+pages.post("/sign-out", async (request, response) => {
+  await signOut(request, response);
+  response.redirect(303, `${root}/sign-in`);
+});
+
+pages.use(requireAdmin);
+pages.get("/sign-out", (_request, response) => {
+  response.send(signOutPage(root));
+});
+for (const [path, action] of Object.entries(actions)) pages.put(path, audit(action), board);
+pages.use(refuseOtherActions, board);
+
+/** The queues in a browser, for admins who sign in with their phone. Nothing is loaded from elsewhere. */
+export const dashboard = Router().use(root, pages);

@@ -1,0 +1,79 @@
+import { createBullBoard } from "@bull-board/api";
+import { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
+import type { AppViewRoute } from "@bull-board/api/typings/app";
+import { ExpressAdapter } from "@bull-board/express";
+import type { RequestHandler } from "express";
+import { ApiError } from "../../../lib/process/errors.js";
+import { inTime } from "../../../lib/process/in-time.js";
+import { openQueues, pingBroker, type BrokerQueue } from "../../../queues/broker.js";
+import { root } from "./session.js";
+
+const brokerLimitMs = 2_000;
+
+/** The board as Express serves it. */
+class Board extends ExpressAdapter {
+  constructor() {
+    super();
+    this.app.disable("x-powered-by");
+  }
+
+  readonly handle: RequestHandler = (request, response, next) => {
+    this.app(request, response, next);
+  };
+
+  /** Its page would load fonts from elsewhere: nothing may leave this host. */
+  override setEntryRoute(entry: AppViewRoute): this {
+    this.app[entry.method](entry.route, (_request, response, next) => {
+      const { name, params } = entry.handler({ basePath: this.basePath, uiConfig: this.uiConfig });
+      response.render(name, params, (error: Error | null, html: string) => {
+        if (error) next(error);
+        else response.send(html.replace(/<link [^>]*href="https?:[^>]*>/g, ""));
+      });
+    });
+    return this;
+  }
+}
+
+const serverAdapter = new Board();
+serverAdapter.setBasePath(root);
+
+const { replaceQueues } = createBullBoard({
+  queues: [],
+  serverAdapter,
+  options: {
+    uiConfig: {
+      boardTitle: "Queues",
+      hideDocsLink: true,
+      hideRedisDetails: true,
+      miscLinks: [{ text: "Sign out", url: `${root}/sign-out` }],
+    },
+  },
+});
+
+let shown: BrokerQueue[] = [];
+
+/** Shows the queues as they are now: they are opened at the first look, and anew when the broker was away at that time. */
+function refresh(): void {
+  const queues = openQueues();
+  if (queues.length === shown.length && queues.every((queue, index) => queue === shown[index])) return;
+  replaceQueues(queues.map((queue) => new BullMQAdapter(queue)));
+  shown = queues;
+}
+
+/** A queue that has never reached its broker would keep its caller waiting until it does. */
+async function requireBroker(): Promise<void> {
+  await inTime(brokerLimitMs, pingBroker()).catch(() => {
+    const detail = "The queues are not reachable just now; jobs wait in the database until they are.";
+    const shown = { error: { key: "ERRORS.REDIS_UNAVAILABLE" }, message: detail };
+    throw new ApiError(503, "UNAVAILABLE", detail, { retryAfterSeconds: 5, ...shown });
+  });
+}
+
+/** Every queue in pages for people. It asks nobody who they are: whoever gets here may do everything that is routed here. */
+export const board: RequestHandler = async (request, response, next) => {
+  if (request.path.startsWith("/api/")) {
+    await requireBroker();
+    refresh();
+  }
+  serverAdapter.handle(request, response, next);
+};

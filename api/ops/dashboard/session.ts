@@ -1,0 +1,55 @@
+import type { CookieOptions, Request, Response } from "express";
+import { config } from "../../../lib/process/config.js";
+import { randomToken, sha256 } from "../../../lib/security/crypto.js";
+import { ApiError } from "../../../lib/process/errors.js";
+import { sql } from "../../../sql/db.js";
+import { findSessionUser, revokeSession } from "../../../sql/queries/sessions.js";
+import { findPrincipal } from "../../../sql/queries/users.js";
+import { openSession } from "../../shared/sign-in.js";
+
+/** Where the dashboard lives; its cookie goes nowhere else. */
+export const root = "/admin/queues";
+
+const cookieName = "queues";
+const minutes = 30;
+
+const cookie: CookieOptions = {
+  path: root,
+  httpOnly: true,
+  sameSite: "strict",
+  secure: config.PUBLIC_URL.startsWith("https:"),
+};
+
+function tokenOf(request: Request): string | null {
+  const pairs = (request.headers.cookie ?? "").split(/; */);
+  return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1) ?? null;
+}
+
+async function isAdmin(userId: string): Promise<boolean> {
+  return (await findPrincipal(sql, userId))?.isAdmin ?? false;
+}
+
+/** Who is signed in on the dashboard, and whether they still are an admin; null for nobody. */
+export async function findOperator(request: Request): Promise<{ id: string; isAdmin: boolean } | null> {
+  const token = tokenOf(request);
+  const id = token === null ? null : await findSessionUser(sql, sha256(token), minutes);
+  return id === null ? null : { id, isAdmin: await isAdmin(id) };
+}
+
+/** Signs an admin in for half an hour; whoever else has the right code is told 403 FORBIDDEN. */
+export async function signIn(response: Response, phone: string, code: string): Promise<void> {
+  const token = randomToken();
+  const userId = await openSession(phone, code, sha256(token), { forDashboard: true });
+  if (!(await isAdmin(userId))) {
+    await revokeSession(sql, sha256(token), true);
+    throw new ApiError(403, "FORBIDDEN", "This account is not an admin's.");
+  }
+  response.cookie(cookieName, token, { ...cookie, maxAge: minutes * 60_000 });
+}
+
+/** Ends the session, here and for whoever else holds its cookie. */
+export async function signOut(request: Request, response: Response): Promise<void> {
+  const token = tokenOf(request);
+  if (token !== null) await revokeSession(sql, sha256(token), true);
+  response.clearCookie(cookieName, cookie);
+}

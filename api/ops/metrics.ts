@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import cluster from "node:cluster";
+import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { z } from "zod";
+import { config } from "../../lib/process/config.js";
+import { describeError } from "../../lib/process/describe-error.js";
+import { inTime } from "../../lib/process/in-time.js";
+import { log } from "../../lib/process/log.js";
+import { openQueues } from "../../queues/broker.js";
+import { databaseStats, sql } from "../../sql/db.js";
+import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
+import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
+import { findStagedJobStats } from "../../sql/queries/staged-jobs.js";
+
+/** The metrics of one API process. */
+export const registry = new Registry();
+collectDefaultMetrics({ register: registry });
+
+/** Well below the time that scrapers, and the processes of a cluster among themselves, wait for all of it. */
+const readLimitMs = 2_000;
+
+interface Measure {
+  name: string;
+  help: string;
+  labelNames?: string[];
+  /** How the processes of one cluster are put together: what each has for itself is summed, what all see alike is not. */
+  aggregator: "sum" | "max";
+  collect: (gauge: Gauge) => Promise<void> | void;
+}
+
+/** Declares a value that is read when it is scraped; one that cannot be read is left out and takes no other with it. */
+function measure({ name, help, labelNames = [], aggregator, collect }: Measure): void {
+  new Gauge({
+    name,
+    help,
+    labelNames,
+    aggregator,
+    registers: [registry],
+    async collect() {
+      this.reset();
+      try {
+        await inTime(readLimitMs, Promise.resolve(collect(this)));
+      } catch (error) {
+        if (labelNames.length === 0) this.remove();
+        else this.reset();
+        log.warn({ metric: name, error: describeError(error) }, "a metric could not be read");
+      }
+    },
+  });
+}
+
+measure({
+  name: "database_pool",
+  help: "Statements and transactions that run and that wait for a connection.",
+  labelNames: ["pool", "state"],
+  aggregator: "sum",
+  collect: (gauge) => {
+    const { statements, transactions } = databaseStats();
+    gauge.set({ pool: "statements", state: "running" }, statements.running);
+    gauge.set({ pool: "transactions", state: "running" }, transactions.running);
+    gauge.set({ pool: "transactions", state: "waiting" }, transactions.waiting);
+  },
+});
+
+measure({
+  name: "outbox_lag_seconds",
+  help: "Age of the oldest due job that was never handed to the queue.",
+  aggregator: "max",
+  collect: async (gauge) => gauge.set((await findStagedJobStats(sql)).lagSeconds),
+});
+
+measure({
+  name: "outbox_dead_jobs",
+  help: "Jobs that were given up and wait for an operator.",
+  aggregator: "max",
+  collect: async (gauge) => gauge.set((await findStagedJobStats(sql)).dead),
+});
+
+measure({
+  name: "worker_canary_age_seconds",
+  help: "Time since a worker last ran the canary that is scheduled every minute; since this process started, where none ever did.",
+  aggregator: "max",
+  collect: async (gauge) => gauge.set((await findHeartbeatAge(sql, "canary")) ?? process.uptime()),
+});
+
+measure({
+  name: "rollup_due_days",
+  help: "Days that are over and whose figures are still counted whenever they are asked for.",
+  aggregator: "max",
+  collect: async (gauge) => {
+    const zone = config.DEFAULT_TIMEZONE;
+    gauge.set((await listDueDays(sql, zone, await findYesterday(sql, zone))).length);
+  },
+});
+
+measure({
+  name: "queue_jobs",
+  help: "Jobs in the queue.",
+  labelNames: ["queue", "state"],
+  aggregator: "max",
+  collect: async (gauge) => {
+    await Promise.all(
+      openQueues().map(async (queue) => {
+        const counts = await queue.getJobCounts("waiting", "active", "delayed", "completed", "failed");
+        for (const [state, jobs] of Object.entries(counts)) gauge.set({ queue: queue.name, state }, jobs);
+      }),
+    );
+  },
+});
+
+const Ask = z.object({ askMetrics: z.string() });
+const Answer = z.object({ metricsFor: z.string(), text: z.string() });
+
+/** All metrics in Prometheus' text format; in a cluster those of all its processes, whichever of them was asked. */
+export function metricsText(): Promise<string> {
+  const { worker } = cluster;
+  if (!worker) return registry.metrics();
+  const id = randomUUID();
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void) => {
+      clearTimeout(timer);
+      worker.off("message", receive);
+      act();
+    };
+    const timer = setTimeout(() => settle(() => reject(new Error("the primary process did not answer"))), 5_000);
+    const receive = (message: unknown) => {
+      const answer = Answer.safeParse(message);
+      if (answer.success && answer.data.metricsFor === id) settle(() => resolve(answer.data.text));
+    };
+    worker.on("message", receive);
+    worker.send({ askMetrics: id });
+  });
+}
+
+/** In a cluster's processes: lets the primary collect this process's metrics. */
+export function joinMetrics(): void {
+  AggregatorRegistry.setRegistries([registry]);
+  new AggregatorRegistry();
+}
+
+/** In a cluster's primary process: answers its processes' questions for everybody's metrics. */
+export function serveMetrics(): void {
+  const aggregate = new AggregatorRegistry();
+  cluster.on("message", (worker, message: unknown) => {
+    const ask = Ask.safeParse(message);
+    if (!ask.success) return;
+    aggregate.clusterMetrics().then(
+      (text) => worker.send({ metricsFor: ask.data.askMetrics, text }),
+      (error: unknown) => log.warn({ error: describeError(error) }, "the processes' metrics could not be collected"),
+    );
+  });
+}

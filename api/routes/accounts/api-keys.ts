@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { apiKeyDigest, apiKeyScopes, newApiKey } from "../../../lib/security/api-key.js";
+import { notFound } from "../../../lib/process/errors.js";
+import { sql } from "../../../sql/db.js";
+import { deleteApiKey, insertApiKey, listApiKeys } from "../../../sql/queries/api-keys.js";
+import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { Id, IdParams, text, Timestamp } from "../../http/schemas.js";
+
+const Scope = z.enum(apiKeyScopes);
+
+export const apiKeys = section({ prefix: "/admin/api-keys", tag: "Service keys" });
+
+apiKeys.post(
+  "/",
+  {
+    summary: "Make a service key",
+    description: "A bearer credential for a machine, until it is revoked. The key itself is shown this once.",
+    auth: "ADMIN",
+    body: z.object({
+      name: text(100).meta({ description: "who holds it", example: "Mobile app, banners" }),
+      scopes: z
+        .array(Scope)
+        .min(1)
+        .max(10)
+        .transform((scopes) => [...new Set(scopes)]),
+    }),
+    answers: { 201: z.object({ id: Id, name: z.string(), scopes: z.array(Scope), key: z.string() }) },
+  },
+  async ({ user, body: { name, scopes } }) => {
+    const key = newApiKey();
+    const id = await insertApiKey(sql, name, scopes, apiKeyDigest(key), user.id);
+    return created({ id, name, scopes, key });
+  },
+);
+
+apiKeys.get(
+  "/",
+  {
+    summary: "List the service keys, newest first",
+    auth: "ADMIN",
+    query: PageQuery,
+    answers: {
+      200: z.array(z.object({ id: Id, name: z.string(), scopes: z.array(Scope), createdAt: Timestamp })),
+    },
+  },
+  async ({ query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) => listApiKeys(sql, after, limit));
+    return ok(
+      rows.map((row) => ({
+        ...row,
+        scopes: z.array(Scope).parse(row.scopes),
+        createdAt: row.createdAt.toISOString(),
+      })),
+      headers,
+    );
+  },
+);
+
+apiKeys.delete(
+  "/:id",
+  { summary: "Revoke a service key at once", auth: "ADMIN", params: IdParams, answers: { 204: null } },
+  async ({ user, params }) => {
+    if (!(await deleteApiKey(sql, params.id, user.id))) throw notFound("This service key");
+    return noContent();
+  },
+);

@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { notFound } from "../../../lib/process/errors.js";
+import { sql } from "../../../sql/db.js";
+import { deleteFavorite, insertFavorite, listFavorites } from "../../../sql/queries/favorites.js";
+import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { Id, IdParams } from "../../http/schemas.js";
+
+const TargetType = z.enum(["BOX", "PARTNER"]);
+
+const Favorite = z.object({ id: Id, targetType: TargetType, targetId: Id }).meta({ id: "Favorite" });
+
+export const favorites = section({ prefix: "/users/me/favorites", tag: "Users" });
+
+favorites.get(
+  "/",
+  {
+    summary: "List the own favourites, newest first",
+    auth: "USER",
+    query: PageQuery,
+    answers: { 200: z.array(Favorite) },
+  },
+  async ({ user, query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) => listFavorites(sql, user.id, after, limit));
+    return ok([...rows], headers);
+  },
+);
+
+favorites.post(
+  "/",
+  {
+    summary: "Add a box or a partner to the own favourites",
+    description: "What is there already stays the same favourite, and the answer is 200.",
+    auth: "USER",
+    body: z.object({
+      targetType: z
+        .string()
+        .regex(/^(box|partner)$/i, "must be BOX or PARTNER")
+        .transform((type) => TargetType.parse(type.toUpperCase()))
+        .meta({ description: "BOX or PARTNER, in any case", example: "PARTNER" }),
+      targetId: Id,
+    }),
+    answers: { 200: Favorite, 201: Favorite },
+    errors: ["404 NOT_FOUND"],
+  },
+  async ({ user, body: { targetType, targetId } }) => {
+    const favorite = await insertFavorite(sql, user.id, targetType, targetId);
+    if (!favorite) throw notFound(`This ${targetType.toLowerCase()}`);
+    const body = { id: favorite.id, targetType, targetId: targetId.toLowerCase() };
+    return favorite.added ? created(body) : ok(body);
+  },
+);
+
+favorites.delete(
+  "/:id",
+  { summary: "Remove one of the own favourites", auth: "USER", params: IdParams, answers: { 204: null } },
+  async ({ user, params }) => {
+    if (!(await deleteFavorite(sql, user.id, params.id))) throw notFound("This favourite");
+    return noContent();
+  },
+);

@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { ApiError } from "../../../lib/process/errors.js";
+import {
+  accessTokenSeconds,
+  newRefreshToken,
+  refreshTokenDigest,
+  refreshTokenSuccessors,
+  signAccessToken,
+} from "../../../lib/security/tokens.js";
+import { sql } from "../../../sql/db.js";
+import { revokeSession, takeRefreshToken } from "../../../sql/queries/sessions.js";
+import { findPrincipal } from "../../../sql/queries/users.js";
+import { noContent, ok, section } from "../../http/endpoint.js";
+import { Phone } from "../../http/schemas.js";
+import { invalidCode, openSession, sendCode } from "../../shared/sign-in.js";
+
+export const auth = section({ prefix: "/auth", tag: "Authentication", invalid: "BAD_REQUEST" });
+
+const Tokens = z
+  .object({
+    accessToken: z.string().meta({ description: "JWT" }),
+    refreshToken: z.string().meta({ description: "opaque; good for one exchange within 30 days" }),
+    tokenType: z.literal("Bearer"),
+    expiresIn: z.int().meta({ description: "lifetime of the access token in seconds" }),
+  })
+  .meta({ id: "Tokens" });
+
+const RefreshToken = z.object({ refreshToken: z.string().min(1).max(512) });
+
+const invalidRefreshToken = () =>
+  new ApiError(401, "INVALID_REFRESH_TOKEN", "The refresh token is unknown, expired, revoked or was used before.");
+
+/** The answer to a login or refresh; null when the account is gone. */
+async function tokensOf(userId: string, refreshToken: string) {
+  const principal = await findPrincipal(sql, userId);
+  if (principal === null) return null;
+  const { isAdmin, partnerId } = principal;
+  const scope = ["USER", partnerId !== null && "PARTNER", isAdmin && "ADMIN"].filter(Boolean).join(" ");
+  const accessToken = await signAccessToken({ userId, scope, ...(partnerId !== null && { partnerId }) });
+  const tokens = { accessToken, refreshToken, tokenType: "Bearer" as const, expiresIn: accessTokenSeconds };
+  return ok(tokens, { "Cache-Control": "no-store" });
+}
+
+auth.post(
+  "/otp/send",
+  {
+    summary: "Send a login code to a phone",
+    description:
+      "A code is valid for 5 minutes and replaces the one before. 3 codes per phone in 5 minutes. The answer does not tell whether the phone is known.",
+    auth: "ANYONE",
+    body: z.object({ phone: Phone }),
+    answers: {
+      200: z.object({
+        message: z.string(),
+        retryAfterSeconds: z.int().meta({ description: "how long to wait before offering to send again" }),
+      }),
+    },
+    errors: ["429 RATE_LIMIT"],
+  },
+  async ({ body: { phone }, ip, requestId }) => {
+    const retryAfterSeconds = await sendCode(phone, { ip, requestId });
+    return ok({ message: "The code is on its way.", retryAfterSeconds });
+  },
+);
+
+auth.post(
+  "/otp/verify",
+  {
+    summary: "Exchange a login code for tokens",
+    description:
+      "The first login of a phone creates its user. A code works once; 5 wrong guesses void it, and 50 a day lock the phone.",
+    auth: "ANYONE",
+    body: z.object({ phone: Phone, code: z.string().max(32) }),
+    answers: { 200: Tokens },
+    errors: ["400 INVALID_CODE", "401 EXPIRED_CODE", "429 RATE_LIMIT"],
+  },
+  async ({ body: { phone, code } }) => {
+    const refreshToken = newRefreshToken();
+    const userId = await openSession(phone, code, refreshTokenDigest(refreshToken), { forDashboard: false });
+    const tokens = await tokensOf(userId, refreshToken);
+    if (tokens === null) throw invalidCode();
+    return tokens;
+  },
+);
+
+auth.post(
+  "/token/refresh",
+  {
+    summary: "Exchange a refresh token for new tokens",
+    description:
+      "A refresh token works once. Used again it ends its session, except once within 10 seconds, when the answer was lost: then the same refresh token is given again.",
+    auth: "ANYONE",
+    body: RefreshToken,
+    answers: { 200: Tokens },
+    errors: ["401 INVALID_REFRESH_TOKEN"],
+  },
+  async ({ body: { refreshToken } }) => {
+    const successors = refreshTokenSuccessors(refreshToken).map((token) => ({
+      token,
+      digest: refreshTokenDigest(token),
+    }));
+    const rotation = await takeRefreshToken(
+      sql,
+      refreshTokenDigest(refreshToken),
+      successors.map(({ digest }) => digest),
+    );
+    const successor = successors.find(({ digest }) => rotation !== null && digest.equals(rotation.successor));
+    const tokens = rotation && successor ? await tokensOf(rotation.userId, successor.token) : null;
+    if (tokens === null) throw invalidRefreshToken();
+    return tokens;
+  },
+);
+
+auth.post(
+  "/logout",
+  {
+    summary: "End the session of a refresh token",
+    auth: "ANYONE",
+    body: RefreshToken,
+    answers: { 204: null },
+    errors: ["400 INVALID_TOKEN"],
+  },
+  async ({ body: { refreshToken } }) => {
+    if (!(await revokeSession(sql, refreshTokenDigest(refreshToken), false))) {
+      throw new ApiError(400, "INVALID_TOKEN", "The refresh token is unknown, expired or logged out already.");
+    }
+    return noContent();
+  },
+);

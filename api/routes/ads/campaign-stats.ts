@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { config } from "../../../lib/process/config.js";
+import { addDays, dayOf } from "../../../lib/domain/days.js";
+import { notFound } from "../../../lib/process/errors.js";
+import { toMajor, wholeMinor } from "../../../lib/domain/money.js";
+import { sql } from "../../../sql/db.js";
+import { findCampaign, listCampaignDays } from "../../../sql/queries/campaigns.js";
+import { ok, section } from "../../http/endpoint.js";
+import { IdParams, Money } from "../../http/schemas.js";
+
+/** A leap year. */
+const maxDays = 366;
+const defaultDays = 30;
+
+// what is no such day is refused before the days between two are counted
+const Day = z.iso
+  .date({ abort: true })
+  .refine((day) => day >= "2000-01-01" && day < "2200-01-01", {
+    error: "must be between the years 2000 and 2200",
+    abort: true,
+  })
+  .meta({ example: "2026-06-01" });
+
+interface Span {
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** The first and the last day of what was asked for. */
+function daysOf({ from, to }: Span): { first: string; last: string } {
+  const last = to ?? dayOf(Date.now(), config.DEFAULT_TIMEZONE);
+  return { first: from ?? addDays(last, 1 - defaultDays), last };
+}
+
+const StatsQuery = z
+  .object({
+    from: Day.optional().meta({ description: `the first day; without it, so that there are ${defaultDays}` }),
+    to: Day.optional().meta({ description: "the last day, included; without it, today" }),
+  })
+  .refine(
+    (span) => {
+      const { first, last } = daysOf(span);
+      return first <= last && last < addDays(first, maxDays);
+    },
+    { path: ["from"], message: `must not be after the last day, nor more than ${maxDays - 1} days before it` },
+  );
+
+const CampaignDay = z
+  .object({
+    day: Day,
+    impressions: z.int(),
+    clicks: z.int(),
+    spent: Money.meta({ description: "in major units, rounded down to two decimals" }),
+  })
+  .meta({ id: "CampaignDay" });
+
+export const campaignStats = section({ prefix: "/admin/ads/campaigns", tag: "Advertising", invalid: "BAD_REQUEST" });
+
+campaignStats.get(
+  "/:id/stats",
+  {
+    summary: "Show what was counted of a campaign, day by day",
+    description:
+      `Every day of at most ${maxDays}, those without anything too, as days are in ${config.DEFAULT_TIMEZONE}. What is ` +
+      "counted after a campaign is complete costs nothing.",
+    auth: "ADMIN",
+    params: IdParams,
+    query: StatsQuery,
+    answers: { 200: z.array(CampaignDay) },
+    csv: true,
+  },
+  async ({ params, query }) => {
+    const { first, last } = daysOf(query);
+    const days = await listCampaignDays(sql, params.id, first, last);
+    if (!(await findCampaign(sql, params.id))) throw notFound("This campaign");
+    return ok(days.map(({ spentMicro, ...day }) => ({ ...day, spent: toMajor(wholeMinor(spentMicro)) })));
+  },
+);

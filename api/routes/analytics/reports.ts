@@ -1,0 +1,195 @@
+import { z } from "zod";
+import { config } from "../../../lib/process/config.js";
+import { daysOf, type Period } from "../../../lib/domain/days.js";
+import { notFound } from "../../../lib/process/errors.js";
+import { toMajor } from "../../../lib/domain/money.js";
+import { sql } from "../../../sql/db.js";
+import {
+  findDashboard,
+  findPartnerTotals,
+  listListingsByHour,
+  listOrdersByHour,
+  listTopBoxes,
+  listTopPartners,
+  type Totals,
+} from "../../../sql/queries/analytics.js";
+import { findPartner } from "../../../sql/queries/partners.js";
+import { ok, section } from "../../http/endpoint.js";
+import { Limit } from "../../http/pagination.js";
+import { Id, IdParams, Money } from "../../http/schemas.js";
+
+const Period = z
+  .enum(["7d", "30d", "90d", "1y"])
+  .default("30d")
+  .meta({ description: `the last days, today included, as they are in ${config.DEFAULT_TIMEZONE}` });
+const PeriodQuery = z.object({ period: Period });
+const ReportQuery = PeriodQuery.extend({ partnerId: Id.optional().meta({ description: "of this partner only" }) });
+const RankingQuery = ReportQuery.extend({
+  limit: Limit(10, 100),
+  sort: z.enum(["gmv", "orders"]).default("gmv").meta({ description: "by what was due, or by how many orders" }),
+});
+
+const totals = {
+  orders: z.int().meta({ description: "without those cancelled" }),
+  gmv: Money.meta({ description: "what was due for them, in major units" }),
+};
+const HourCount = z.object({ hour: z.int().min(0).max(23), count: z.int() });
+const PartnerTotals = z.object({ partnerId: Id, ...totals });
+
+const present = ({ orders, gmvMinor }: Totals) => ({ orders, gmv: toMajor(gmvMinor) });
+
+const daysNow = (period: Period) => daysOf(period, Date.now(), config.DEFAULT_TIMEZONE);
+
+/** The partner that a report is about, if any; 404 for one that does not exist. */
+async function subject(partnerId: string | undefined): Promise<string | null> {
+  if (partnerId === undefined) return null;
+  if (!(await findPartner(sql, partnerId))) throw notFound("This partner");
+  return partnerId;
+}
+
+export const analytics = section({ prefix: "/admin/analytics", tag: "Analytics", invalid: "BAD_REQUEST" });
+
+analytics.get(
+  "/dashboard",
+  {
+    summary: "Show the platform's figures",
+    description: "Active partners are those that are active and had an order; food is saved when it is picked up.",
+    auth: "ADMIN",
+    query: ReportQuery,
+    answers: {
+      200: z.object({
+        ...totals,
+        activePartners: z.int(),
+        commission: Money,
+        foodSavedGrams: z.int(),
+        period: z.string(),
+      }),
+    },
+    errors: ["404 NOT_FOUND"],
+    csv: true,
+  },
+  async ({ query: { period, partnerId } }) => {
+    const found = await findDashboard(sql, daysNow(period), await subject(partnerId));
+    return ok({
+      ...present(found),
+      activePartners: found.activePartners,
+      commission: toMajor(found.commissionMinor),
+      foodSavedGrams: found.foodSavedGrams,
+      period,
+    });
+  },
+);
+
+analytics.get(
+  "/partners/:id",
+  {
+    summary: "Show a partner's figures",
+    auth: "ADMIN",
+    params: IdParams,
+    query: PeriodQuery,
+    answers: { 200: PartnerTotals },
+    csv: true,
+  },
+  async ({ params: { id }, query }) => {
+    const partner = await findPartner(sql, id);
+    if (!partner) throw notFound("This partner");
+    return ok({ partnerId: partner.id, ...present(await findPartnerTotals(sql, daysNow(query.period), partner.id)) });
+  },
+);
+
+analytics.get(
+  "/top-boxes",
+  {
+    summary: "Rank the boxes that were ordered",
+    description: "For a box counts what was due for it, its share of the order's discount taken off.",
+    auth: "ADMIN",
+    query: RankingQuery,
+    answers: { 200: z.array(z.object({ boxId: Id, title: z.string(), ...totals })) },
+    errors: ["404 NOT_FOUND"],
+    csv: true,
+  },
+  async ({ query: { period, partnerId, sort, limit } }) => {
+    const rows = await listTopBoxes(sql, daysNow(period), await subject(partnerId), sort, limit);
+    return ok(rows.map(({ boxId, title, ...row }) => ({ boxId, title, ...present(row) })));
+  },
+);
+
+analytics.get(
+  "/top-partners",
+  {
+    summary: "Rank the partners that had orders",
+    auth: "ADMIN",
+    query: RankingQuery,
+    answers: { 200: z.array(z.object({ partnerId: Id, name: z.string(), ...totals })) },
+    errors: ["404 NOT_FOUND"],
+    csv: true,
+  },
+  async ({ query: { period, partnerId, sort, limit } }) => {
+    const rows = await listTopPartners(sql, daysNow(period), await subject(partnerId), sort, limit);
+    return ok(rows.map(({ partnerId, name, ...row }) => ({ partnerId, name, ...present(row) })));
+  },
+);
+
+const hours = `By the hour of the day in ${config.DEFAULT_TIMEZONE}, 0 to 23, those without any too.`;
+
+analytics.get(
+  "/order-heatmap",
+  {
+    summary: "Count orders by hour of the day",
+    description: hours,
+    auth: "ADMIN",
+    query: ReportQuery,
+    answers: { 200: z.array(HourCount) },
+    errors: ["404 NOT_FOUND"],
+    csv: true,
+  },
+  async ({ query: { period, partnerId } }) =>
+    ok([...(await listOrdersByHour(sql, daysNow(period), await subject(partnerId)))]),
+);
+
+analytics.get(
+  "/listing-heatmap",
+  {
+    summary: "Count listed boxes by hour of the day",
+    description: hours,
+    auth: "ADMIN",
+    query: ReportQuery,
+    answers: { 200: z.array(HourCount) },
+    errors: ["404 NOT_FOUND"],
+    csv: true,
+  },
+  async ({ query: { period, partnerId } }) =>
+    ok([...(await listListingsByHour(sql, daysNow(period), await subject(partnerId)))]),
+);
+
+analytics.get(
+  "/peak-hours",
+  {
+    summary: "Rank the hours of the day by orders",
+    description: hours,
+    auth: "ADMIN",
+    query: ReportQuery.extend({ limit: Limit(5, 100) }),
+    answers: { 200: z.array(HourCount) },
+    errors: ["404 NOT_FOUND"],
+    csv: true,
+  },
+  async ({ query: { period, partnerId, limit } }) => {
+    const rows = await listOrdersByHour(sql, daysNow(period), await subject(partnerId));
+    return ok([...rows].sort((a, b) => b.count - a.count || a.hour - b.hour).slice(0, limit));
+  },
+);
+
+export const ownAnalytics = section({ prefix: "/partners", tag: "Analytics", invalid: "BAD_REQUEST" });
+
+ownAnalytics.get(
+  "/me/analytics",
+  {
+    summary: "Show the own figures",
+    auth: "PARTNER",
+    query: PeriodQuery,
+    answers: { 200: PartnerTotals },
+    csv: true,
+  },
+  async ({ partner, query }) =>
+    ok({ partnerId: partner.id, ...present(await findPartnerTotals(sql, daysNow(query.period), partner.id)) }),
+);

@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { ApiError } from "../../../lib/process/errors.js";
+import { imageAddress, thumbnailAddress } from "../../../lib/storage/file-store.js";
+import { toMajor, type Minor } from "../../../lib/domain/money.js";
+import type { BoxRow, PartnerBoxRow } from "../../../sql/queries/boxes.js";
+import { ImageFileId } from "../../own-image.js";
+import { Amount, Id, Instant, Money, text, Timestamp } from "../../http/schemas.js";
+
+const maxWindowMs = 48 * 60 * 60 * 1_000;
+
+export const boxFields = {
+  title: text(200),
+  description: text(2_000),
+  price: Amount,
+  originalPrice: Amount.meta({ description: "what the contents cost undiscounted; not below `price`" }),
+  quantity: z.int().min(1).max(10_000),
+  weightGrams: z.int().min(1).max(1_000_000),
+  pickupWindowStart: Instant,
+  pickupWindowEnd: Instant.meta({ description: "after the start, in the future, at most 48 hours after the start" }),
+  imageFileId: ImageFileId,
+  items: z
+    .array(z.object({ menuItemId: Id, qty: z.int().min(1).max(100) }))
+    .max(50)
+    .refine(
+      (items) => new Set(items.map(({ menuItemId }) => menuItemId.toLowerCase())).size === items.length,
+      "must name each menu item once",
+    ),
+  repeat: z
+    .object({
+      days: z
+        .array(z.int().min(1).max(7))
+        .min(1)
+        .max(7)
+        .transform((days) => [...new Set(days)].sort())
+        .meta({ description: "days of the week, 1 is Monday", example: [1, 2, 3, 4, 5] }),
+      until: z.iso.date().refine((day) => day >= "2000-01-01" && day < "2200-01-01", "must be between 2000 and 2200"),
+    })
+    .meta({ description: "lists the box again on these days, at the same local time, a day ahead, until that day" }),
+};
+
+/** What has to be true of a box as a whole, when it is listed and when it is changed. */
+export interface BoxTerms {
+  price: Minor;
+  originalPrice?: Minor | null | undefined;
+  pickupWindowStart: Date;
+  pickupWindowEnd: Date;
+}
+
+/** What is wrong with a box as a whole, by field. */
+export function flawsOf({ price, originalPrice, pickupWindowStart: start, pickupWindowEnd: end }: BoxTerms) {
+  const flaws: { path: "originalPrice" | "pickupWindowEnd"; message: string }[] = [];
+  if (originalPrice !== undefined && originalPrice !== null && originalPrice < price)
+    flaws.push({ path: "originalPrice", message: "must not be below price" });
+  if (end <= start) flaws.push({ path: "pickupWindowEnd", message: "must be after pickupWindowStart" });
+  else if (end.getTime() - start.getTime() > maxWindowMs)
+    flaws.push({ path: "pickupWindowEnd", message: "must be at most 48 hours after pickupWindowStart" });
+  if (end.getTime() <= Date.now()) flaws.push({ path: "pickupWindowEnd", message: "must be in the future" });
+  return flaws;
+}
+
+/** What those who like a box are told when it changes so; null when it is no news for them. */
+export function newsOf(
+  before: { priceMinor: Minor; quantityAvailable: number },
+  after: { priceMinor: Minor; quantityAvailable: number },
+): "BOX_BACK" | "BOX_CHEAPER" | null {
+  if (after.quantityAvailable === 0) return null;
+  if (before.quantityAvailable === 0) return "BOX_BACK";
+  return after.priceMinor < before.priceMinor ? "BOX_CHEAPER" : null;
+}
+
+/** The refusal of a box that would not make sense as it was asked for. */
+export const invalidBox = (...errors: { path: string; message: string }[]) =>
+  new ApiError(400, "VALIDATION_ERROR", errors.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+    errors,
+  });
+
+export const foreignItems = () => invalidBox({ path: "items", message: "some are not on this partner's menu" });
+
+export const BoxStatus = z.enum(["ACTIVE", "SOLD_OUT", "EXPIRED"]);
+
+export const ListedBox = z
+  .object({
+    id: Id,
+    partnerId: Id,
+    title: z.string(),
+    description: z.string().nullable(),
+    price: Money,
+    originalPrice: Money.nullable(),
+    weightGrams: z.int().nullable(),
+    quantityAvailable: z.int(),
+    pickupWindowStart: Timestamp,
+    pickupWindowEnd: Timestamp,
+    status: BoxStatus,
+    hidden: z.boolean(),
+    imageUrl: z.url().nullable(),
+    thumbnailUrl: z.url().nullable(),
+  })
+  .meta({ id: "ListedBox" });
+
+/** A box as its partner's own people list it. */
+export const OwnListedBox = ListedBox.extend({
+  repeat: z
+    .object({ days: z.array(z.int()), until: z.string() })
+    .nullable()
+    .optional()
+    .meta({ description: "when it is listed again; only for the partner's own people" }),
+}).meta({ id: "PartnerBox" });
+
+export const Box = z
+  .object({ ...ListedBox.shape, items: z.array(z.object({ menuItemId: Id, name: z.string(), qty: z.int() })) })
+  .meta({ id: "Box" });
+
+export const BoxState = z.object({ id: Id, title: z.string(), quantityAvailable: z.int(), status: BoxStatus });
+
+export const presentBox = (row: BoxRow): z.output<typeof ListedBox> => ({
+  id: row.id,
+  partnerId: row.partnerId,
+  title: row.title,
+  description: row.description,
+  price: toMajor(row.priceMinor),
+  originalPrice: row.originalPriceMinor === null ? null : toMajor(row.originalPriceMinor),
+  weightGrams: row.weightGrams,
+  quantityAvailable: row.quantityAvailable,
+  pickupWindowStart: row.pickupWindowStart.toISOString(),
+  pickupWindowEnd: row.pickupWindowEnd.toISOString(),
+  status: row.status ?? "EXPIRED",
+  hidden: row.hidden,
+  imageUrl: row.image && imageAddress(row.image),
+  thumbnailUrl: row.image && thumbnailAddress(row.image),
+});
+
+export const presentOwnBox = (row: PartnerBoxRow): z.output<typeof OwnListedBox> => ({
+  ...presentBox(row),
+  repeat: row.repeatDays && row.repeatUntil !== null ? { days: row.repeatDays, until: row.repeatUntil } : null,
+});

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { lookups } from "../../../sql/db.js";
+import { listOffersNear, listOffersSoon, type NearOfferRow, type OfferRow } from "../../../sql/queries/offers.js";
+import { ListedBox, presentBox } from "./presentation.js";
+import { ok, section } from "../../http/endpoint.js";
+import { LocatedQuery, presentDistance, requireBoth } from "../../shared/coordinates.js";
+import { pageBy, pageQuery } from "../../http/pagination.js";
+import { CityId, Id, Instant, QueryAmount } from "../../http/schemas.js";
+
+/** Where a box is in the list: its distance or when it can be picked up, and its id. */
+const Place = z.tuple([z.union([z.number(), z.string().regex(/^[\d :.+-]{10,40}$/)]), Id]);
+
+const OfferQuery = pageQuery(Place)
+  .extend({
+    ...LocatedQuery,
+    cityId: CityId.optional(),
+    maxPrice: QueryAmount.optional(),
+    availableFrom: Instant.optional().meta({ description: "only boxes that can still be picked up after this" }),
+    availableTo: Instant.optional().meta({ description: "only boxes that can be picked up before this" }),
+  })
+  .superRefine(requireBoth);
+
+const Offer = z
+  .object({
+    ...ListedBox.shape,
+    partnerName: z.string(),
+    latitude: z.number(),
+    longitude: z.number(),
+    distanceMeters: z.number().nullable().meta({ description: "null when no place was given" }),
+  })
+  .meta({ id: "Offer" });
+
+const present = (row: OfferRow | NearOfferRow): z.output<typeof Offer> => ({
+  ...presentBox(row),
+  partnerName: row.partnerName,
+  latitude: row.latitude,
+  longitude: row.longitude,
+  distanceMeters: "distance" in row ? presentDistance(row.distance) : null,
+});
+
+export const offers = section({ prefix: "/boxes", tag: "Boxes" });
+
+offers.get(
+  "/",
+  {
+    summary: "List the boxes that can be ordered",
+    description: "Nearest first around `lat` and `lng`, otherwise those that can be picked up soonest first.",
+    auth: "ANYONE",
+    query: OfferQuery,
+    answers: { 200: z.array(Offer) },
+  },
+  async ({ query, address }) => {
+    const { lat, lng, radius } = query;
+    const filter = {
+      cityId: query.cityId ?? null,
+      maxPriceMinor: query.maxPrice ?? null,
+      availableFrom: query.availableFrom ?? null,
+      availableTo: query.availableTo ?? null,
+    };
+    const list = (after: z.output<typeof Place> | null, limit: number): Promise<(OfferRow | NearOfferRow)[]> => {
+      if (lat === undefined || lng === undefined) {
+        const place = after && { startKey: String(after[0]), id: after[1] };
+        return listOffersSoon(lookups, filter, place, limit);
+      }
+      const place = after && { distance: Number(after[0]), id: after[1] };
+      return listOffersNear(lookups, { latitude: lat, longitude: lng, radius }, filter, place, limit);
+    };
+    const placeOf = (row: OfferRow | NearOfferRow): z.output<typeof Place> => [
+      "distance" in row ? row.distance : row.startKey,
+      row.id,
+    ];
+    const { rows, headers } = await pageBy(address, query, list, placeOf);
+    return ok(rows.map(present), headers);
+  },
+);

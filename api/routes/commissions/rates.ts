@@ -1,0 +1,121 @@
+import { z } from "zod";
+import { notFound } from "../../../lib/process/errors.js";
+import { sql, transaction } from "../../../sql/db.js";
+import {
+  deleteRate,
+  findGlobalRate,
+  findPartnerRate,
+  listRateChanges,
+  updateRate,
+  type Rate,
+} from "../../../sql/queries/commissions.js";
+import { noContent, ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { Id, IdParams, Percent, Timestamp } from "../../http/schemas.js";
+
+const CommissionRate = z
+  .object({
+    ratePercent: z.number(),
+    override: z.boolean().meta({ description: "whether this very rate was set, and does not come from elsewhere" }),
+  })
+  .meta({ id: "CommissionRate" });
+
+const NewRate = z.object({ ratePercent: Percent });
+
+export const commissions = section({ prefix: "/admin/commissions", tag: "Commissions" });
+
+commissions.get(
+  "/global",
+  { summary: "Read the global rate", auth: "ADMIN", answers: { 200: CommissionRate } },
+  async () => ok(await findGlobalRate(sql)),
+);
+
+commissions.put(
+  "/global",
+  {
+    summary: "Set the global rate",
+    description: "For orders from now on, of partners without a rate of their own.",
+    auth: "ADMIN",
+    body: NewRate,
+    answers: { 200: CommissionRate },
+  },
+  async ({ user, body }) => {
+    await transaction((tx) => updateRate(tx, null, body.ratePercent, user.id));
+    return ok(await findGlobalRate(sql));
+  },
+);
+
+async function partnerRate(id: string): Promise<Rate> {
+  const rate = await findPartnerRate(sql, id);
+  if (!rate) throw notFound("This partner");
+  return rate;
+}
+
+commissions.get(
+  "/partners/:id",
+  { summary: "Read a partner's rate", auth: "ADMIN", params: IdParams, answers: { 200: CommissionRate } },
+  async ({ params: { id } }) => ok(await partnerRate(id)),
+);
+
+commissions.put(
+  "/partners/:id",
+  {
+    summary: "Set a partner's own rate",
+    description: "For orders from now on.",
+    auth: "ADMIN",
+    params: IdParams,
+    body: NewRate,
+    answers: { 200: CommissionRate },
+  },
+  async ({ user, params: { id }, body }) => {
+    const set = await transaction((tx) => updateRate(tx, id, body.ratePercent, user.id));
+    if (!set) throw notFound("This partner");
+    return ok(await partnerRate(id));
+  },
+);
+
+commissions.delete(
+  "/partners/:id",
+  {
+    summary: "Take a partner's own rate away",
+    description: "The global rate holds at once.",
+    auth: "ADMIN",
+    params: IdParams,
+    answers: { 204: null },
+  },
+  async ({ user, params: { id } }) => {
+    await partnerRate(id);
+    await deleteRate(sql, id, user.id);
+    return noContent();
+  },
+);
+
+commissions.get(
+  "/changes",
+  {
+    summary: "List who set which rate when, newest first",
+    auth: "ADMIN",
+    query: PageQuery,
+    answers: {
+      200: z.array(
+        z
+          .object({
+            id: Id,
+            partnerId: Id.nullable().meta({ description: "null for the global rate" }),
+            actorId: Id.nullable(),
+            oldPercent: z.number().nullable().meta({ description: "null where none was set" }),
+            newPercent: z.number().nullable().meta({ description: "null where it was taken away" }),
+            at: Timestamp,
+          })
+          .meta({ id: "CommissionChange" }),
+      ),
+    },
+  },
+  async ({ query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) => listRateChanges(sql, after, limit));
+    return ok(
+      rows.map((row) => ({ ...row, at: row.at.toISOString() })),
+      headers,
+    );
+  },
+);

@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { sql } from "../../../sql/db.js";
+import { listCities, upsertCity } from "../../../sql/queries/cities.js";
+import { ok, section } from "../../http/endpoint.js";
+import { page, pageQuery } from "../../http/pagination.js";
+import { CityId, text, Zone } from "../../http/schemas.js";
+
+const City = z.object({ id: CityId, name: z.string(), timezone: Zone }).meta({ id: "City" });
+
+export const cities = section({ prefix: "/cities", tag: "Partners" });
+
+cities.get(
+  "/",
+  {
+    summary: "List the cities of the platform, by their keys",
+    description: "Those that an admin has named, and those with an active partner.",
+    auth: "ANYONE",
+    query: pageQuery(CityId),
+    answers: { 200: z.array(City) },
+  },
+  async ({ query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) => listCities(sql, after, limit));
+    return ok([...rows], headers);
+  },
+);
+
+export const adminCities = section({ prefix: "/admin/cities", tag: "Partners" });
+
+adminCities.put(
+  "/:id",
+  {
+    summary: "Name a city",
+    description: "One that partners have registered in, or a new one.",
+    auth: "ADMIN",
+    params: z.object({ id: CityId }),
+    body: z.object({ name: text(200), timezone: Zone }),
+    answers: { 200: City },
+  },
+  async ({ user, params: { id }, body }) => {
+    const city = { id, ...body };
+    await upsertCity(sql, city, user.id);
+    return ok(city);
+  },
+);

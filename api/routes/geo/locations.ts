@@ -1,0 +1,152 @@
+import { z } from "zod";
+import { addressKey, canonicalAddress } from "../../../lib/geocoding/address-key.js";
+import { config } from "../../../lib/process/config.js";
+import { notFound, unavailable } from "../../../lib/process/errors.js";
+import { geocode } from "../../../queues/index.js";
+import { lookups, sql, transaction } from "../../../sql/db.js";
+import { listPartnersNear, updatePartnerLocation } from "../../../sql/queries/geo.js";
+import {
+  askGeocode,
+  countWaitingGeocodes,
+  FAILURE_SECONDS,
+  findGeocode,
+  findGeocodeById,
+  updateGeocodeJob,
+  type Geocode,
+} from "../../../sql/queries/geocodes.js";
+import { stageJob } from "../../../sql/queries/staged-jobs.js";
+import { awaitResult, poke } from "../../../sql/signals.js";
+import { ok, section } from "../../http/endpoint.js";
+import { LocatedQuery, presentDistance } from "../../shared/coordinates.js";
+import { limitActs } from "../../http/limits.js";
+import { pageBy, pageQuery } from "../../http/pagination.js";
+import { Id, Latitude, Longitude, text } from "../../http/schemas.js";
+
+const NearbyQuery = pageQuery(z.tuple([z.number(), Id])).extend({
+  lat: LocatedQuery.lat.unwrap(),
+  lng: LocatedQuery.lng.unwrap(),
+  radius: LocatedQuery.radius,
+});
+
+const NearbyPartner = z
+  .object({ partnerId: Id, latitude: z.number(), longitude: z.number(), distanceMeters: z.number() })
+  .meta({ id: "NearbyPartner" });
+
+export const geo = section({ prefix: "/geo", tag: "Geo" });
+
+geo.get(
+  "/partners/nearby",
+  {
+    summary: "List the active partners around a place, nearest first",
+    description: "Great-circle distances.",
+    auth: "ANYONE",
+    query: NearbyQuery,
+    answers: { 200: z.object({ partners: z.array(NearbyPartner) }) },
+  },
+  async ({ query, address }) => {
+    const circle = { latitude: query.lat, longitude: query.lng, radius: query.radius };
+    const { rows, headers } = await pageBy(
+      address,
+      query,
+      (after, limit) => listPartnersNear(lookups, circle, after && { distance: after[0], id: after[1] }, limit),
+      ({ distance, partnerId }): [number, string] => [distance, partnerId],
+    );
+    const partners = rows.map(({ distance, ...row }) => ({ ...row, distanceMeters: presentDistance(distance) }));
+    return ok({ partners }, headers);
+  },
+);
+
+const GeocodeAnswer = z.object({
+  latitude: z.number().nullable(),
+  longitude: z.number().nullable(),
+  found: z.boolean(),
+});
+
+/** Whoever asks for more keeps the provider from answering others. */
+const NEW_ADDRESSES_PER_MINUTE = 30;
+/** As many as the provider may be asked for within a minute: so nobody waits much longer than that. */
+const MAX_WAITING = 60 * config.GEOCODER_PER_SECOND;
+
+const nowhere = { latitude: null, longitude: null, found: false };
+
+geo.get(
+  "/geocode",
+  {
+    summary: "Find where an address is",
+    description:
+      "What was found is kept for 90 days, what was not for one. When the provider takes longer the answer is 202, and the " +
+      "same request has the result later. When the provider gives no answer it is 503, and it is asked again 30 seconds " +
+      `later. A user may ask for ${NEW_ADDRESSES_PER_MINUTE} addresses a minute of which nothing is known yet.`,
+    auth: "USER",
+    query: z
+      .object({
+        address: text(300, 3),
+        q: text(300, 3).meta({ description: "synonym of `address`" }),
+      })
+      .partial()
+      .refine(({ address, q }) => address !== undefined || q !== undefined, {
+        path: ["address"],
+        message: "is missing",
+      }),
+    answers: { 200: GeocodeAnswer, 202: z.object({}) },
+    errors: ["503 UNAVAILABLE"],
+  },
+  async ({ user, query: { q = "", address: asked = q }, address, gone, requestId, log }) => {
+    if (config.GEOCODER === "none") {
+      log.warn("no address can be found: set GEOCODER");
+      return ok(nowhere);
+    }
+    const canonical = canonicalAddress(asked);
+    const key = addressKey(canonical);
+    const known = await findGeocode(lookups, key);
+    const answer =
+      known?.fresh || known?.failed ? known : await ask(key, canonical, { userId: user.id, gone, requestId });
+    if (answer === null) return { status: 202 as const, body: {}, headers: { Location: address } };
+    if (answer.status === "FAILED") throw unavailable("The geocoder gives no answer just now.", FAILURE_SECONDS);
+    const { latitude, longitude } = answer;
+    return ok(latitude === null ? nowhere : { latitude, longitude, found: true });
+  },
+);
+
+/** Has a worker ask, unless one does already, and waits for the answer; null when that takes too long. */
+async function ask(
+  key: string,
+  canonical: string,
+  { userId, gone, requestId }: { userId: string; gone: AbortSignal; requestId: string },
+): Promise<Geocode | null> {
+  const id = await transaction(async (tx) => {
+    const fresh = await askGeocode(tx, key, canonical);
+    if (fresh === undefined) return (await findGeocode(tx, key))?.id;
+    limitActs("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
+    if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING)
+      throw unavailable("Too many addresses wait for the geocoder just now.", 60);
+    await updateGeocodeJob(
+      tx,
+      fresh,
+      await stageJob(tx, geocode, { geocodeId: fresh, partnerId: null }, { requestId }),
+    );
+    return fresh;
+  });
+  if (id === undefined) return null;
+  poke("staged_jobs");
+  return awaitResult({ name: "geocode", id, deadlineMs: config.SYNC_WAIT_MS, abort: gone }, async () => {
+    const found = await findGeocodeById(lookups, id);
+    return found?.fresh || found?.failed ? found : null;
+  });
+}
+
+geo.post(
+  "/internal/locations",
+  {
+    summary: "Set where a partner is",
+    auth: "LOCATION_WRITER",
+    body: z.object({ partnerId: Id, latitude: Latitude, longitude: Longitude }),
+    answers: { 200: z.object({}) },
+    errors: ["404 NOT_FOUND"],
+  },
+  async ({ user, body: { partnerId, latitude, longitude } }) => {
+    if (!(await updatePartnerLocation(sql, partnerId, latitude, longitude, user?.id ?? null)))
+      throw notFound("This partner");
+    return ok({});
+  },
+);

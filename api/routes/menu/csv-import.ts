@@ -1,0 +1,248 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { z } from "zod";
+import { config } from "../../../lib/process/config.js";
+import { ApiError, notFound, unavailable } from "../../../lib/process/errors.js";
+import { files, keysOf, newFileName } from "../../../lib/storage/file-store.js";
+import { checkFormat, readHeader, WrongHeader, type MenuHeader } from "../../../lib/menu-csv/menu-csv.js";
+import { NotUtf8, Utf8Check } from "../../../lib/menu-csv/utf8.js";
+import { menuImport } from "../../../queues/index.js";
+import { lookups, sql, transaction } from "../../../sql/db.js";
+import { deleteUnfinishedFile, insertFile } from "../../../sql/queries/files.js";
+import {
+  findMenuImport,
+  insertMenuImport,
+  updateMenuImportJob,
+  type MenuImportRow,
+} from "../../../sql/queries/menu-imports.js";
+import { stageJob } from "../../../sql/queries/staged-jobs.js";
+import { awaitResult, poke } from "../../../sql/signals.js";
+import { ok, section } from "../../http/endpoint.js";
+import { Id } from "../../http/schemas.js";
+import { receiveFile } from "../../upload.js";
+
+const MAX_BYTES = 50 * 1_048_576;
+/** How long a file may take to come in, and to become an import, before it is cleared away. */
+const UPLOAD_MS = 60 * 60_000;
+const CSV = "text/csv";
+/** The header is looked for in so many bytes. */
+const HEAD_BYTES = 65_536;
+const MAX_ERRORS = 1_000;
+
+const refuse = (path: string, detail: string) =>
+  new ApiError(400, "VALIDATION_ERROR", detail, { errors: [{ path, message: detail }] });
+
+/** A file as it comes in. */
+type Pieces = AsyncIterator<Buffer, undefined>;
+
+/** Reads the beginning of a file; all of it when it is short. */
+async function readHead(body: Pieces): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let length = 0; length < HEAD_BYTES;) {
+    const { done, value } = await body.next();
+    if (done) break;
+    pieces.push(value);
+    length += value.length;
+  }
+  return Buffer.concat(pieces);
+}
+
+/** The beginning of a file, and what has looked through it. */
+interface CheckedHead {
+  bytes: Buffer;
+  utf8: Utf8Check;
+}
+
+/** Gives the file piece by piece as long as it is UTF-8 and not too large. */
+async function* checked(head: CheckedHead, body: Pieces, seen: { bytes: number }): AsyncGenerator<Buffer> {
+  for (let piece: Buffer | undefined = head.bytes; piece;) {
+    seen.bytes += piece.length;
+    yield piece;
+    const { done, value } = await body.next();
+    piece = done ? undefined : value;
+    if (piece) head.utf8.add(piece);
+  }
+  head.utf8.end();
+}
+
+/** The refusal of a file that can be seen to be no menu before any of its rows is read; undefined when it is something else. */
+function refusalOf(error: unknown): ApiError | undefined {
+  if (error instanceof WrongHeader) return refuse(error.column ?? "file", error.message);
+  if (error instanceof NotUtf8)
+    return refuse("file", `The file must be UTF-8, and line ${error.line} is not: save it as “CSV UTF-8”.`);
+  return undefined;
+}
+
+/** A file in storage that an import is to take over from `fileId`, the upload that would be cleared away. */
+interface StoredMenu extends MenuHeader {
+  fileId: string;
+  fileKey: string;
+  size: number;
+}
+
+/** Puts a file into storage as it comes in, unless its beginning or its bytes say that it is no menu. */
+async function storeMenu(userId: string, body: Pieces): Promise<StoredMenu> {
+  const head = { bytes: await readHead(body), utf8: new Utf8Check() };
+  checkFormat(head.bytes);
+  head.utf8.add(head.bytes);
+  const header = readHeader(head.bytes);
+  const name = newFileName();
+  const fileKey = keysOf(name).menu;
+  const expiresAt = new Date(Date.now() + UPLOAD_MS);
+  const fileId = await insertFile(sql, userId, { name, contentType: CSV, inParts: null, expiresAt });
+  const seen = { bytes: 0 };
+  try {
+    await files.put(fileKey, Readable.from(checked(head, body, seen), { objectMode: false }), CSV);
+  } catch (error) {
+    await deleteUnfinishedFile(sql, fileId);
+    throw error;
+  }
+  return { ...header, fileId, fileKey, size: seen.bytes };
+}
+
+/** Takes a menu in. Throws what is wrong with a file that can be seen to be none before any of its rows is read. */
+async function receiveMenu(userId: string, incoming: IncomingMessage): Promise<StoredMenu> {
+  const { body } = await receiveFile(incoming, { part: "file", alone: CSV, maxBytes: MAX_BYTES });
+  try {
+    return await storeMenu(userId, body.iterator({ destroyOnReturn: false }));
+  } catch (error) {
+    throw refusalOf(error) ?? error;
+  } finally {
+    body.destroy();
+  }
+}
+
+const Count = z.int().min(0);
+
+const Imported = z
+  .object({
+    importId: Id,
+    created: Count.meta({ description: "rows that made an item" }),
+    updated: Count.meta({ description: "rows that name an item that was there, whether or not it had to be changed" }),
+    failed: Count.meta({ description: "rows that were skipped" }),
+  })
+  .meta({ id: "ImportedMenu" });
+
+const MenuImport = Imported.extend({
+  status: z.enum(["QUEUED", "RUNNING", "DONE", "FAILED"]).meta({
+    description: "FAILED: it ended before the end of the file; what had been imported stays",
+  }),
+  progress: z.number().min(0).max(1).meta({ description: "the part of the file that is dealt with", example: 0.4 }),
+  errors: z
+    .array(
+      z.object({
+        line: z.int().nullable().meta({ description: "where the row begins; null when the file is not at fault" }),
+        column: z.string().nullable().meta({ description: "null when it is the row as a whole" }),
+        message: z.string(),
+      }),
+    )
+    .max(MAX_ERRORS)
+    .meta({ description: `why the first rows were skipped; before them, what ended an import that FAILED` }),
+}).meta({ id: "MenuImport" });
+
+const RowErrors = z.array(z.object({ line: z.int(), column: z.string().nullable(), message: z.string() }));
+
+const countsOf = ({ id, created, updated, failed }: MenuImportRow) => ({ importId: id, created, updated, failed });
+
+const errorsOf = ({ errors, failure, failureLine }: MenuImportRow) =>
+  [
+    ...(failure === null ? [] : [{ line: failureLine, column: null, message: failure }]),
+    ...RowErrors.parse(errors),
+  ].slice(0, MAX_ERRORS);
+
+/** The header is no progress. */
+function progressOf({ status, position, size }: MenuImportRow): number {
+  if (status === "QUEUED") return 0;
+  return status === "DONE" ? 1 : Math.floor((position / size) * 1_000) / 1_000;
+}
+
+const present = (row: MenuImportRow): z.output<typeof MenuImport> => ({
+  ...countsOf(row),
+  status: row.status,
+  progress: progressOf(row),
+  errors: errorsOf(row),
+});
+
+const description =
+  "The body is the file, as `text/csv` or as the part `file` of a form: UTF-8, at most 50 MB and 500,000 rows. Its first line names its columns, " +
+  "with these exact names and in any order: `name`, `category`, `price` and, if wanted, `externalId`, `description`, `weightGrams`, " +
+  "`available` (true, false, 1, 0, yes, no). Fields are separated by commas or by semicolons; prices have a decimal point " +
+  "or comma. " +
+  "A row changes the item with its `externalId`, else the one with its category and name, ignoring case; an archived one " +
+  "comes back; without either it makes one. A column that is left out leaves items as they are, and so does an empty " +
+  "`available`; an empty `description` or `weightGrams` takes theirs away. Rows that cannot be read, and rows of items that belong to the point-of-sale " +
+  "system, are skipped and counted. A later row for the same item wins. Files of one partner are imported one after the other. " +
+  "What takes longer is answered 202. Which rows were skipped, and why, is at `Location`.";
+
+export const menuImports = section({ prefix: "/menu/import/csv", tag: "Menu" });
+
+menuImports.post(
+  "/",
+  {
+    summary: "Import a menu",
+    description,
+    auth: "PARTNER",
+    upload: { part: "file", alone: CSV },
+    answers: { 200: Imported, 202: z.object({ importId: Id }) },
+    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR"],
+  },
+  async ({ user, partner, incoming, gone, requestId }) => {
+    const menu = await receiveMenu(user.id, incoming);
+    const importId = await stageImport(menu, partner.id, requestId);
+    const settled = await awaitResult(
+      { name: "menu-import", id: importId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
+      async () => {
+        const row = await findMenuImport(lookups, importId, partner.id);
+        return row && (row.status === "DONE" || row.status === "FAILED") ? row : null;
+      },
+    );
+    const location = `/api/v1/menu/import/csv/${importId}`;
+    if (settled === null) return { status: 202 as const, body: { importId }, headers: { Location: location } };
+    if (settled.status === "FAILED") throw refusalOfFailed(settled);
+    return ok(countsOf(settled), { Location: location });
+  },
+);
+
+/** Saves an import together with the job that does it; answers its id. What becomes of the file is the import's from then on. */
+async function stageImport({ fileId, ...menu }: StoredMenu, partnerId: string, requestId: string): Promise<string> {
+  const importId = await transaction(async (tx) => {
+    if (!(await deleteUnfinishedFile(tx, fileId))) {
+      await files.delete(menu.fileKey);
+      throw unavailable("The file took too long to come in, or was deleted meanwhile.");
+    }
+    const id = await insertMenuImport(tx, { ...menu, partnerId });
+    await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
+    return id;
+  });
+  poke("staged_jobs");
+  return importId;
+}
+
+/** A file that could be read only in part: what is wrong with it, and what was imported before. */
+function refusalOfFailed(row: MenuImportRow): ApiError {
+  const { failure, failureLine } = row;
+  if (failureLine === null) return unavailable(failure ?? "The import failed.");
+  const errors = errorsOf(row).map(({ line, column, message }) => ({
+    path: [`line ${line ?? failureLine}`, column].filter(Boolean).join(", "),
+    message,
+  }));
+  return new ApiError(400, "VALIDATION_ERROR", `Line ${failureLine}: ${failure ?? ""}.`, {
+    ...countsOf(row),
+    errors: errors.slice(0, 100),
+  });
+}
+
+menuImports.get(
+  "/:importId",
+  {
+    summary: "Read what an import comes to",
+    auth: "PARTNER",
+    params: z.object({ importId: Id }),
+    answers: { 200: MenuImport },
+  },
+  async ({ partner, params }) => {
+    const row = await findMenuImport(lookups, params.importId, partner.id);
+    if (!row) throw notFound("This import");
+    return ok(present(row));
+  },
+);

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { config } from "../../../lib/process/config.js";
+import { sha256 } from "../../../lib/security/crypto.js";
+import { ApiError, notFound } from "../../../lib/process/errors.js";
+import { parsePushToken, platforms } from "../../../lib/messaging/push-token.js";
+import { sql } from "../../../sql/db.js";
+import { deleteDevice, insertDevice, listDevices } from "../../../sql/queries/devices.js";
+import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { Id, IdParams, Locale, Timestamp } from "../../http/schemas.js";
+
+/** Who registers more has long lost the oldest. */
+const mostDevices = 20;
+
+const Platform = z.enum(platforms);
+
+const RegisteredDevice = z.object({ id: Id, platform: Platform, locale: Locale }).meta({ id: "RegisteredDevice" });
+
+export const devices = section({ prefix: "/notifications/devices", tag: "Notifications" });
+
+devices.post(
+  "/",
+  {
+    summary: "Register a device for push messages",
+    description:
+      "A token that is registered again belongs to whoever registers it now. A user has at most " +
+      `${mostDevices} devices: the ones registered last.`,
+    auth: "USER",
+    body: z.object({
+      pushToken: z.string().meta({
+        description:
+          "an FCM registration token (10 to 4096 letters, digits, `:` `_` `-` `.`), or for `web` a PushSubscription as JSON",
+        example: "fGx1c2VyOmRldmljZQ:APA91bE-example_token",
+      }),
+      platform: z
+        .string()
+        .regex(/^(ios|android|web)$/i, "must be ios, android or web")
+        .transform((name) => Platform.parse(name.toLowerCase()))
+        .meta({ description: "ios, android or web, in any case", example: "android" }),
+      locale: Locale.optional().meta({ description: "the user's unless it is sent" }),
+    }),
+    answers: { 200: RegisteredDevice, 201: RegisteredDevice },
+    errors: ["400 INVALID_PUSH_TOKEN"],
+  },
+  async ({ user, body: { pushToken, platform, locale = null } }) => {
+    const parsed = parsePushToken(platform, pushToken, { allowHttp: config.ALLOW_PRIVATE_ADDRESSES });
+    if (!parsed) throw new ApiError(400, "INVALID_PUSH_TOKEN", `This is no push token of a device on ${platform}.`);
+    const { address, keys } = parsed;
+    const device = await insertDevice(
+      sql,
+      {
+        userId: user.id,
+        platform,
+        address,
+        addressDigest: sha256(address),
+        p256dh: keys?.p256dh ?? null,
+        auth: keys?.auth ?? null,
+        locale,
+      },
+      mostDevices,
+    );
+    if (!device) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+    const { added, ...registered } = device;
+    return added ? created(registered) : ok(registered);
+  },
+);
+
+devices.get(
+  "/",
+  {
+    summary: "List the own devices, newest first",
+    auth: "USER",
+    answers: { 200: z.array(RegisteredDevice.extend({ createdAt: Timestamp }).meta({ id: "Device" })) },
+  },
+  async ({ user }) => {
+    const rows = await listDevices(sql, user.id);
+    return ok(rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })));
+  },
+);
+
+devices.delete(
+  "/:id",
+  { summary: "Forget one of the own devices", auth: "USER", params: IdParams, answers: { 204: null } },
+  async ({ user, params }) => {
+    if (!(await deleteDevice(sql, user.id, params.id))) throw notFound("This device");
+    return noContent();
+  },
+);

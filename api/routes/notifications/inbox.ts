@@ -1,0 +1,185 @@
+import { z } from "zod";
+import { isAnnouncementKind, textOf } from "../../../lib/domain/announcements.js";
+import { config } from "../../../lib/process/config.js";
+import { notFound } from "../../../lib/process/errors.js";
+import { platforms } from "../../../lib/messaging/push-token.js";
+import { sql } from "../../../sql/db.js";
+import { listDeliveries } from "../../../sql/queries/deliveries.js";
+import {
+  listNotifications,
+  listNotificationsForSupport,
+  updateRead,
+  type InboxRow,
+} from "../../../sql/queries/inbox.js";
+import { factsOf } from "../../../sql/queries/notifications.js";
+import { ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { Id, QueryFlag, Timestamp } from "../../http/schemas.js";
+
+const Kind = z.string().meta({ description: "what happened", example: "ORDER_ACCEPTED" });
+const Status = z.enum(["QUEUED", "DEFERRED", "SENT", "FAILED", "DROPPED"]).meta({
+  description:
+    "what became of it on the user's devices: DEFERRED waits for quiet hours to end or for a push service, DROPPED was not " +
+    "sent because the user has no device, wants no such messages, or it came too late",
+});
+
+const Notification = z
+  .object({
+    id: Id,
+    kind: Kind,
+    title: z.string().meta({ description: "in the user's language", example: "Заказ принят" }),
+    body: z.string().meta({ example: "«Булочная на углу» ждёт вас с 18:30." }),
+    status: Status,
+    orderId: Id.nullable(),
+    partnerId: Id.nullable(),
+    boxId: Id.nullable(),
+    createdAt: Timestamp,
+    readAt: Timestamp.nullable().meta({ description: "null: not read yet" }),
+  })
+  .meta({ id: "Notification" });
+
+export const notifications = section({ prefix: "/notifications", tag: "Notifications" });
+
+/** Whatever the devices were sent at the time, an inbox speaks of things as they are now. */
+function present(row: InboxRow): z.output<typeof Notification> {
+  const { id, kind, status, locale, orderId, partnerId, boxId, createdAt, readAt } = row;
+  return {
+    id,
+    kind,
+    ...(isAnnouncementKind(kind) ? textOf(kind, locale, factsOf(row)) : { title: "", body: "" }),
+    status,
+    orderId,
+    partnerId,
+    boxId,
+    createdAt: createdAt.toISOString(),
+    readAt: readAt?.toISOString() ?? null,
+  };
+}
+
+notifications.get(
+  "/",
+  {
+    summary: "List the own notifications, newest first",
+    auth: "USER",
+    query: PageQuery.extend({ unread: QueryFlag.default(false) }),
+    answers: { 200: z.array(Notification) },
+  },
+  async ({ user, query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listNotifications(sql, user.id, query.unread, after, limit),
+    );
+    return ok(rows.map(present), headers);
+  },
+);
+
+notifications.post(
+  "/read",
+  {
+    summary: "Mark own notifications as read",
+    description: "Some of them by their ids, or one and all that are older, or both. What is read stays read.",
+    auth: "USER",
+    body: z
+      .object({
+        ids: z.array(Id).min(1).max(200),
+        upTo: Id.meta({
+          description: "this one and all that are older",
+          example: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f",
+        }),
+      })
+      .partial()
+      .refine(({ ids, upTo }) => ids !== undefined || upTo !== undefined, "must say what was read: ids, upTo or both"),
+    answers: { 200: z.object({ read: z.int().meta({ description: "how many were not read before" }) }) },
+  },
+  async ({ user, body: { ids = [], upTo = null } }) => ok({ read: await updateRead(sql, user.id, { ids, upTo }) }),
+);
+
+notifications.get(
+  "/vapid-public-key",
+  {
+    summary: "Read the key that browsers subscribe to Web Push with",
+    description: "For `applicationServerKey` of `PushManager.subscribe()`, in base64url.",
+    auth: "ANYONE",
+    answers: { 200: z.object({ publicKey: z.string() }) },
+    errors: ["404 NOT_FOUND"],
+  },
+  () => {
+    if (!config.VAPID) throw notFound("A key for Web Push");
+    return Promise.resolve(ok({ publicKey: config.VAPID.publicKey }));
+  },
+);
+
+const Delivery = z
+  .object({
+    deviceId: Id,
+    platform: z.enum(platforms),
+    status: z.enum(["SENDING", "SENT", "UNKNOWN", "LATER", "GONE", "FAILED"]).meta({
+      description:
+        "UNKNOWN: the push service may have it, so it is not sent again; LATER: it was not taken and is tried again; " +
+        "GONE: the device is not to be reached any more and was forgotten",
+    }),
+    reason: z.string().nullable(),
+    attempts: z.int(),
+    startedAt: Timestamp,
+    endedAt: Timestamp.nullable(),
+  })
+  .meta({ id: "Delivery" });
+
+const SupportNotification = z
+  .object({
+    id: Id,
+    kind: Kind,
+    status: Status,
+    reason: z.string().nullable().meta({ description: "why it was not sent, or what it waits for" }),
+    orderId: Id.nullable(),
+    partnerId: Id.nullable(),
+    boxId: Id.nullable(),
+    createdAt: Timestamp,
+    expiresAt: Timestamp.nullable().meta({ description: "null: as its kind has it" }),
+    settledAt: Timestamp.nullable(),
+    readAt: Timestamp.nullable(),
+    deliveries: z.array(Delivery),
+  })
+  .meta({ id: "SupportNotification" });
+
+export const adminNotifications = section({ prefix: "/admin/notifications", tag: "Notifications" });
+
+adminNotifications.get(
+  "/",
+  {
+    summary: "List a user's notifications and what became of them, newest first",
+    auth: "ADMIN",
+    query: PageQuery.extend({ userId: Id }),
+    answers: { 200: z.array(SupportNotification) },
+  },
+  async ({ query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listNotificationsForSupport(sql, query.userId, after, limit),
+    );
+    const deliveries = await listDeliveries(
+      sql,
+      rows.map(({ id }) => id),
+    );
+    const iso = (moment: Date | null) => moment?.toISOString() ?? null;
+    return ok(
+      rows.map((row) => ({
+        ...row,
+        createdAt: row.createdAt.toISOString(),
+        expiresAt: iso(row.expiresAt),
+        settledAt: iso(row.settledAt),
+        readAt: iso(row.readAt),
+        deliveries: deliveries
+          .filter(({ notificationId }) => notificationId === row.id)
+          .map(({ deviceId, platform, status, reason, attempts, startedAt, endedAt }) => ({
+            deviceId,
+            platform,
+            status,
+            reason,
+            attempts,
+            startedAt: startedAt.toISOString(),
+            endedAt: iso(endedAt),
+          })),
+      })),
+      headers,
+    );
+  },
+);

@@ -1,0 +1,371 @@
+import { createHash, randomInt } from "node:crypto";
+import { z } from "zod";
+import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { toMajor } from "../../../lib/domain/money.js";
+import { contended, lookups, sql } from "../../../sql/db.js";
+import {
+  findOrder,
+  listOrderEvents,
+  listOrdersOfUser,
+  moveOrder,
+  placeOrder,
+  type OrderItemRow,
+  type OrderMoved,
+  type OrderRow,
+  type Placement,
+} from "../../../sql/queries/orders.js";
+import { findPrincipal } from "../../../sql/queries/users.js";
+import { poke } from "../../../sql/signals.js";
+import { created, ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { invalidPromo, PromoCode } from "../../shared/promo-codes.js";
+import { Id, IdParams, Money, shownAs, text, Timestamp, TotalAmount } from "../../http/schemas.js";
+
+const maxQty = 100;
+
+const Qty = z.int().min(1).max(maxQty);
+
+const NewOrder = z.object({
+  items: z
+    .array(
+      z.union([z.object({ menuItemId: Id, qty: Qty }), z.object({ boxId: Id, qty: Qty })]).transform((line) => ({
+        id: ("menuItemId" in line ? line.menuItemId : line.boxId).toLowerCase(),
+        qty: line.qty,
+      })),
+    )
+    .min(1)
+    .max(50)
+    .transform((lines) => {
+      const sums = new Map<string, number>();
+      for (const { id, qty } of lines) sums.set(id, (sums.get(id) ?? 0) + qty);
+      return [...sums].map(([id, qty]) => ({ id, qty }));
+    })
+    .refine((lines) => lines.every(({ qty }) => qty <= maxQty), `must not ask for more than ${maxQty} of one item`)
+    .meta({
+      description: "`menuItemId` names a menu item or a box (`boxId` is a synonym); the same id twice is summed",
+    }),
+  totalAmount: TotalAmount,
+  partnerId: Id,
+  address: text(500).optional(),
+  promoCode: PromoCode.optional().meta({
+    description: "a promo for this order alone; without it the one that was applied last counts",
+  }),
+});
+
+const IdempotencyHeaders = z.object({
+  "idempotency-key": z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
+    .optional()
+    .meta({ description: "makes a repeated request safe for 24 hours: the same key never makes a second order" }),
+});
+
+const OrderStatus = z.enum(["ACCEPTED", "READY", "COMPLETED", "CANCELLED", "NO_SHOW"]);
+const OrderLine = z.object({ menuItemId: Id, name: z.string(), price: Money, qty: z.int() });
+
+const OrderReceipt = z
+  .object({
+    orderId: Id,
+    status: OrderStatus,
+    estimatedReadyAt: Timestamp,
+    totalAmount: Money,
+    discountCents: z.int(),
+    amountDue: Money,
+    pickupCode: z.string().meta({ description: "the customer shows it when picking up" }),
+    items: z.array(OrderLine),
+  })
+  .meta({ id: "OrderReceipt" });
+
+/** An order as its customer, its partner or an admin sees it. */
+export const OrderView = z
+  .object({
+    ...OrderReceipt.shape,
+    pickupCode: OrderReceipt.shape.pickupCode
+      .nullable()
+      .meta({ description: "only for the customer; null for everyone else" }),
+    partnerId: Id,
+    address: z.string().nullable(),
+    pickupWindowStart: Timestamp.nullable().meta({ description: "null for an order without boxes" }),
+    pickupWindowEnd: Timestamp.nullable(),
+    createdAt: Timestamp,
+  })
+  .meta({ id: "Order" });
+
+/** One status, or all of them. */
+export const StatusQuery = PageQuery.extend({
+  status: OrderStatus.transform((status) => [status])
+    .default([...OrderStatus.options])
+    .meta({ override: shownAs({ type: "string", enum: [...OrderStatus.options] }) }),
+});
+
+export const OrderState = z.object({ orderId: Id, status: OrderStatus });
+
+const presentLine = ({ id, name, priceMinor, qty }: OrderItemRow) => ({
+  menuItemId: id,
+  name,
+  price: toMajor(priceMinor),
+  qty,
+});
+
+export const presentOrder = (row: OrderRow, viewerId: string): z.output<typeof OrderView> => ({
+  orderId: row.id,
+  partnerId: row.partnerId,
+  status: row.status,
+  address: row.address,
+  totalAmount: toMajor(row.totalMinor),
+  discountCents: row.discountMinor,
+  amountDue: toMajor(row.amountDueMinor),
+  pickupCode: row.userId === viewerId ? row.pickupCode : null,
+  pickupWindowStart: row.pickupWindowStart?.toISOString() ?? null,
+  pickupWindowEnd: row.pickupWindowEnd?.toISOString() ?? null,
+  estimatedReadyAt: row.estimatedReadyAt.toISOString(),
+  createdAt: row.createdAt.toISOString(),
+  items: (row.items ?? []).map(presentLine),
+});
+
+/** The answer to an attempt to move an order; throws the refusal when it was not moved. */
+export function presentMove(id: string, moved: OrderMoved | undefined): z.output<typeof OrderState> {
+  switch (moved?.outcome) {
+    case undefined:
+      throw notFound("This order");
+    case "MOVED":
+    case "ALREADY":
+      return { orderId: id.toLowerCase(), status: moved.status };
+    case "NOT_ALLOWED":
+      throw conflict(`An order that is ${moved.status} cannot be moved this way.`, { orderStatus: moved.status });
+    case "TOO_LATE":
+      throw conflict("It is too late to cancel this order.", { orderStatus: moved.status });
+    case "WRONG_CODE":
+      throw new ApiError(400, "INVALID_CODE", "This is not the order's pickup code.");
+  }
+}
+
+/** Turns what `place_order` refused into the answer for it. */
+function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError {
+  switch (placement.outcome) {
+    case "DUPLICATE":
+      return new ApiError(409, "DUPLICATE", "This Idempotency-Key has already made this order.", {
+        orderId: placement.orderId,
+        orderStatus: placement.orderStatus,
+        estimatedReadyAt: placement.estimatedReadyAt.toISOString(),
+      });
+    case "KEY_REUSED":
+      return conflict("This Idempotency-Key was used with another payload in the last 24 hours.");
+    case "NO_BUYER":
+      return new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+    case "NO_PARTNER":
+      return new ApiError(400, "VALIDATION_ERROR", "partnerId: there is no such partner.", {
+        errors: [{ path: "partnerId", message: "there is no such partner" }],
+      });
+    case "PARTNER_INACTIVE":
+      return conflict("This partner does not take orders at the moment.");
+    case "UNKNOWN_ITEMS":
+      return new ApiError(
+        400,
+        "VALIDATION_ERROR",
+        "items: some are not on offer by this partner (unknown, archived, hidden or expired).",
+        {
+          errors: placement.unknown.map((id) => ({ path: "items", message: `${id} is not on offer` })),
+        },
+      );
+    case "WINDOW_CLOSED":
+      return conflict("The pickup window closed while the order was being placed.");
+    case "NOT_ENOUGH":
+      return conflict("Not enough boxes are left.", {
+        available: placement.available.map(({ id, available }) => ({ menuItemId: id, quantityAvailable: available })),
+      });
+    case "PROMO_REFUSED":
+      return invalidPromo(placement.reason);
+    case "WRONG_TOTAL": {
+      const totalAmount = toMajor(placement.totalMinor);
+      const amountDue = toMajor(placement.totalMinor - placement.discountMinor);
+      const message =
+        amountDue === totalAmount
+          ? `must be ${totalAmount}`
+          : `must be ${totalAmount}, or ${amountDue} after the discount`;
+      return new ApiError(400, "VALIDATION_ERROR", `totalAmount: ${message}.`, {
+        errors: [{ path: "totalAmount", message }],
+        expected: { totalAmount, discountCents: placement.discountMinor, amountDue },
+      });
+    }
+  }
+}
+
+export const orders = section({ prefix: "/orders", tag: "Orders" });
+
+orders.post(
+  "/",
+  {
+    summary: "Place an order",
+    description:
+      "Takes the boxes, fixes the price and the commission and tells both sides, or changes nothing. `totalAmount` must be the sum of price × qty, before or after the promo discount. " +
+      "409 `CONFLICT` names what is left in `available`; 409 `DUPLICATE` carries the first order's `orderId`.",
+    auth: "USER",
+    headers: IdempotencyHeaders,
+    body: NewOrder,
+    answers: { 201: OrderReceipt },
+    errors: ["400 INVALID_PROMO", "409 CONFLICT", "409 DUPLICATE"],
+  },
+  async ({ user, body, headers, requestId }) => {
+    const { items, partnerId, totalAmount: totalMinor, address = null, promoCode = null } = body;
+    const key = headers["idempotency-key"];
+    const pickupCode = String(randomInt(1_000_000)).padStart(6, "0");
+    const fingerprint = createHash("sha256")
+      .update(JSON.stringify({ items, partnerId, totalMinor, address, promoCode }))
+      .digest();
+    const placement = await placeOrder(contended, {
+      userId: user.id,
+      partnerId,
+      items,
+      totalMinor,
+      address,
+      promoCode,
+      idempotency: key === undefined ? null : { key, fingerprint },
+      pickupCode,
+      requestId,
+    });
+    if (placement.outcome !== "PLACED") throw refusal(placement);
+    poke("staged_jobs");
+    const receipt = {
+      orderId: placement.orderId,
+      status: placement.status,
+      estimatedReadyAt: placement.estimatedReadyAt.toISOString(),
+      totalAmount: toMajor(placement.totalMinor),
+      discountCents: placement.discountMinor,
+      amountDue: toMajor(placement.totalMinor - placement.discountMinor),
+      pickupCode,
+      items: placement.items.map(presentLine),
+    };
+    return created(receipt, `/api/v1/orders/${placement.orderId}`);
+  },
+);
+
+/** Finds an order for whoever may see it; 404 for everyone else. */
+async function visibleOrder(id: string, userId: string): Promise<OrderRow> {
+  const order =
+    (await findOrder(sql, id, userId)) ??
+    ((await findPrincipal(sql, userId))?.isAdmin ? await findOrder(sql, id, userId, true) : undefined);
+  if (!order) throw notFound("This order");
+  return order;
+}
+
+orders.get(
+  "/",
+  {
+    summary: "List the own orders, newest first",
+    auth: "USER",
+    query: StatusQuery,
+    answers: { 200: z.array(OrderView) },
+  },
+  async ({ user, query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listOrdersOfUser(sql, user.id, query.status, after, limit),
+    );
+    return ok(
+      rows.map((row) => presentOrder(row, user.id)),
+      headers,
+    );
+  },
+);
+
+orders.get(
+  "/:id",
+  {
+    summary: "Read an order",
+    description: "For its customer, its partner and admins; anyone else gets 404.",
+    auth: "USER",
+    params: IdParams,
+    answers: { 200: OrderView },
+  },
+  async ({ user, params }) => ok(presentOrder(await visibleOrder(params.id, user.id), user.id)),
+);
+
+orders.get(
+  "/:id/events",
+  {
+    summary: "Read what has happened to an order, oldest first",
+    description: "For its customer, its partner and admins; anyone else gets 404.",
+    auth: "USER",
+    params: IdParams,
+    answers: {
+      200: z.array(
+        z
+          .object({
+            from: OrderStatus.nullable().meta({ description: "null when the order was placed" }),
+            to: OrderStatus,
+            by: z.enum(["CUSTOMER", "PARTNER", "SERVICE"]),
+            at: Timestamp,
+          })
+          .meta({ id: "OrderEvent" }),
+      ),
+    },
+  },
+  async ({ user, params }) => {
+    const { id } = await visibleOrder(params.id, user.id);
+    const events = await listOrderEvents(sql, id);
+    return ok(events.map((event) => ({ ...event, at: event.at.toISOString() })));
+  },
+);
+
+orders.post(
+  "/:id/cancel",
+  {
+    summary: "Cancel an order",
+    description:
+      "Its customer until two hours before the first pickup window opens, or, without boxes, while it is ACCEPTED; its partner " +
+      "at any time. Boxes and the promo are given back, and a review is withdrawn.",
+    auth: "USER",
+    params: IdParams,
+    answers: { 200: OrderState },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, params: { id }, requestId }) => {
+    const asCustomer = await moveOrder(
+      contended,
+      id,
+      "CANCELLED",
+      { actor: "CUSTOMER", userId: user.id },
+      { requestId },
+    );
+    if (asCustomer) return ok(presentMove(id, asCustomer));
+    const partnerId = (await findPrincipal(lookups, user.id))?.partnerId;
+    if (!partnerId) throw notFound("This order");
+    const asPartner = { actor: "PARTNER", userId: user.id, partnerId } as const;
+    return ok(presentMove(id, await moveOrder(contended, id, "CANCELLED", asPartner, { requestId })));
+  },
+);
+
+orders.put(
+  "/:id/status",
+  {
+    summary: "Move an order of the own partner",
+    description:
+      "ACCEPTED → READY → COMPLETED, ACCEPTED → COMPLETED, or CANCELLED from ACCEPTED and READY. Repeating a move that was made changes nothing.",
+    auth: "PARTNER",
+    params: IdParams,
+    body: z.object({ status: z.enum(["READY", "COMPLETED", "CANCELLED"]) }),
+    answers: { 200: OrderState },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, partner, params: { id }, body: { status }, requestId }) => {
+    const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
+    return ok(presentMove(id, await moveOrder(contended, id, status, mover, { requestId })));
+  },
+);
+
+orders.post(
+  "/:id/pickup",
+  {
+    summary: "Hand an order of the own partner over",
+    description: "Completes the order whose customer shows this code.",
+    auth: "PARTNER",
+    params: IdParams,
+    body: z.object({ pickupCode: z.string().regex(/^\d{6}$/, "must be 6 digits") }),
+    answers: { 200: OrderState },
+    errors: ["400 INVALID_CODE", "409 CONFLICT"],
+  },
+  async ({ user, partner, params: { id }, body: { pickupCode }, requestId }) => {
+    const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
+    return ok(presentMove(id, await moveOrder(contended, id, "COMPLETED", mover, { pickupCode, requestId })));
+  },
+);

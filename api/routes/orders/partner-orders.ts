@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { sql } from "../../../sql/db.js";
+import { listOrdersOfPartner } from "../../../sql/queries/orders.js";
+import { ok, section } from "../../http/endpoint.js";
+import { page } from "../../http/pagination.js";
+import { OrderView, presentOrder, StatusQuery } from "./customer-orders.js";
+
+export const partnerOrders = section({ prefix: "/partners/me/orders", tag: "Orders" });
+
+partnerOrders.get(
+  "/",
+  {
+    summary: "List the orders of the own partner, newest first",
+    auth: "PARTNER",
+    query: StatusQuery,
+    answers: { 200: z.array(OrderView) },
+  },
+  async ({ user, partner, query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listOrdersOfPartner(sql, partner.id, query.status, after, limit),
+    );
+    return ok(
+      rows.map((row) => presentOrder(row, user.id)),
+      headers,
+    );
+  },
+);

@@ -1,0 +1,157 @@
+import { z } from "zod";
+import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { sql } from "../../../sql/db.js";
+import {
+  acceptInvitation,
+  declineInvitation,
+  deleteStaff,
+  insertInvitation,
+  isOwner,
+  listInvitations,
+  listOwnInvitations,
+  listStaff,
+} from "../../../sql/queries/staff.js";
+import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { Id, IdParams, Phone, Timestamp } from "../../http/schemas.js";
+
+const mostStaff = 100;
+
+const Invited = z
+  .object({
+    id: Id,
+    userId: z.null().meta({ description: "nobody until the invitation is accepted" }),
+    phone: Phone,
+  })
+  .meta({ id: "StaffInvitation" });
+
+const StaffMember = z
+  .object({
+    id: Id,
+    userId: Id.nullable().meta({ description: "null for who is invited" }),
+    phone: Phone,
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    since: Timestamp,
+  })
+  .meta({ id: "StaffMember" });
+
+const notTheOwner = () => new ApiError(403, "FORBIDDEN", "This is for the partner's owner.");
+
+export const staff = section({ prefix: "/partners/me/staff", tag: "Partners" });
+
+staff.get(
+  "/",
+  {
+    summary: "List the own staff, with who is invited",
+    auth: "PARTNER",
+    answers: { 200: z.array(StaffMember) },
+  },
+  async ({ partner }) => {
+    const [members, invited] = await Promise.all([listStaff(sql, partner.id), listInvitations(sql, partner.id)]);
+    return ok([
+      ...members.map((row) => ({ ...row, userId: row.id, since: row.since.toISOString() })),
+      ...invited.map((row) => ({
+        ...row,
+        userId: null,
+        firstName: null,
+        lastName: null,
+        since: row.since.toISOString(),
+      })),
+    ]);
+  },
+);
+
+staff.post(
+  "/",
+  {
+    summary: "Invite someone to the own staff",
+    description:
+      "For the owner. Whoever has this phone joins by accepting (`POST /users/me/invitations/{id}/accept`), now or after their " +
+      "first login. Inviting someone again changes nothing, and the answer is 200.",
+    auth: "ACTIVE_PARTNER",
+    body: z.object({ phone: Phone }),
+    answers: { 200: Invited, 201: Invited },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, partner, body: { phone } }) => {
+    const invited = await insertInvitation(sql, partner.id, user.id, phone, mostStaff);
+    switch (invited?.outcome) {
+      case undefined:
+        throw notTheOwner();
+      case "FULL":
+        throw conflict(`A partner has at most ${mostStaff} staff.`);
+      case "KNOWN":
+        return ok({ id: invited.id, userId: null, phone });
+      case "INVITED":
+        return created({ id: invited.id, userId: null, phone });
+    }
+  },
+);
+
+staff.delete(
+  "/:id",
+  {
+    summary: "Take someone out of the own staff, or an invitation back",
+    description: "By the `id` of the list. For the owner, and for whoever leaves.",
+    auth: "PARTNER",
+    params: IdParams,
+    answers: { 204: null },
+  },
+  async ({ user, partner, params: { id } }) => {
+    if (await deleteStaff(sql, partner.id, user.id, id)) return noContent();
+    throw (await isOwner(sql, partner.id, user.id)) ? notFound("This member of the staff") : notTheOwner();
+  },
+);
+
+export const invitations = section({ prefix: "/users/me/invitations", tag: "Partners" });
+
+invitations.get(
+  "/",
+  {
+    summary: "List the partners that invite one to their staff, oldest first",
+    auth: "USER",
+    query: PageQuery,
+    answers: {
+      200: z.array(
+        z.object({ id: Id, partnerId: Id, partnerName: z.string(), since: Timestamp }).meta({ id: "OwnInvitation" }),
+      ),
+    },
+  },
+  async ({ user, query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) =>
+      listOwnInvitations(sql, user.id, after, limit),
+    );
+    return ok(
+      rows.map((row) => ({ ...row, since: row.since.toISOString() })),
+      headers,
+    );
+  },
+);
+
+invitations.post(
+  "/:id/accept",
+  {
+    summary: "Join the staff of a partner",
+    description: "Nobody works for two partners, or for one while owning another.",
+    auth: "USER",
+    params: IdParams,
+    answers: { 200: z.object({ partnerId: Id }) },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, params: { id } }) => {
+    const accepted = await acceptInvitation(sql, id, user.id);
+    if (!accepted) throw notFound("This invitation");
+    if (accepted.outcome === "TAKEN") throw conflict("You own or work for a partner already.");
+    return ok({ partnerId: accepted.partnerId });
+  },
+);
+
+invitations.delete(
+  "/:id",
+  { summary: "Decline an invitation", auth: "USER", params: IdParams, answers: { 204: null } },
+  async ({ user, params: { id } }) => {
+    if (!(await declineInvitation(sql, id, user.id))) throw notFound("This invitation");
+    return noContent();
+  },
+);

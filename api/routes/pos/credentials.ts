@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { enclose } from "../../../lib/security/envelope.js";
+import { describeError } from "../../../lib/process/describe-error.js";
+import { conflict, notFound } from "../../../lib/process/errors.js";
+import { adapters } from "../../../lib/pos/index.js";
+import { isUniqueViolation, transaction } from "../../../sql/db.js";
+import {
+  deletePosCredentials,
+  posCredentialsContext,
+  updatePosCredentials,
+} from "../../../sql/queries/pos-credentials.js";
+import { poke } from "../../../sql/signals.js";
+import { noContent, ok, section } from "../../http/endpoint.js";
+import { forgetTrust } from "./secrets.js";
+import { AdapterName, CredentialsJson, readCredentials, requireStanding } from "./connection.js";
+import { Id } from "../../http/schemas.js";
+
+const TEST_LIMIT_MS = 15_000;
+const TESTS_PER_MINUTE = 60;
+
+const supported = adapters.map(({ name, displayName, credentials }) => ({
+  name,
+  displayName,
+  webhooks: true,
+  credentialsSchema: z.toJSONSchema(credentials, { io: "input" }),
+}));
+
+export const pos = section({ prefix: "/pos", tag: "POS" });
+
+pos.get(
+  "/adapters",
+  {
+    summary: "List the POS systems that can be connected",
+    auth: "PARTNER_OR_ADMIN",
+    answers: {
+      200: z.array(
+        z
+          .object({
+            name: z.string(),
+            displayName: z.string(),
+            webhooks: z.boolean().meta({ description: "whether its events are taken at `POST /pos/webhooks/{name}`" }),
+            credentialsSchema: z
+              .record(z.string(), z.unknown())
+              .meta({ description: "JSON Schema of what `credentialsJson` holds" }),
+          })
+          .meta({ id: "PosAdapter" }),
+      ),
+    },
+  },
+  () => Promise.resolve(ok(supported)),
+);
+
+pos.put(
+  "/credentials",
+  {
+    summary: "Connect a partner to its POS",
+    description:
+      "In place of any earlier connection. The credentials are encrypted and never shown again; a sync that is under way with " +
+      "others begins anew. 409 `CONFLICT`: another partner has this account.",
+    auth: "ADMIN",
+    body: z.object({ partnerId: Id, adapterName: AdapterName, credentialsJson: CredentialsJson }),
+    answers: { 200: z.object({ partnerId: Id, adapterName: z.string() }) },
+    errors: ["400 INVALID_CREDENTIALS", "404 NOT_FOUND", "409 CONFLICT"],
+  },
+  async ({ user, body, requestId }) => {
+    const partnerId = body.partnerId.toLowerCase();
+    const { adapter, connection, json } = readCredentials(body.adapterName, body.credentialsJson);
+    const sealed = enclose(json, posCredentialsContext(partnerId));
+    const credentials = { partnerId, adapter: adapter.name, account: connection.account, sealed };
+    const saved = await transaction((tx) => updatePosCredentials(tx, credentials, user.id, requestId)).catch(
+      (error: unknown) => {
+        if (isUniqueViolation(error, "pos_credentials_by_account"))
+          throw conflict("Another partner is connected to this account of the POS.");
+        throw error;
+      },
+    );
+    if (!saved) throw notFound("This partner");
+    forgetTrust();
+    poke("staged_jobs");
+    return ok({ partnerId, adapterName: adapter.name });
+  },
+);
+
+pos.delete(
+  "/credentials/:partnerId",
+  {
+    summary: "Disconnect a partner from its POS",
+    description:
+      "The credentials are gone, and what the POS tells is of nobody from then on. The menu stays as it is, and its items can " +
+      "be changed and archived like any others.",
+    auth: "ADMIN",
+    params: z.object({ partnerId: Id }),
+    answers: { 204: null },
+    errors: ["404 NOT_FOUND"],
+  },
+  async ({ user, params: { partnerId }, requestId }) => {
+    if (!(await transaction((tx) => deletePosCredentials(tx, partnerId, user.id, requestId))))
+      throw notFound("A connection of this partner");
+    forgetTrust();
+    return noContent();
+  },
+);
+
+pos.post(
+  "/test-connection",
+  {
+    summary: "Try credentials out",
+    description:
+      "Asks the POS whether it lets us in. Nothing is saved. Not for a partner that is suspended or rejected.",
+    auth: "PARTNER_OR_ADMIN",
+    limit: { name: "pos connection tests", perMinute: TESTS_PER_MINUTE },
+    body: z.object({ adapterName: AdapterName, credentialsJson: CredentialsJson }),
+    answers: { 200: z.object({ ok: z.boolean(), message: z.string() }) },
+    errors: ["400 INVALID_CREDENTIALS"],
+  },
+  async ({ partner, body, gone, log }) => {
+    requireStanding(partner);
+    const { adapter, connection } = readCredentials(body.adapterName, body.credentialsJson);
+    const inTime = AbortSignal.any([gone, AbortSignal.timeout(TEST_LIMIT_MS)]);
+    try {
+      const { ok: works, message } = await connection.test(inTime);
+      return ok({ ok: works, message });
+    } catch (error) {
+      log.warn({ adapter: adapter.name, error: describeError(error) }, "a POS could not be asked");
+      return ok({ ok: false, message: "The POS gave no answer." });
+    }
+  },
+);

@@ -1,0 +1,103 @@
+import { Counter } from "prom-client";
+import { z } from "zod";
+import { config } from "../../../lib/process/config.js";
+import { ApiError, notFound } from "../../../lib/process/errors.js";
+import type { Logger } from "../../../lib/process/log.js";
+import { MalformedWebhook, type PosAdapter, type PosEvent, type WebhookCall } from "../../../lib/pos/adapter.js";
+import { findAdapter } from "../../../lib/pos/index.js";
+import { sql } from "../../../sql/db.js";
+import { receivePosEvents, type ReceivedEvent } from "../../../sql/queries/pos-events.js";
+import { poke } from "../../../sql/signals.js";
+import { ok, section } from "../../http/endpoint.js";
+import { wrongFields } from "../../http/errors.js";
+import { registry } from "../../ops/metrics.js";
+import { trustOf, type Trust } from "./secrets.js";
+import { readRaw } from "../../http/raw-body.js";
+
+const MAX_BYTES = 1_048_576;
+
+const received = new Counter({
+  name: "pos_webhook_events_total",
+  help: "Events of verified webhook calls: kept, repeated, of an account that is nobody's here, or about nothing that concerns us.",
+  labelNames: ["provider", "outcome"],
+  registers: [registry],
+});
+
+const unauthorized = () => new ApiError(401, "UNAUTHORIZED", "The signature is missing, wrong or too old.");
+
+function readEvents({ name, webhook }: PosAdapter, call: WebhookCall, log: Logger): readonly PosEvent[] {
+  try {
+    return webhook.read(call);
+  } catch (error) {
+    if (!(error instanceof MalformedWebhook)) throw error;
+    log.warn(
+      { provider: name, fields: error.errors.slice(0, 20).map(({ path }) => path) },
+      "a POS sent what it does not document",
+    );
+    throw wrongFields("BAD_REQUEST", error.errors);
+  }
+}
+
+/** Verifies a call and reads its events; each has to be signed with a secret that counts for its own account. */
+async function verifiedEvents(adapter: PosAdapter, call: WebhookCall, log: Logger) {
+  const { webhook } = adapter;
+  const now = new Date();
+  const trusted = new Map<string | null, Trust>();
+  const verify = async (account: string | null) => {
+    if (trusted.has(account)) return;
+    const trust = await trustOf(adapter, account);
+    if (!webhook.verify(call, trust.secrets, now)) throw unauthorized();
+    trusted.set(account, trust);
+  };
+  await verify(webhook.account(call));
+  const events = readEvents(adapter, call, log);
+  for (const { account } of events) await verify(account);
+  return events.map((event) => ({ ...event, partnerId: trusted.get(event.account)?.partnerId ?? null }));
+}
+
+export const posWebhooks = section({ prefix: "/pos/webhooks", tag: "POS" });
+
+posWebhooks.post(
+  "/:provider",
+  {
+    summary: "Take what a POS tells",
+    description:
+      "For providers, in their own format and signed in their own way: with the partner's `webhookSecret` where the credentials " +
+      "have one, else with the deployment's. Answered as soon as the events are stored; each is worked off once, however often " +
+      "it is delivered, in the order in which a partner's came in. At most 1 MB.",
+    auth: "ANYONE",
+    limit: { name: "pos webhooks", perMinute: config.RATE_LIMIT_WEBHOOKS },
+    params: z.object({
+      provider: z.string().max(64).meta({ description: "one of `GET /pos/adapters`", example: "generic" }),
+    }),
+    answers: { 200: z.object({ received: z.boolean() }) },
+    errors: ["401 UNAUTHORIZED", "413 PAYLOAD_TOO_LARGE"],
+  },
+  async ({ params: { provider }, incoming, requestId, log }) => {
+    const adapter = findAdapter(provider);
+    if (!adapter) throw notFound("This provider");
+    const call = { headers: incoming.headers, body: await readRaw(incoming, MAX_BYTES) };
+    const events = await verifiedEvents(adapter, call, log);
+    const count = (outcome: string, added: number) => received.inc({ provider, outcome }, added);
+
+    const kept: ReceivedEvent[] = [];
+    for (const { id, account, partnerId, change } of events) {
+      if (partnerId === null) {
+        // the provider could do nothing about it, and would only tell us again
+        log.warn({ provider, account }, "a POS told of an account that is connected to nobody");
+        count("unknown_account", 1);
+      } else if (change === null) {
+        count("ignored", 1);
+      } else {
+        kept.push({ partnerId, account, eventId: id, change });
+      }
+    }
+    if (kept.length > 0) {
+      const { added, staged } = await receivePosEvents(sql, provider, kept, requestId);
+      count("kept", added);
+      count("repeated", kept.length - added);
+      if (staged) poke("staged_jobs");
+    }
+    return ok({ received: true });
+  },
+);

@@ -1,0 +1,175 @@
+import { z } from "zod";
+import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { toMajor } from "../../../lib/domain/money.js";
+import { isForeignKeyViolation, sql } from "../../../sql/db.js";
+import { applyPromo, insertPromo, listPromos, updatePromoActive } from "../../../sql/queries/promo.js";
+import { created, ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { invalidPromo, PromoCode } from "../../shared/promo-codes.js";
+import { Amount, Id, IdParams, Instant, Money, Percent, Timestamp } from "../../http/schemas.js";
+
+export const promo = section({ prefix: "/loyalty/promo", tag: "Loyalty and promo" });
+
+/** Field names that mean the same; the first that is sent counts. */
+const Application = z
+  .object({
+    code: z.string().max(1_000),
+    promoCode: z.string().max(1_000).meta({ description: "synonym of `code`" }),
+    orderAmount: Amount,
+    amount: Amount.meta({ description: "synonym of `orderAmount`" }),
+    totalAmount: Amount.meta({ description: "synonym of `orderAmount`" }),
+  })
+  .partial()
+  .transform(({ code, promoCode, orderAmount, amount, totalAmount }, context) => {
+    const named = { code: code ?? promoCode, orderAmount: orderAmount ?? amount ?? totalAmount };
+    for (const [path, value] of Object.entries(named)) {
+      if (value === undefined) context.addIssue({ code: "custom", path: [path], message: "is missing" });
+    }
+    return { code: named.code ?? "", amountMinor: named.orderAmount ?? 0 };
+  })
+  .meta({ example: { code: "AUTUMN-10", orderAmount: 499.8 } });
+
+promo.post(
+  "/apply",
+  {
+    summary: "Apply a promo code",
+    description:
+      "Says what the code takes off an order of this amount, and attaches it to the next order, in place of an earlier one. It is checked " +
+      "again when the order is placed. A code that does not hold is refused with 400 `INVALID_PROMO`; the reason is in `error`.",
+    auth: "USER",
+    body: Application,
+    answers: {
+      200: z.object({ valid: z.boolean(), discountCents: z.int(), error: z.string().nullable() }),
+    },
+    errors: ["400 INVALID_PROMO"],
+  },
+  async ({ user, body: { code: sent, amountMinor } }) => {
+    const { data: code } = PromoCode.safeParse(sent);
+    if (code === undefined) throw invalidPromo("UNKNOWN");
+    const applied = await applyPromo(sql, user.id, code, amountMinor);
+    if (applied.refusal !== null) throw invalidPromo(applied.refusal);
+    return ok({ valid: true, discountCents: applied.discountMinor, error: null });
+  },
+);
+
+const maxCents = 1_000_000_000;
+
+const NewPromo = z
+  .object({
+    code: PromoCode,
+    discountPercent: Percent.optional().meta({ description: "of the order's amount; either this or `discountCents`" }),
+    discountCents: z.int().min(1).max(maxCents).optional().meta({ description: "minor units" }),
+    minOrderAmount: Amount.optional(),
+    maxDiscountCents: z.int().min(1).max(maxCents).optional(),
+    startsAt: Instant.optional(),
+    endsAt: Instant.optional().meta({ description: "after `startsAt`" }),
+    maxUses: z.int().min(1).max(1_000_000_000).optional().meta({ description: "by everyone together" }),
+    maxUsesPerUser: z.int().min(1).max(1_000_000).default(1),
+    partnerId: Id.optional().meta({ description: "only for this partner's orders" }),
+  })
+  .superRefine(({ discountPercent, discountCents, startsAt, endsAt }, context) => {
+    const refuse = (field: string, message: string) => context.addIssue({ code: "custom", path: [field], message });
+    if ((discountPercent === undefined) === (discountCents === undefined))
+      refuse("discountPercent", "either this or discountCents is needed, and not both");
+    else if (discountPercent === 0) refuse("discountPercent", "must be above 0");
+    if (startsAt !== undefined && endsAt !== undefined && endsAt <= startsAt)
+      refuse("endsAt", "must be after startsAt");
+  })
+  .meta({ example: { code: "AUTUMN-10", discountPercent: 10, minOrderAmount: 300, maxUses: 500, maxUsesPerUser: 1 } });
+
+const PromoState = z.object({ id: Id, code: z.string(), active: z.boolean() });
+
+const PromoView = z
+  .object({
+    ...PromoState.shape,
+    discountPercent: z.number().nullable(),
+    discountCents: z.int().nullable(),
+    minOrderAmount: Money,
+    maxDiscountCents: z.int().nullable(),
+    startsAt: Timestamp.nullable(),
+    endsAt: Timestamp.nullable(),
+    maxUses: z.int().nullable(),
+    maxUsesPerUser: z.int(),
+    partnerId: Id.nullable(),
+    uses: z.int().meta({ description: "by orders that were not cancelled" }),
+  })
+  .meta({ id: "Promo" });
+
+export const adminPromo = section({ prefix: "/admin/promo", tag: "Loyalty and promo" });
+
+adminPromo.get(
+  "/",
+  {
+    summary: "List promo codes and their uses, newest first",
+    auth: "ADMIN",
+    query: PageQuery,
+    answers: { 200: z.array(PromoView) },
+  },
+  async ({ query, address }) => {
+    const { rows, headers } = await page(address, query, (after, limit) => listPromos(sql, after, limit));
+    return ok(
+      rows.map(({ discountMinor, minOrderMinor, maxDiscountMinor, startsAt, endsAt, ...row }) => ({
+        ...row,
+        discountCents: discountMinor,
+        minOrderAmount: toMajor(minOrderMinor),
+        maxDiscountCents: maxDiscountMinor,
+        startsAt: startsAt?.toISOString() ?? null,
+        endsAt: endsAt?.toISOString() ?? null,
+      })),
+      headers,
+    );
+  },
+);
+
+adminPromo.post(
+  "/create",
+  {
+    summary: "Create a promo code",
+    description: "It is active at once.",
+    auth: "ADMIN",
+    body: NewPromo,
+    answers: { 201: PromoState },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, body }) => {
+    const promo = await insertPromo(
+      sql,
+      {
+        code: body.code,
+        discountPercent: body.discountPercent ?? null,
+        discountMinor: body.discountCents ?? null,
+        minOrderMinor: body.minOrderAmount ?? 0,
+        maxDiscountMinor: body.maxDiscountCents ?? null,
+        startsAt: body.startsAt ?? null,
+        endsAt: body.endsAt ?? null,
+        maxUses: body.maxUses ?? null,
+        maxUsesPerUser: body.maxUsesPerUser,
+        partnerId: body.partnerId ?? null,
+      },
+      user.id,
+    ).catch((error: unknown) => {
+      if (!isForeignKeyViolation(error)) throw error;
+      throw new ApiError(400, "VALIDATION_ERROR", "partnerId: there is no such partner.", {
+        errors: [{ path: "partnerId", message: "there is no such partner" }],
+      });
+    });
+    if (!promo) throw conflict("There is a promo code of this name already.");
+    return created(promo);
+  },
+);
+
+adminPromo.put(
+  "/:id/active",
+  {
+    summary: "Enable or disable a promo code",
+    auth: "ADMIN",
+    params: IdParams,
+    body: z.object({ active: z.boolean() }),
+    answers: { 200: z.object({ id: Id, active: z.boolean() }) },
+  },
+  async ({ user, params, body }) => {
+    const changed = await updatePromoActive(sql, params.id, body.active, user.id);
+    if (!changed) throw notFound("This promo code");
+    return ok({ id: changed.id, active: changed.active });
+  },
+);

@@ -1,0 +1,34 @@
+import { config } from "../process/config.js";
+import { fcmSender } from "./fcm.js";
+import { describeErrorWithPlaces } from "../process/describe-error.js";
+import type { Logger } from "../process/log.js";
+import type { PushMessage, PushOutcome } from "./push-sender.js";
+import type { PushAddress } from "./push-token.js";
+import { webPushSender } from "./web-push.js";
+
+const sendWebPush = config.VAPID ? webPushSender(config.VAPID) : null;
+const sendFcm = config.FCM_SERVICE_ACCOUNT ? fcmSender(config.FCM_SERVICE_ACCOUNT) : null;
+
+export type PushService = "web-push" | "fcm";
+
+/** Who brings messages to a device: Web Push when it gave a subscription, FCM when it gave a registration token. */
+export const serviceOf = ({ keys }: PushAddress): PushService => (keys ? "web-push" : "fcm");
+
+/** Sends a message to a device; never throws. Outside production it goes to the log where there are no keys to send it with. */
+export async function sendPush(device: PushAddress, message: PushMessage, log: Logger): Promise<PushOutcome> {
+  const service = serviceOf(device);
+  const send = service === "fcm" ? sendFcm : sendWebPush;
+  if (send) {
+    try {
+      return await send(device, message);
+    } catch (error) {
+      // one device's fault is not the others', and nobody knows how far this one came
+      log.error({ service, error: describeErrorWithPlaces(error) }, "a message could not be sent as it should be");
+      return { result: "unknown", reason: "sending it went wrong" };
+    }
+  }
+  if (config.NODE_ENV === "production") return { result: "refused", reason: `there are no keys for ${service}` };
+  const { notificationId, kind, title, body } = message;
+  log.info({ notificationId, kind, title, body }, "push");
+  return { result: "sent" };
+}

@@ -1,0 +1,50 @@
+import { lookup, type LookupAddress, type LookupAllOptions } from "node:dns";
+import type { LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
+import { config } from "../process/config.js";
+
+/** An address that a client gave leads into a private network. */
+export class PrivateAddress extends Error {
+  override name = "PrivateAddress";
+}
+
+const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
+
+/** Whether an IP address is one of the public internet: not private, loopback, link-local, mapped, tunnelled or reserved. */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const known = ipaddr.process(address);
+  if (known.range() !== "unicast") return false;
+  // what is not given out yet counts as unicast too, and so does an IPv4 address in the last four bytes of `::`
+  return known.kind() === "ipv4" || known.match(globalUnicast);
+}
+
+const refuse = () => new PrivateAddress("the address is not a public one");
+
+/** Refuses an address that names a private IP; names are checked by `publicLookup` once they are resolved. */
+export function requirePublicHost({ hostname }: URL): void {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (!config.ALLOW_PRIVATE_ADDRESSES && ipaddr.isValid(host) && !isPublicAddress(host)) throw refuse();
+}
+
+type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, found?: LookupAddress[]) => void,
+) => void;
+
+/** Resolves names with `resolve`, to public addresses only: what was checked is what is connected to. */
+export const publicLookupBy =
+  (resolve: Resolve): LookupFunction =>
+  (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, found = []) => {
+      const [first] = found;
+      if (error) callback(error, []);
+      else if (!first || (!config.ALLOW_PRIVATE_ADDRESSES && !found.every(({ address }) => isPublicAddress(address))))
+        callback(refuse(), []);
+      else if (options.all) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+  };
+
+export const publicLookup = publicLookupBy(lookup);

@@ -1,0 +1,130 @@
+import { Agent, request } from "undici";
+import { z } from "zod";
+import { config } from "../process/config.js";
+import { PosRefused, PosUnavailable } from "./adapter.js";
+import { PrivateAddress, publicLookup, requirePublicHost } from "../outbound/public-address.js";
+
+const timeoutMs = 10_000;
+
+/** The nomenclature of a big kitchen has ten thousand products of a kilobyte each, in one answer. */
+const mostBytes = 32 * 1_048_576;
+
+/** Nobody is waited for longer than this: who asks for more is asked again after it. */
+const mostRetryAfterSeconds = 3_600;
+
+/** The POS does not know the token, or knows it no longer. */
+export class TokenRefused extends PosRefused {
+  override name = "TokenRefused";
+}
+
+export interface OutboundCall {
+  method?: "GET" | "POST";
+  headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Only whether it succeeds counts: the answer, which may be no JSON at all, is undefined. */
+  unread?: boolean;
+  signal: AbortSignal;
+}
+
+/** Whether an address that a client gave may be called at all: https (http where private addresses are allowed), and no password in it. */
+export function isCallable(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const url = new URL(address);
+  if (url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || (config.ALLOW_PRIVATE_ADDRESSES && url.protocol === "http:");
+}
+
+/** How long an answer asks to wait, in seconds; null when it does not say so in either form of the header. */
+export function retryAfterSeconds(header: string | string[] | undefined, now: Date): number | null {
+  if (typeof header !== "string") return null;
+  const text = header.trim();
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now.getTime()) / 1_000;
+  // a date has words in it: `Date.parse` takes a bare "-5" for a year
+  if (Number.isNaN(seconds) || !/^(\d+|[A-Za-z]{3,9},? .*)$/.test(text)) return null;
+  return Math.min(Math.max(Math.ceil(seconds), 0), mostRetryAfterSeconds);
+}
+
+/** What tells failures apart without giving anything away: the code of the system's error, or its name. */
+const codeOf = (error: unknown): string => {
+  const known = z
+    .object({ code: z.string() })
+    .or(z.object({ name: z.string() }))
+    .safeParse(error);
+  if (!known.success) return "unknown";
+  return "code" in known.data ? known.data.code : known.data.name;
+};
+
+type Lookup = typeof publicLookup;
+
+/**
+ * A caller of addresses that clients gave, in JSON. It connects to public addresses only, follows no redirect, takes no
+ * compressed answer (a small one may hide a huge one) and has done with it within 10 seconds. Its errors hold neither
+ * addresses, which may carry tokens, nor headers or bodies.
+ */
+export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeoutMs, mostBytes }) {
+  const agent = new Agent({
+    connect: { lookup, timeout: limits.timeoutMs },
+    maxResponseSize: limits.mostBytes,
+  });
+
+  async function exchange(address: string, { method = "GET", headers, body, unread, signal }: OutboundCall) {
+    if (!isCallable(address)) throw new PosRefused("the address of the POS may not be called: it must be https");
+    const url = new URL(address);
+    requirePublicHost(url);
+    const answer = await request(url, {
+      dispatcher: agent,
+      method,
+      headers: {
+        accept: "application/json",
+        "accept-encoding": "identity",
+        "user-agent": "surplus-food marketplace",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+    const encoding = answer.headers["content-encoding"] ?? "identity";
+    const succeeded = answer.statusCode >= 200 && answer.statusCode < 300;
+    if (unread || !succeeded || encoding !== "identity") {
+      // what else there is to read would be read for nothing
+      answer.body.on("error", () => undefined).destroy();
+      if (unread && succeeded) return null;
+      throw refusalOf(answer.statusCode, answer.headers["retry-after"]);
+    }
+    return await answer.body.text();
+  }
+
+  /** Calls an address and answers its JSON; throws TokenRefused, PosRefused, PosUnavailable, or the signal's reason. */
+  return async (address: string, call: OutboundCall): Promise<unknown> => {
+    const deadline = AbortSignal.timeout(limits.timeoutMs);
+    const text = await exchange(address, { ...call, signal: AbortSignal.any([call.signal, deadline]) }).catch(
+      (error: unknown) => {
+        call.signal.throwIfAborted();
+        if (error instanceof PosRefused || error instanceof PosUnavailable) throw error;
+        if (error instanceof PrivateAddress) throw new PosRefused("the address of the POS is not a public one");
+        throw new PosUnavailable(
+          deadline.aborted ? "the POS takes too long to answer" : `the POS gives no answer (${codeOf(error)})`,
+        );
+      },
+    );
+    if (text === null) return undefined;
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw new PosUnavailable("the POS answers something else than JSON");
+    }
+  };
+}
+
+function refusalOf(status: number, retryAfter: string | string[] | undefined): Error {
+  if (status < 300) return new PosUnavailable("the POS sends a compressed answer, which nobody asked for");
+  const message = `the POS answers ${status}`;
+  if (status === 401) return new TokenRefused(message);
+  if (status >= 500 || status === 408 || status === 425 || status === 429)
+    return new PosUnavailable(message, retryAfterSeconds(retryAfter, new Date()));
+  return new PosRefused(status >= 300 && status < 400 ? `${message}: it redirects elsewhere` : message);
+}
+
+export const callOutbound = outboundCaller();

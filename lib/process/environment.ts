@@ -1,0 +1,317 @@
+import { z } from "zod";
+import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
+import { phonePattern } from "../domain/phone.js";
+import { isVapidPair, isVapidPrivateKey, isVapidPublicKey, parseServiceAccount, type VapidKeys } from "./push-keys.js";
+import { isTimeZone } from "../domain/time-zones.js";
+
+const flag = z.stringbool().default(false);
+const list = z
+  .string()
+  .default("")
+  .transform((value) =>
+    value
+      .split(",")
+      .map((entry) => entry.trim())
+      .filter(Boolean),
+  );
+const count = (fallback: number, min = 1, max = 1_000_000) => {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,10}$/, error)
+    .default(String(fallback))
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, error);
+};
+const oneOf = <const T extends readonly [string, ...string[]]>(...names: T) =>
+  z.enum(names, { error: `must be one of ${names.join(", ")}` });
+const url = (protocol: RegExp, example: string) =>
+  z.url({
+    protocol,
+    error: ({ input }) => `${input === undefined ? "is missing; it" : ""} must be an address such as ${example}`.trim(),
+  });
+const posUrl = (address: string) =>
+  url(/^https?$/, address)
+    .default(address)
+    .transform((value) => value.replace(/\/+$/, ""));
+const perQueue = z
+  .string()
+  .default("")
+  .refine((value) => /^([a-z-]+=[1-9]\d{0,3}(,(?=.)|$))*$/.test(value), "must be a list such as push=50,sms=5")
+  .transform((value): Readonly<Record<string, number>> => {
+    const pairs = value.split(",").filter(Boolean);
+    return Object.fromEntries(
+      pairs.map((pair) => pair.split("=")).map(([queue = "", count]) => [queue, Number(count)]),
+    );
+  });
+const secret = (hint: string) => z.string({ error: `is missing; ${hint}` }).min(1, `is empty; ${hint}`);
+/** Turns a variable into what it stands for; `parse` answers null for a wrong shape. */
+const shaped =
+  <T>(parse: (value: string) => T | null, shape: string) =>
+  (value: string, context: z.RefinementCtx): T => {
+    const result = parse(value);
+    if (result !== null) return result;
+    context.addIssue({ code: "custom", message: `must be ${shape}` });
+    return z.NEVER;
+  };
+function parseHeaders(value: string): Record<string, string> | null {
+  try {
+    const headers = z.record(z.string(), z.string()).parse(JSON.parse(value));
+    new Headers(headers);
+    return headers;
+  } catch {
+    return null;
+  }
+}
+function parseSecrets(value: string): Readonly<Record<string, readonly string[]>> | null {
+  try {
+    return z.record(z.string().min(1), z.array(z.string().min(8)).min(1)).parse(JSON.parse(value));
+  } catch {
+    return null;
+  }
+}
+const zone = z.string().refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow");
+
+/** Every variable the service reads, with its default and what it is for (`description` feeds the README's table). */
+export const environment = z
+  .object({
+    NODE_ENV: oneOf("development", "test", "production")
+      .default("development")
+      .describe("`production` refuses development shortcuts"),
+    HOST: z.string().default("0.0.0.0").describe("address the API listens on"),
+    PORT: count(3000, 0, 65_535).describe("port the API listens on"),
+    PUBLIC_URL: z.url().optional().describe("the address clients reach the API at; default `http://localhost:PORT`"),
+    DATABASE_URL: url(/^postgres(ql)?$/, "postgres://user:password@host:5432/name").describe(
+      "Postgres 15 or later; `npm start` brings its own when this is not set",
+    ),
+    DATABASE_POOL: count(10, 1, 500).describe(
+      "connections per process for single statements, as many for those that may wait for a row, and as many for transactions",
+    ),
+    DATABASE_TIMEOUT_MS: count(10_000, 100, 600_000).describe(
+      "longest time that a statement may take, and that a transaction may wait between two",
+    ),
+    REDIS_URL: url(/^rediss?$/, "redis://host:6379")
+      .optional()
+      .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
+    DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
+    STORAGE_DIR: z.string().optional().describe("where uploaded files lie; default `files` in `DATA_DIR`"),
+    S3_BUCKET: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be 3 to 63 small letters, digits, dots and hyphens")
+      .optional()
+      .describe("the bucket where uploaded files lie instead, at AWS or a vendor that speaks as S3 does"),
+    S3_REGION: z
+      .string()
+      .regex(/^[a-z0-9-]{1,63}$/i, "must be a region such as eu-central-1")
+      .optional()
+      .describe(
+        "the bucket's region, such as `eu-central-1`; what other vendors want is in their manual, often `us-east-1`",
+      ),
+    S3_ENDPOINT: url(/^https?$/, "https://storage.example.com")
+      .optional()
+      .describe(
+        "another vendor's server, with buckets in the path, such as `https://storage.example.com`; default AWS",
+      ),
+    S3_ACCESS_KEY_ID: z
+      .string()
+      .optional()
+      .describe(
+        "the key to the bucket; without it, the one that the machine has (AWS's variables, profiles and roles)",
+      ),
+    S3_SECRET_ACCESS_KEY: z.string().optional().describe("the secret that belongs to `S3_ACCESS_KEY_ID`"),
+    LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")
+      .default("info")
+      .describe("least severe level that is logged"),
+    LOG_PRETTY: flag.describe("`1` for lines made for people instead of JSON"),
+    WEB_CONCURRENCY: count(1, 1, 64).describe("API processes that share the port"),
+    WORKER_CONCURRENCY: perQueue.describe(
+      "jobs that a worker process runs at once, for the queues where its default does not fit, such as `push=50,sms=5`",
+    ),
+    WORKER_METRICS_PORT: count(0, 0, 65_535).describe(
+      "port where a worker process serves `/metrics` and `/healthz`; 0 for none",
+    ),
+    SIGNING_KEYS: secret("`npm run keys` makes one")
+      .transform(
+        shaped(
+          parseSigningKeys,
+          "a JSON array of private Ed25519 or P-256 JWKs, each with its own kid; `npm run keys` makes one",
+        ),
+      )
+      .describe("private JWKs (JSON array) for access tokens; the first signs, all verify"),
+    CREDENTIALS_KEYS: secret("`npm run keys` makes one")
+      .transform(
+        shaped(
+          parseCredentialsKeys,
+          "`id:base64` keys of 32 bytes, comma-separated, each with its own id; `npm run keys` makes one",
+        ),
+      )
+      .describe("`id:base64` AES-256 keys, comma-separated, for secrets at rest; the first encrypts, all decrypt"),
+    ADMIN_PHONES: list
+      .refine(
+        (phones) => phones.every((phone) => phonePattern.test(phone)),
+        "must be phones such as +79991234567, comma-separated",
+      )
+      .describe("phones that are admins, comma-separated"),
+    OTP_FIXED_CODE: z
+      .string()
+      .regex(/^\d{6}$/, "must be 6 digits")
+      .optional()
+      .describe("development only: every code is this one"),
+    OTP_SENDS_PER_ADDRESS: count(100).describe("codes sent per client address in 5 minutes"),
+    OTP_SENDS_TOTAL: count(10_000).describe("codes sent by the whole deployment in 5 minutes (SMS pumping)"),
+    SMS_SENDER: oneOf("log", "http")
+      .optional()
+      .describe("`log` writes codes to the log (default outside production); `http` calls a gateway"),
+    SMS_HTTP_URL: z.url().optional().describe("the gateway's address; `{phone}` and `{text}` are filled in"),
+    SMS_HTTP_METHOD: oneOf("POST", "PUT", "GET").default("POST").describe("the gateway's method"),
+    SMS_HTTP_HEADERS: z
+      .string()
+      .default("{}")
+      .transform(shaped(parseHeaders, 'a JSON object of header names and values, such as {"Authorization":"Bearer …"}'))
+      .describe("the gateway's headers, a JSON object"),
+    SMS_HTTP_BODY: z
+      .string()
+      .default('{"to":"{phone}","text":"{text}"}')
+      .describe("the gateway's body; `{phone}` and `{text}` are filled in, escaped for JSON"),
+    VAPID_PUBLIC_KEY: z
+      .string()
+      .refine(isVapidPublicKey, "must be a point of P-256 in base64url, 87 characters; `npm run keys` makes one")
+      .optional()
+      .describe("what browsers subscribe to Web Push with; changing it voids every subscription"),
+    VAPID_PRIVATE_KEY: z
+      .string()
+      .refine(isVapidPrivateKey, "must be 32 bytes in base64url, 43 characters; `npm run keys` makes one")
+      .optional()
+      .describe("the public one's other half, which signs what push services are sent"),
+    VAPID_SUBJECT: z
+      .string()
+      .regex(/^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, "must be an address such as mailto:push@example.com")
+      .optional()
+      .describe("where push services find us when our messages trouble them: a `mailto:` or `https:` address"),
+    FCM_SERVICE_ACCOUNT: z
+      .string()
+      .transform(
+        shaped(
+          parseServiceAccount,
+          "the JSON key of a service account, with type, project_id, client_email and an RSA private_key",
+        ),
+      )
+      .optional()
+      .describe("the JSON key of a service account that may send through FCM, from the Firebase console"),
+    FCM_URL: z
+      .url({ protocol: /^https?$/, error: "must be an address such as https://fcm.example.com" })
+      .default("https://fcm.googleapis.com")
+      .describe("a server of your own that speaks FCM's protocol"),
+    CURRENCY: z
+      .string()
+      .regex(/^[A-Z]{3}$/, "must be an ISO 4217 code")
+      .default("RUB")
+      .describe("the deployment's one currency"),
+    DEFAULT_TIMEZONE: zone
+      .default("Europe/Moscow")
+      .describe("zone of schedules and of users and cities that have none"),
+    CORS_ORIGINS: list.describe("origins that browsers may call from, comma-separated, or `*`"),
+    TRUST_PROXY: count(0, 0, 10).describe("how many proxies in front set X-Forwarded-For"),
+    RATE_LIMIT_DISABLED: flag.describe(
+      "`1` lifts the general limits and the OTP limits per address and deployment (load tests)",
+    ),
+    RATE_LIMIT_USER: count(600).describe("requests a minute per user"),
+    RATE_LIMIT_ADDRESS: count(1_200).describe("requests a minute per address without a token"),
+    RATE_LIMIT_BANNERS: count(240).describe("reads of banners a minute per address"),
+    RATE_LIMIT_WEBHOOKS: count(12_000).describe("calls of POS webhooks a minute per address"),
+    SYNC_WAIT_MS: count(10_000, 0, 60_000).describe(
+      "how long a request waits for what a worker does for it, before it answers 202",
+    ),
+    MAX_UPLOAD_BYTES: count(104_857_600, 1, 1_073_741_824).describe("largest file that may be uploaded, in parts"),
+    GEOCODER: oneOf("none", "openstreetmap", "yandex", "google")
+      .default("none")
+      .describe("who is asked where an address is: `openstreetmap`, `yandex`, `google`, or `none`"),
+    GEOCODER_KEY: z.string().optional().describe("the key for the geocoder; openstreetmap needs none"),
+    GEOCODER_URL: z
+      .url({ protocol: /^https?$/, error: "must be an address such as https://nominatim.example.com" })
+      .optional()
+      .describe(
+        "a server of your own that speaks the geocoder's protocol, such as `https://maps.example.com/nominatim`",
+      ),
+    GEOCODER_PER_SECOND: count(1, 1, 1_000).describe("calls of the geocoder a second, by all processes together"),
+    ALLOW_PRIVATE_ADDRESSES: flag.describe(
+      "development only: `1` lets the addresses of POS systems and push services be private ones",
+    ),
+    POS_WEBHOOK_SECRETS: z
+      .string()
+      .default("{}")
+      .transform(
+        shaped(
+          parseSecrets,
+          'a JSON object of lists of secrets of at least 8 characters, by provider, such as {"square":["…"]}',
+        ),
+      )
+      .describe(
+        "what providers sign their webhooks with, a JSON object of lists; all of a list count, so that secrets can be changed",
+      ),
+    POS_SQUARE_URL: posUrl("https://connect.squareup.com").describe("where Square is; its sandbox has another address"),
+    POS_POSTER_URL: posUrl("https://joinposter.com").describe("where Poster is"),
+    POS_IIKO_URL: posUrl("https://api-ru.iiko.services").describe("where iiko's cloud is"),
+    METRICS_TOKEN: z
+      .string()
+      .min(8, "must be at least 8 characters")
+      .optional()
+      .describe("bearer token that guards `/metrics`"),
+  })
+  .superRefine((env, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    if (env.NODE_ENV === "production") {
+      if (env.OTP_FIXED_CODE !== undefined) refuse("OTP_FIXED_CODE", "must not be set in production");
+      if (env.ALLOW_PRIVATE_ADDRESSES) refuse("ALLOW_PRIVATE_ADDRESSES", "must not be set in production");
+      if (env.RATE_LIMIT_DISABLED) refuse("RATE_LIMIT_DISABLED", "must not be set in production");
+      if (env.SMS_SENDER !== "http") refuse("SMS_SENDER", "must be `http` in production");
+      if (!env.FCM_URL.startsWith("https:")) refuse("FCM_URL", "must be https in production");
+      if (env.FCM_SERVICE_ACCOUNT?.token_uri.startsWith("https:") === false)
+        refuse("FCM_SERVICE_ACCOUNT", "must have an https token_uri in production");
+    }
+    const vapid = ["VAPID_PUBLIC_KEY", "VAPID_PRIVATE_KEY", "VAPID_SUBJECT"] as const;
+    const given = vapid.filter((name) => env[name] !== undefined);
+    for (const name of vapid) {
+      if (given.length > 0 && env[name] === undefined) refuse(name, `is missing; ${given.join(" and ")} is set`);
+    }
+    const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey } = env;
+    if (publicKey !== undefined && privateKey !== undefined && !isVapidPair(publicKey, privateKey))
+      refuse("VAPID_PRIVATE_KEY", "does not belong to VAPID_PUBLIC_KEY");
+    if (!["none", "openstreetmap"].includes(env.GEOCODER) && env.GEOCODER_KEY === undefined)
+      refuse("GEOCODER_KEY", `is missing; GEOCODER is \`${env.GEOCODER}\``);
+    const together = (name: keyof typeof env, ...others: (keyof typeof env)[]) => {
+      const given = others.find((other) => env[other] !== undefined);
+      if (env[name] === undefined && given !== undefined) refuse(name, `is missing; ${given} is set`);
+    };
+    together("S3_BUCKET", "S3_REGION", "S3_ENDPOINT", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY");
+    together("S3_REGION", "S3_BUCKET");
+    together("S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY");
+    together("S3_SECRET_ACCESS_KEY", "S3_ACCESS_KEY_ID");
+    if (env.SMS_SENDER === "http" && env.SMS_HTTP_URL === undefined)
+      refuse("SMS_HTTP_URL", "is missing; SMS_SENDER is `http`");
+  });
+
+export type Config = Readonly<z.output<typeof environment>> & {
+  readonly PUBLIC_URL: string;
+  readonly SMS_SENDER: "log" | "http";
+  /** Null: no Web Push. */
+  readonly VAPID: VapidKeys | null;
+};
+
+/** Parses the environment; throws an Error whose one-line message names every wrong variable and never shows a value. */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
+  const result = environment.safeParse(given);
+  if (!result.success) {
+    const faults = result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+    throw new Error(`Wrong configuration: ${faults.join("; ")}`);
+  }
+  const { data } = result;
+  const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject } = data;
+  return Object.freeze({
+    ...data,
+    PUBLIC_URL: (data.PUBLIC_URL ?? `http://localhost:${data.PORT}`).replace(/\/$/, ""),
+    SMS_SENDER: data.SMS_SENDER ?? "log",
+    VAPID: publicKey && privateKey && subject ? { publicKey, privateKey, subject } : null,
+  });
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import { jwtVerify, SignJWT } from "jose";
+import { z } from "zod";
+import { config } from "../process/config.js";
+import { keyedHashes, randomToken, sha256 } from "./crypto.js";
+
+export const accessTokenSeconds = 900;
+
+const issuer = config.PUBLIC_URL;
+const audience = `${config.PUBLIC_URL}/api/v1`;
+const typ = "at+jwt";
+
+const keys = new Map(config.SIGNING_KEYS.map((key) => [key.kid, key]));
+const algorithms = [...new Set(config.SIGNING_KEYS.map(({ alg }) => alg))];
+
+/** Whom an access token speaks for; the roles are those of the time it was issued. */
+export interface AccessClaims {
+  userId: string;
+  /** Space-separated roles: `USER`, and `PARTNER` and `ADMIN` where they apply. */
+  scope: string;
+  partnerId?: string | undefined;
+}
+
+const Payload = z.object({ sub: z.uuid(), scope: z.string(), partnerId: z.uuid().optional(), exp: z.int() });
+
+/** Signs an access token with the first key; it lives 900 seconds. */
+export async function signAccessToken({ userId, scope, partnerId }: AccessClaims): Promise<string> {
+  const [key] = config.SIGNING_KEYS;
+  if (!key) throw new Error("SIGNING_KEYS holds no key");
+  const now = Math.floor(Date.now() / 1_000);
+  return new SignJWT({ scope, ...(partnerId !== undefined && { partnerId }) })
+    .setProtectedHeader({ alg: key.alg, kid: key.kid, typ })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setSubject(userId)
+    .setJti(randomUUID())
+    .setIssuedAt(now)
+    .setExpirationTime(now + accessTokenSeconds)
+    .sign(key.privateKey);
+}
+
+interface Verified {
+  claims: AccessClaims;
+  expiresAt: number;
+}
+
+const maxVerified = 10_000;
+
+/** Tokens whose signature was checked, oldest first: a check takes 130 µs of CPU, as much as the rest of an authenticated read. */
+const verified = new Map<string, Verified>();
+
+/** The claims of a token that one of our keys signed for this API and that has not expired; null for any other text. */
+export async function verifyAccessToken(token: string): Promise<AccessClaims | null> {
+  const known = verified.get(token);
+  if (known) {
+    if (known.expiresAt > Date.now()) return known.claims;
+    verified.delete(token);
+    return null;
+  }
+
+  const fresh = await checkSignature(token);
+  if (fresh === null) return null;
+  if (verified.size >= maxVerified) {
+    for (const oldest of verified.keys()) {
+      verified.delete(oldest);
+      break;
+    }
+  }
+  verified.set(token, fresh);
+  return fresh.claims;
+}
+
+async function checkSignature(token: string): Promise<Verified | null> {
+  try {
+    const { payload } = await jwtVerify(
+      token,
+      // A key is chosen by its id among our own only, and speaks one algorithm only; keys that a token brings along count for nothing.
+      ({ kid, alg }) => {
+        const key = keys.get(kid ?? "");
+        if (key?.alg !== alg) throw new Error("signed with none of our keys");
+        return key.publicKey;
+      },
+      { algorithms, issuer, audience, typ, requiredClaims: ["sub", "iat", "exp", "jti"] },
+    );
+    const { sub, scope, partnerId, exp } = Payload.parse(payload);
+    return { claims: { userId: sub, scope, partnerId }, expiresAt: exp * 1_000 };
+  } catch {
+    return null;
+  }
+}
+
+/** The keys that verify access tokens, as a JWK set without secrets. */
+export const publicKeys = () => ({ keys: config.SIGNING_KEYS.map(({ publicJwk }) => publicJwk) });
+
+/** A refresh token that opens a session: 256 random bits. */
+export const newRefreshToken = randomToken;
+
+/** What Postgres knows of a refresh token. */
+export const refreshTokenDigest = sha256;
+
+/**
+ * What a refresh token is exchanged for, once per key in force, the current key's first. The successor follows from the
+ * token by HMAC, so that a lost answer can be given again although nothing but digests is stored.
+ */
+export const refreshTokenSuccessors = (token: string): string[] =>
+  keyedHashes("refresh-token", token).map((hash) => hash.toString("base64url"));

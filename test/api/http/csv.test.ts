@@ -1,0 +1,36 @@
+import { expect, test } from "@jest/globals";
+import { parse } from "csv-parse/sync";
+import fc from "fast-check";
+import { z } from "zod";
+import { columnsOf, toCsv } from "../../../api/http/csv.js";
+
+test("the columns are those of the object, or of the list's", () => {
+  const row = z.object({ a: z.string(), b: z.number() });
+  expect([columnsOf(row), columnsOf(z.array(row))]).toEqual([
+    ["a", "b"],
+    ["a", "b"],
+  ]);
+  expect(() => columnsOf(z.string())).toThrow();
+});
+
+test("whatever is in it, what is read is what was written", () => {
+  const value = fc.oneof(
+    fc.string({ unit: "binary" }).filter((text) => !/^[=+\-@\t\r]/.test(text)),
+    fc.integer(),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.record({ a: value, b: value }), { minLength: 1 }), (rows) => {
+      const csv = toCsv(["a", "b"], rows);
+      const read: unknown = parse(csv, { columns: true, record_delimiter: "\r\n" });
+      expect(read).toEqual(rows.map(({ a, b }) => ({ a: String(a), b: String(b) })));
+    }),
+  );
+});
+
+test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])("%j is text and no formula", (text) => {
+  expect(toCsv(["a"], [{ a: text }])).toMatch(/^a\r\n"?'/);
+});
+
+test("numbers stay numbers, and nothing is nothing", () => {
+  expect(toCsv(["a", "b", "c"], { a: -1.5, b: null, c: true })).toBe("a,b,c\r\n-1.5,,true\r\n");
+});

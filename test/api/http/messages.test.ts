@@ -1,0 +1,29 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { afterAll, expect, test } from "@jest/globals";
+import { app } from "../../../api/app.js";
+import { messagesOf } from "../../../api/http/messages.js";
+import { closeDatabase } from "../../../sql/db.js";
+
+afterAll(closeDatabase);
+
+const prototypeOf = (message: object): unknown => Object.getPrototypeOf(message);
+
+test("requests and responses are made with the prototypes that Express gives them, so that it changes nothing", async () => {
+  const server = createServer(messagesOf(app), app);
+  const changed: boolean[] = [];
+  server.prependListener("request", (request, response) => {
+    const made = [request, response].map(prototypeOf);
+    response.once("finish", () => {
+      const left = [request, response].map(prototypeOf);
+      changed.push(...made.map((prototype, n) => prototype !== left[n]));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const answer = await fetch(`http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/healthz`);
+  expect([answer.status, changed]).toEqual([200, [false, false]]);
+  server.closeAllConnections();
+  server.close();
+});

@@ -1,0 +1,145 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { z } from "zod";
+import { endpoints } from "../../../api/app.js";
+import { openApiDocument } from "../../../api/http/openapi.js";
+import { closeDatabase } from "../../../sql/db.js";
+import { startApi, type Client } from "../../support/api.js";
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let client: Client;
+
+beforeAll(async () => {
+  api = await startApi();
+  client = api.client;
+});
+
+afterAll(async () => {
+  await api.stop();
+  await closeDatabase();
+});
+
+const document = openApiDocument(endpoints);
+const methods = ["get", "post", "put", "patch", "delete"] as const;
+const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+  methods.flatMap((method) => {
+    const operation = item[method];
+    return operation ? [{ name: `${method.toUpperCase()} ${path}`, path, method, operation }] : [];
+  }),
+);
+
+test("the document that is served is valid OpenAPI 3.1", async () => {
+  const response = await fetch(`${client.url}/api/v1/openapi.json`);
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+  const served = z.record(z.string(), z.unknown()).parse(await response.json());
+  expect(served).toEqual(JSON.parse(JSON.stringify(document)));
+  const validator = new Validator();
+  expect(await validator.validate(served)).toEqual({ valid: true });
+  expect(validator.version).toBe("3.1");
+});
+
+test("every declared endpoint is in it, and nothing else", () => {
+  expect(operations.map(({ name }) => name).sort()).toEqual(
+    endpoints.map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, "{$1}")}`).sort(),
+  );
+});
+
+test("operation ids are distinct words", () => {
+  const ids = operations.map(({ operation }) => operation.operationId ?? "");
+  expect(ids.filter((id) => !/^[a-z]\w+$/i.test(id))).toEqual([]);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+/** What a schema's own examples come to, as pages for people put them together. */
+function exampleOf(schema: unknown): unknown {
+  const { type, example, enum: names, default: fallback, anyOf, properties, items, $ref } = Schema.parse(schema);
+  if ($ref !== undefined) return exampleOf(document.components?.schemas?.[$ref.split("/").at(-1) ?? ""]);
+  const given = [example, fallback, names?.[0]].find((value) => value !== undefined);
+  if (given !== undefined) return given;
+  if (anyOf) return exampleOf(anyOf[0]);
+  if (properties)
+    return Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, exampleOf(property)]));
+  return type === "boolean" ? true : items === undefined ? undefined : [exampleOf(items)];
+}
+
+const Schema = z.looseObject({
+  type: z.unknown().optional(),
+  example: z.unknown().optional(),
+  enum: z.array(z.unknown()).optional(),
+  default: z.unknown().optional(),
+  anyOf: z.array(z.unknown()).optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+  items: z.unknown().optional(),
+  $ref: z.string().optional(),
+});
+
+test.each(endpoints.flatMap((endpoint) => (endpoint.body ? [endpoint] : [])))(
+  "the example of $method $path is one that it takes",
+  ({ method, path, body }) => {
+    const operation = document.paths?.[path.replace(/:(\w+)/g, "{$1}")]?.[method];
+    const described = z
+      .looseObject({ content: z.object({ "application/json": z.object({ schema: z.unknown() }) }) })
+      .parse(operation?.requestBody);
+    const parsed = body?.safeParse(exampleOf(described.content["application/json"].schema));
+    expect(parsed?.error?.issues ?? []).toEqual([]);
+  },
+);
+
+test("the sections come in an order, each with what it is about, and none is empty", () => {
+  const shown = (document.tags ?? []).map(({ name }) => name);
+  expect(shown.slice(0, 3)).toEqual(["Authentication", "Users", "Partners"]);
+  expect(shown.filter((name) => !endpoints.some(({ tag }) => tag === name))).toEqual([]);
+  expect((document.tags ?? []).filter(({ description = "" }) => !description.endsWith("."))).toEqual([]);
+});
+
+describe.each(operations)("$name", ({ path, operation }) => {
+  const statuses = Object.keys(operation.responses ?? {});
+
+  test("says what it does, in a tag and one line", () => {
+    expect(operation.summary).toMatch(/^[A-Z].{5,}[^.]$/);
+    expect(operation.tags).toHaveLength(1);
+  });
+
+  test("promises an answer, and every refusal as a problem document with its codes", () => {
+    expect(statuses.some((status) => /^[23]/.test(status))).toBe(true);
+    const refusals = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) >= 400);
+    expect(refusals.length).toBeGreaterThan(1);
+    for (const [, response] of refusals) {
+      expect(response).toMatchObject({
+        description: expect.stringMatching(/^[A-Z_]+(, [A-Z_]+)*$/),
+        content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+      });
+    }
+  });
+
+  test("describes each parameter of its path", () => {
+    const described = (operation.parameters ?? []).flatMap((parameter) =>
+      "in" in parameter && parameter.in === "path" ? [parameter.name] : [],
+    );
+    expect(described.sort()).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort());
+  });
+
+  test("asks for a token where it needs one", () => {
+    const [first] = operation.security ?? [];
+    const tokenless = first === undefined || Object.keys(first).length === 0;
+    expect(tokenless || statuses.includes("401")).toBe(true);
+  });
+});
+
+describe("the page for people", () => {
+  test("is complete without a request to elsewhere", async () => {
+    const page = await fetch(`${client.url}/docs`);
+    expect([page.status, new URL(page.url).pathname]).toEqual([200, "/docs/"]);
+    expect(page.headers.get("content-security-policy")).toMatch(/default-src 'self'.*script-src 'self'/);
+    const html = await page.text();
+    const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = ""]) => new URL(address, page.url));
+    expect(loaded.length).toBeGreaterThan(3);
+    for (const address of loaded) {
+      expect(address.origin).toBe(client.url);
+      expect((await fetch(address)).status).toBe(200);
+    }
+    const script = await (await fetch(`${client.url}/docs/swagger-initializer.js`)).text();
+    expect(script).toContain('url: "/api/v1/openapi.json"');
+    expect(script).not.toContain("://");
+  });
+});

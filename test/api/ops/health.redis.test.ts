@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { z } from "zod";
+import type { Client } from "../../support/api.js";
+import { describeWithRedis, startRedis, type TestRedis } from "../../support/redis.js";
+import { until } from "../../support/until.js";
+
+const Ready = z.object({ queue: z.string() });
+
+describeWithRedis("health and metrics while Redis comes and goes", () => {
+  let redis: TestRedis;
+  let client: Client;
+  let stop: () => Promise<void>;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    process.env["REDIS_URL"] = redis.url;
+    const { startApi } = await import("../../support/api.js");
+    ({ client, stop } = await startApi());
+  });
+
+  afterAll(async () => {
+    const { closeBroker } = await import("../../../queues/broker.js");
+    const { closeDatabase } = await import("../../../sql/db.js");
+    const { closeSignals } = await import("../../../sql/signals.js");
+    await stop();
+    await Promise.all([closeBroker(), closeSignals()]);
+    await closeDatabase();
+    await redis.stop();
+  });
+
+  const queueState = async () => {
+    const answer = await fetch(`${client.url}/readyz`);
+    const { queue } = Ready.parse(await answer.json());
+    return `${answer.status} ${queue}`;
+  };
+  const metrics = async () => (await fetch(`${client.url}/metrics`)).text();
+
+  test("a process stays ready without Redis, and tells", async () => {
+    await until(async () => (await queueState()) === "200 ok");
+    await until(async () => (await metrics()).includes('queue_jobs{queue="push",state="waiting"} 0'));
+
+    await redis.kill();
+    expect(await queueState()).toBe("200 unreachable");
+    const without = await metrics();
+    expect(without).not.toContain("queue_jobs{");
+    expect(without).toContain("outbox_lag_seconds 0");
+
+    await redis.restart();
+    await until(async () => (await queueState()) === "200 ok");
+    await until(async () => (await metrics()).includes('queue_jobs{queue="push",state="waiting"} 0'));
+
+    redis.freeze();
+    expect(await queueState()).toBe("200 unreachable");
+    expect(await metrics()).not.toContain("queue_jobs{");
+    redis.thaw();
+    await until(async () => (await queueState()) === "200 ok");
+  });
+});

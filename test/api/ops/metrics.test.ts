@@ -1,0 +1,91 @@
+import { afterAll, expect, test } from "@jest/globals";
+
+process.env["METRICS_TOKEN"] = "a-token-for-metrics";
+const { closeBroker, openQueue } = await import("../../../queues/broker.js");
+const { contracts, upkeep } = await import("../../../queues/index.js");
+const { closeDatabase, sql } = await import("../../../sql/db.js");
+const { updateHeartbeat } = await import("../../../sql/queries/heartbeats.js");
+const { stageJob } = await import("../../../sql/queries/staged-jobs.js");
+const { closeSignals } = await import("../../../sql/signals.js");
+const { startApi } = await import("../../support/api.js");
+const { bakery, listBox, user } = await import("../../support/cast.js");
+const { task } = await import("../../support/task.js");
+const { rollUp } = await import("../../../workers/rollups.js");
+const { client, stop } = await startApi();
+
+afterAll(async () => {
+  await stop();
+  await Promise.all([closeBroker(), closeSignals()]);
+  await closeDatabase();
+});
+
+const scrape = (authorization = "Bearer a-token-for-metrics") =>
+  fetch(`${client.url}/metrics`, { headers: { authorization } });
+
+/** The value of a sample by its name and labels as they are written; undefined when it is not there. */
+async function sample(name: string): Promise<number | undefined> {
+  const line = (await (await scrape()).text()).split("\n").find((text) => text.startsWith(`${name} `));
+  return line === undefined ? undefined : Number(line.slice(name.length + 1));
+}
+
+test("metrics are for whoever has their token", async () => {
+  const { client: someone } = await user(client);
+  for (const authorization of ["", "Bearer", "Bearer a-token-for-metricz", `Bearer ${someone.token ?? ""}`]) {
+    const answer = await scrape(authorization);
+    expect(answer.status).toBe(401);
+    expect(await answer.json()).toMatchObject({ code: "UNAUTHORIZED" });
+  }
+  const answer = await scrape();
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+});
+
+test("requests are counted by the path that is declared, never by the one that was asked for", async () => {
+  const { client: someone } = await user(client);
+  await client.get("/api/v1/boxes/01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f");
+  await client.get("/api/v1/boxes/nonsense");
+  await client.get("/nowhere/at/all");
+  await someone.get("/api/v1/users/me");
+  const count = (labels: string) => sample(`http_request_duration_seconds_count{${labels}}`);
+  expect(await count('method="GET",route="/api/v1/boxes/:id",status="404"')).toBe(2);
+  expect(await count('method="GET",route="/api/v1/users/me",status="200"')).toBe(1);
+  expect(await count('method="GET",route="none",status="404"')).toBe(1);
+  expect(await (await scrape()).text()).not.toMatch(/nonsense|nowhere/);
+});
+
+test("the outbox shows its lag and its dead, the broker its depth", async () => {
+  expect(await sample("outbox_lag_seconds")).toBe(0);
+  expect(await sample("outbox_dead_jobs")).toBe(0);
+  const id = await stageJob(sql, upkeep, { task: "canary" }, { runAt: new Date(Date.now() - 60_000) });
+  expect(await sample("outbox_lag_seconds")).toBeGreaterThanOrEqual(60);
+  await sql`update staged_jobs set dead_at = now() where id = ${id}::bigint`;
+  expect(await sample("outbox_lag_seconds")).toBe(0);
+  expect(await sample("outbox_dead_jobs")).toBe(1);
+
+  await openQueue(upkeep).add("canary", { task: "canary" }, { jobId: "9.0" });
+  expect(await sample('queue_jobs{queue="upkeep",state="waiting"}')).toBe(1);
+  for (const { queue } of contracts) expect(await sample(`queue_jobs{queue="${queue}",state="failed"}`)).toBe(0);
+});
+
+test("days that are over and not rolled up are counted until they are", async () => {
+  const id = await listBox(await bakery(client));
+  await sql`update boxes set created_at = now() - interval '3 days' where id = ${id}::uuid`;
+  expect(await sample("rollup_due_days")).toBe(3);
+  await rollUp(task({ days: "DUE" }));
+  expect(await sample("rollup_due_days")).toBe(0);
+});
+
+test("the age of the canary says whether jobs are being done at all", async () => {
+  // of workers that never ran, for as long as this process has been waiting for one
+  const uptime = process.uptime();
+  expect(await sample("worker_canary_age_seconds")).toBeGreaterThanOrEqual(uptime);
+  await updateHeartbeat(sql, "canary");
+  await sql`update heartbeats set beat_at = now() - interval '90 seconds'`;
+  expect(await sample("worker_canary_age_seconds")).toBeGreaterThanOrEqual(90);
+});
+
+test("the use of the pool is shown, and the process's own figures", async () => {
+  expect(await sample('database_pool{pool="transactions",state="waiting"}')).toBe(0);
+  expect(await sample('database_pool{pool="statements",state="running"}')).toBeGreaterThanOrEqual(0);
+  expect(await sample("nodejs_eventloop_lag_seconds")).toBeGreaterThanOrEqual(0);
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import type { Client, Reply } from "../../../support/api.js";
+import { stopTheClock } from "../../../support/clock.js";
+
+process.env["RATE_LIMIT_BANNERS"] = "5";
+process.env["RATE_LIMIT_ADDRESS"] = "8";
+process.env["TRUST_PROXY"] = "1";
+
+const { startApi } = await import("../../../support/api.js");
+const cast = await import("../../../support/cast.js");
+const { closeDatabase } = await import("../../../../sql/db.js");
+
+let api: Awaited<ReturnType<typeof startApi>>;
+
+const startMinute = stopTheClock();
+
+beforeAll(async () => {
+  api = await startApi();
+});
+
+beforeEach(startMinute);
+
+afterAll(async () => {
+  await api.stop();
+  await closeDatabase();
+});
+
+const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
+const get = (path: string, address: string, as: Client) => as.get(path, { headers: { "x-forwarded-for": address } });
+const banners = (address: string, as = api.client, query = "placement=home") =>
+  get(`/api/v1/ads/banners?${query}`, address, as);
+
+test("reads of banners are limited per address, whoever calls from there: 429 RATE_LIMIT until the minute is over", async () => {
+  const anna = await cast.user(api.client);
+  const address = "203.0.113.1";
+  expect(outcome(await banners(address))).toBe("200");
+  expect(outcome(await banners(address, anna.client))).toBe("200");
+  expect(outcome(await banners(address, api.client, ""))).toBe("400 BAD_REQUEST");
+  expect(outcome(await banners(address, api.client.as("x.y.z")))).toBe("401 UNAUTHORIZED");
+  const last = await banners(address);
+  expect(last.headers.get("ratelimit-policy")).toBe("5;w=60");
+  expect(last.headers.get("ratelimit")).toBe("limit=5, remaining=0, reset=40");
+  for (const as of [api.client, anna.client]) {
+    const refused = await banners(address, as);
+    expect(outcome(refused)).toBe("429 RATE_LIMIT");
+    expect(refused.headers.get("retry-after")).toBe("40");
+  }
+  expect(outcome(await banners("203.0.113.2"))).toBe("200");
+  startMinute();
+  expect(outcome(await banners(address))).toBe("200");
+});
+
+test("they do not count against the general limits, nor the general ones against them", async () => {
+  const address = "203.0.113.3";
+  for (let n = 0; n < 6; n += 1) await banners(address);
+  const box = () => get("/api/v1/boxes/7", address, api.client);
+  expect((await box()).headers.get("ratelimit")).toBe("limit=8, remaining=7, reset=40");
+  startMinute();
+  for (let n = 0; n < 9; n += 1) await box();
+  expect(outcome(await box())).toBe("429 RATE_LIMIT");
+  expect(outcome(await banners(address))).toBe("200");
+});

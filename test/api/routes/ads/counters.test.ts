@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import fc from "fast-check";
+import { AdCounters } from "../../../../api/routes/ads/counters.js";
+import { closeDatabase, sql } from "../../../../sql/db.js";
+import { insertAdBatch, type AdBatch } from "../../../../sql/queries/ad-batches.js";
+import { closeSignals } from "../../../../sql/signals.js";
+import { until } from "../../../support/until.js";
+
+const [first, second, third] = [1, 2, 3].map((n) => `01978d2e-5a6b-7c3d-8e9f-00000000000${n}`) as [
+  string,
+  string,
+  string,
+];
+
+/** What is kept, added up: batches and jobs, impressions and clicks of each banner. */
+async function kept() {
+  const [rows] = await sql<{ batches: number; jobs: number }[]>`
+    select (select count(*) from ad_batches) as batches,
+           (select count(*) from staged_jobs j join ad_batches b on j.payload ->> 'batchId' = b.id::text where j.queue = 'ad-events')
+             as jobs`;
+  const sums = await sql<{ id: string; impressions: number; clicks: number }[]>`
+    select c.id, sum(c.impressions) as impressions, sum(c.clicks) as clicks
+    from ad_batches b, unnest(b.banner_ids, b.impressions, b.clicks) as c (id, impressions, clicks)
+    group by c.id
+    order by c.id`;
+  return { ...rows, counts: Object.fromEntries(sums.map(({ id, ...counts }) => [id, counts])) };
+}
+
+beforeEach(() => sql`truncate ad_batches, staged_jobs`);
+afterAll(async () => {
+  await closeSignals();
+  await closeDatabase();
+});
+
+describe("with Postgres", () => {
+  test("a thousand answers and clicks are one batch, with the job that adds it up", async () => {
+    const counters = new AdCounters();
+    const [one, other] = [[first, second], [second]];
+    for (let n = 0; n < 500; n += 1) {
+      counters.countAnswer(one);
+      counters.countAnswer(other);
+      counters.countAnswer([]);
+    }
+    counters.countClick(second);
+    counters.countClick(third);
+    counters.countClick(third);
+    await counters.flush();
+    expect(await kept()).toEqual({
+      batches: 1,
+      jobs: 1,
+      counts: {
+        [first]: { impressions: 500, clicks: 0 },
+        [second]: { impressions: 1_000, clicks: 1 },
+        [third]: { impressions: 0, clicks: 2 },
+      },
+    });
+    await counters.flush();
+    expect(await kept()).toMatchObject({ batches: 1, jobs: 1 });
+  });
+
+  test("is handed in by itself, to the last", async () => {
+    const counters = new AdCounters();
+    counters.countAnswer([first]);
+    await until(async () => (await kept()).batches === 1);
+    counters.countClick(first);
+    counters.countAnswer([first]);
+    await until(async () => (await kept()).batches === 2);
+    expect((await kept()).counts).toEqual({ [first]: { impressions: 2, clicks: 1 } });
+  });
+
+  test("whatever is counted and whatever becomes of the flushes, in the end everything is kept once", async () => {
+    const act = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ act: fc.constant("answer" as const), banners: fc.nat(2) }) },
+      { weight: 2, arbitrary: fc.record({ act: fc.constant("click" as const), banners: fc.nat(2) }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({ act: fc.constantFrom("flush" as const, "refused" as const, "answer lost" as const) }),
+      },
+    );
+    const step = fc.record({ process: fc.nat(2), what: act });
+    const lists = [[first], [first, second], [third, second, first]];
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        await sql`truncate ad_batches, staged_jobs`;
+        const fates = ["flush", "flush", "flush"];
+        const processes = fates.map(
+          (_, n) =>
+            new AdCounters(async (batch) => {
+              if (fates[n] === "refused") throw new Error("Postgres is away");
+              await insertAdBatch(sql, batch);
+              if (fates[n] === "answer lost") throw new Error("the connection was lost");
+            }),
+        );
+        const expected = new Map<string, { impressions: number; clicks: number }>();
+        const count = (id: string, name: "impressions" | "clicks") => {
+          const known = expected.get(id) ?? { impressions: 0, clicks: 0 };
+          expected.set(id, { ...known, [name]: known[name] + 1 });
+        };
+        const flushes = [Promise.resolve(), Promise.resolve(), Promise.resolve()];
+        for (const { process: n, what } of steps) {
+          const list = "banners" in what ? lists[what.banners]! : [];
+          if (what.act === "answer") {
+            processes[n]!.countAnswer(list);
+            for (const id of list) count(id, "impressions");
+          } else if (what.act === "click") {
+            processes[n]!.countClick(list[0]!);
+            count(list[0]!, "clicks");
+          } else {
+            // a process has one fate at a time, and counts on meanwhile
+            await flushes[n];
+            fates[n] = what.act;
+            flushes[n] = processes[n]!.flush().catch(() => undefined);
+          }
+        }
+        await Promise.all(flushes);
+        fates.fill("flush");
+        await Promise.all(processes.map((counters) => counters.flush()));
+        const { batches, jobs, counts } = await kept();
+        expect(counts).toEqual(Object.fromEntries(expected));
+        expect(jobs).toBe(batches);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("in time", () => {
+  let handedIn: AdBatch[] = [];
+  let away = false;
+  const handIn = (batch: AdBatch) => {
+    handedIn.push(batch);
+    return away ? Promise.reject(new Error("Postgres is away")) : Promise.resolve();
+  };
+
+  beforeEach(() => {
+    handedIn = [];
+    away = false;
+    jest.useFakeTimers({ now: Date.parse("2026-06-01T12:00Z"), doNotFake: ["nextTick", "queueMicrotask"] });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  const counted = () =>
+    handedIn.map(({ day, counts }) => [day, counts.reduce((sum, { impressions }) => sum + impressions, 0)]);
+
+  test("ten thousand impressions do not wait for the second to be over", async () => {
+    const counters = new AdCounters(handIn);
+    const answer = Array.from({ length: 100 }, (_, n) => `01978d2e-5a6b-7c3d-8e9f-${String(n).padStart(12, "0")}`);
+    for (let n = 0; n < 99; n += 1) counters.countAnswer(answer);
+    await jest.advanceTimersByTimeAsync(999);
+    expect(counted()).toEqual([]);
+    counters.countAnswer(answer);
+    await jest.advanceTimersByTimeAsync(0);
+    expect(counted()).toEqual([["2026-06-01", 10_000]]);
+  });
+
+  test("many different answers between two flushes are all counted", async () => {
+    const counters = new AdCounters(handIn);
+    for (let n = 0; n < 5_000; n += 1) counters.countAnswer([first]);
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(counted()).toEqual([["2026-06-01", 5_000]]);
+  });
+
+  test("while Postgres is away, a day's counts become one batch besides the one that was tried; days are kept apart", async () => {
+    const counters = new AdCounters(handIn);
+    away = true;
+    // a second before midnight in Moscow
+    jest.setSystemTime(Date.parse("2026-06-01T20:59:59Z"));
+    counters.countAnswer([first]);
+    await counters.flush().catch(() => undefined);
+    for (let minute = 0; minute < 30; minute += 1) {
+      counters.countAnswer([first]);
+      await jest.advanceTimersByTimeAsync(60_000);
+    }
+    expect(new Set(handedIn.map(({ id }) => id)).size).toBe(1);
+    handedIn = [];
+    away = false;
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(counted()).toEqual([
+      ["2026-06-01", 1],
+      ["2026-06-02", 30],
+    ]);
+    handedIn = [];
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(handedIn).toEqual([]);
+  });
+});

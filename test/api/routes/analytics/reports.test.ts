@@ -1,0 +1,439 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import fc from "fast-check";
+import type { Client, Reply } from "../../../support/api.js";
+import type { Bakery, Character } from "../../../support/cast.js";
+import { stopTheClock } from "../../../support/clock.js";
+import type { PastBox, PastOrder } from "../../../support/past.js";
+
+/** Where the clocks go forward at midnight and back to it, so that one midnight a year is missing and one comes twice. */
+const zone = "America/Havana";
+process.env["DEFAULT_TIMEZONE"] = zone;
+process.env["RATE_LIMIT_DISABLED"] = "1";
+
+const { startApi } = await import("../../../support/api.js");
+const cast = await import("../../../support/cast.js");
+const { addPast, idAt, makePast } = await import("../../../support/past.js");
+const { closeDatabase, sql } = await import("../../../../sql/db.js");
+const { addDays, daysOf } = await import("../../../../lib/domain/days.js");
+const { signAccessToken } = await import("../../../../lib/security/tokens.js");
+const { toMajor } = await import("../../../../lib/domain/money.js");
+const { rollUpOneDay, updateWeights } = await import("../../../../workers/rollups.js");
+
+stopTheClock();
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let operator: Character;
+let admin: Client;
+let customer: Character;
+let bakeries: Bakery[];
+let items: { id: string; weightGrams: number | null }[];
+
+/** The partners' names as reports show them. */
+const names = new Map<string, string>();
+
+beforeAll(async () => {
+  jest.setSystemTime(Date.parse("2026-06-15T12:00:00Z"));
+  api = await startApi();
+  operator = await cast.admin(api.client);
+  admin = operator.client;
+  customer = await cast.user(api.client);
+  bakeries = [
+    await cast.bakery(api.client),
+    await cast.bakery(api.client),
+    await cast.bakery(api.client, "SUSPENDED"),
+    await cast.bakery(api.client, "PENDING_REVIEW"),
+  ];
+  items = [];
+  for (const [n, bakery] of bakeries.entries()) {
+    names.set(bakery.id, `Булочная № ${n}`);
+    await bakery.owner.client.put("/api/v1/partners/me", { name: `Булочная № ${n}` });
+    const weightGrams = n % 2 === 0 ? 400 + n : null;
+    items.push({ id: await cast.addMenuItem(bakery, weightGrams === null ? {} : { weightGrams }), weightGrams });
+  }
+});
+
+afterAll(async () => {
+  await api.stop();
+  await closeDatabase();
+});
+
+const unknownId = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
+const second = 1_000;
+const hour = 60 * 60 * second;
+const day = 24 * hour;
+
+/** Signs someone in at the time that it is supposed to be. */
+const signedIn = async ({ id, client }: Character) => client.as(await signAccessToken({ userId: id, scope: "USER" }));
+const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
+const report = (path: string, as = admin) => as.get(`/api/v1/admin/analytics/${path}`);
+
+const signs = Intl.DateTimeFormat("sv-SE", {
+  timeZone: zone,
+  dateStyle: "short",
+  timeStyle: "medium",
+});
+const dateOf = (at: Date) => signs.format(at).slice(0, 10);
+const hourOf = (at: Date) => Number(signs.format(at).slice(11, 13));
+const lengths = { "7d": 7, "30d": 30, "90d": 90, "1y": 365 };
+type Period = keyof typeof lengths;
+const periods = Object.keys(lengths) as Period[];
+
+function order(bakery: number, at: Date, fields: Partial<PastOrder> = {}): PastOrder {
+  const { totalMinor = 1_000 } = fields;
+  return {
+    id: idAt(at.getTime()),
+    userId: customer.id,
+    partnerId: bakeries[bakery]!.id,
+    status: "ACCEPTED",
+    at,
+    totalMinor,
+    discountMinor: 0,
+    commissionMinor: 150,
+    lines: [{ boxId: null, menuItemId: items[bakery]!.id, priceMinor: totalMinor, qty: 1 }],
+    ...fields,
+  };
+}
+
+function box(bakery: number, at: Date, fields: Partial<PastBox> = {}): PastBox {
+  const partnerId = bakeries[bakery]!.id;
+  return { id: idAt(at.getTime()), partnerId, title: "Набор", at, weightGrams: null, ...fields };
+}
+
+describe("every report is what one gets by counting", () => {
+  /** What reports should say, by going through everything that there is. */
+  function count(boxes: PastBox[], orders: PastOrder[], period: Period, partnerId: string | null) {
+    const today = dateOf(new Date());
+    const first = new Date(Date.parse(today) - (lengths[period] - 1) * day).toISOString().slice(0, 10);
+    const belongs = (thing: { at: Date; partnerId: string }) =>
+      dateOf(thing.at) >= first && dateOf(thing.at) <= today && (partnerId === null || thing.partnerId === partnerId);
+    const counted = orders.filter((one) => belongs(one) && one.status !== "CANCELLED");
+    const sum = <T>(all: T[], of: (one: T) => number) => all.reduce((total, one) => total + of(one), 0);
+    const totals = (of: PastOrder[]) => ({
+      orders: of.length,
+      gmv: toMajor(sum(of, ({ totalMinor, discountMinor }) => totalMinor - discountMinor)),
+    });
+    const byHour = (moments: { at: Date }[]) =>
+      Array.from({ length: 24 }, (_, one) => ({
+        hour: one,
+        count: moments.filter(({ at }) => hourOf(at) === one).length,
+      }));
+    const ranked = <Row extends { orders: number; gmv: number }>(rows: Row[], idOf: (row: Row) => string) => ({
+      gmv: rows.toSorted((a, b) => b.gmv - a.gmv || (idOf(a) < idOf(b) ? -1 : 1)),
+      orders: rows.toSorted((a, b) => b.orders - a.orders || b.gmv - a.gmv || (idOf(a) < idOf(b) ? -1 : 1)),
+    });
+    const lines = counted.flatMap(({ lines, ...one }) => lines.map((line) => ({ ...one, ...line })));
+    const weights = new Map([...boxes, ...items].map(({ id, weightGrams }) => [id, weightGrams ?? 0]));
+    const active = new Set([bakeries[0]!.id, bakeries[1]!.id]);
+    const hours = byHour(counted);
+    return {
+      dashboard: {
+        ...totals(counted),
+        activePartners: new Set(counted.map((one) => one.partnerId).filter((id) => active.has(id))).size,
+        commission: toMajor(sum(counted, ({ commissionMinor }) => commissionMinor)),
+        foodSavedGrams: sum(
+          lines.filter(({ status }) => status === "COMPLETED"),
+          ({ qty, boxId, menuItemId }) => qty * (weights.get(boxId ?? menuItemId ?? "") ?? 0),
+        ),
+        period,
+      },
+      totals: totals(counted),
+      partners: ranked(
+        bakeries
+          .map(({ id }) => ({
+            partnerId: id,
+            name: names.get(id),
+            ...totals(counted.filter((one) => one.partnerId === id)),
+          }))
+          .filter((row) => row.orders > 0),
+        (row) => row.partnerId,
+      ),
+      boxes: ranked(
+        boxes
+          .map(({ id, title }) => {
+            const own = lines.filter(({ boxId }) => boxId === id);
+            const gmvMinor = sum(own, ({ priceMinor, qty, totalMinor, discountMinor }) => {
+              const numerator = BigInt(priceMinor) * BigInt(qty) * BigInt(totalMinor - discountMinor);
+              // rounded half up, in whole numbers
+              return totalMinor === 0 ? 0 : Number((2n * numerator + BigInt(totalMinor)) / (2n * BigInt(totalMinor)));
+            });
+            return { boxId: id, title, orders: own.length, gmv: toMajor(gmvMinor) };
+          })
+          .filter((row) => row.orders > 0),
+        (row) => row.boxId,
+      ),
+      hours,
+      listings: byHour(boxes.filter(belongs)),
+      peaks: hours.toSorted((a, b) => b.count - a.count || a.hour - b.hour),
+    };
+  }
+
+  /** Days around those on which the clocks change, the moment itself included, and ordinary ones. */
+  const now = fc.constantFrom(
+    "2026-03-08T04:59:59.999Z",
+    "2026-03-08T05:00:00.000Z",
+    "2026-03-13T16:00:00.000Z",
+    "2026-11-01T04:30:00.000Z",
+    "2026-11-01T05:30:00.000Z",
+    "2026-11-07T23:00:00.000Z",
+    "2026-12-31T12:00:00.000Z",
+  );
+  /** When: anywhere in the last 400 days, just now, and where periods begin. */
+  const moment = fc.oneof(
+    fc.integer({ min: 0, max: 400 * day }).map((ago) => (now: number) => now - ago),
+    fc.constantFrom(0, 1, second).map((ago) => (now: number) => now - ago),
+    fc.tuple(fc.constantFrom(...periods), fc.constantFrom(-hour, -5 * second, -1, 0, 1, hour)).map(
+      ([period, offset]) =>
+        (now: number) =>
+          daysOf(period, now, zone).from.getTime() + offset,
+    ),
+  );
+  const bakery = fc.integer({ min: 0, max: 3 });
+  const lag = fc.constantFrom(0, 1, 9 * second);
+  const weight = fc.option(fc.integer({ min: 1, max: 9_000 }));
+  const status = fc.constantFrom("ACCEPTED", "READY", "COMPLETED", "COMPLETED", "CANCELLED", "NO_SHOW");
+  /** Whether something was there before days were rolled up. */
+  const late = fc.nat(3).map((n) => n === 0);
+  const someBox = fc.record({ when: moment, bakery, lag, late, weight, newWeight: fc.option(weight, { freq: 1 }) });
+  const someOrder = fc.record({
+    when: moment,
+    bakery,
+    lag,
+    late,
+    status,
+    moved: fc.option(status, { freq: 1 }),
+    discount: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 100 })),
+    lines: fc.array(
+      fc.record({ thing: fc.nat(3), price: fc.integer({ min: 0, max: 100_000 }), qty: fc.integer({ min: 1, max: 9 }) }),
+      { minLength: 1, maxLength: 3 },
+    ),
+  });
+
+  test("whatever was ordered, whenever, of whomever, and whichever days were rolled up before it changed", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        now,
+        fc.array(someBox, { maxLength: 12 }),
+        fc.array(someOrder, { maxLength: 40 }),
+        fc.array(fc.nat(), { maxLength: 25 }),
+        fc.boolean(),
+        fc.constantFrom(...periods),
+        fc.constantFrom(null, 0, 2),
+        async (at, someBoxes, someOrders, rolled, weighed, period, chosen) => {
+          jest.setSystemTime(Date.parse(at));
+          admin = await signedIn(operator);
+          const boxes = someBoxes.map(({ when, bakery: n, lag: ms, weight: weightGrams, ...rest }) => {
+            const made = when(Date.parse(at));
+            return { ...rest, ...box(n, new Date(made), { id: idAt(made + ms), weightGrams }) };
+          });
+          const orders = someOrders.map(({ when, bakery: n, lag: ms, discount, lines: wanted, ...rest }) => {
+            const made = when(Date.parse(at));
+            const own = boxes.filter(
+              ({ partnerId, late: tooLate }) => partnerId === bakeries[n]!.id && (rest.late || !tooLate),
+            );
+            const lines = wanted.map(({ thing, price, qty }) => {
+              const boxId = own[thing]?.id ?? null;
+              return { boxId, menuItemId: boxId === null ? items[n]!.id : null, priceMinor: price, qty };
+            });
+            // a thing is in an order once
+            const distinct = lines.filter(
+              (line, index) => lines.findIndex(({ boxId }) => boxId === line.boxId) === index,
+            );
+            const totalMinor = distinct.reduce((total, { priceMinor, qty }) => total + priceMinor * qty, 0);
+            const fields = {
+              id: idAt(made + ms),
+              status: rest.status,
+              totalMinor,
+              discountMinor: Math.floor((totalMinor * discount) / 100),
+              commissionMinor: Math.round(totalMinor * 0.15),
+              lines: distinct,
+            };
+            return { ...order(n, new Date(made), fields), late: rest.late, moved: rest.moved };
+          });
+
+          const early = (thing: { late: boolean }) => !thing.late;
+          const lateOnes = (thing: { late: boolean }) => thing.late;
+          await makePast(boxes.filter(early), orders.filter(early));
+          const today = dateOf(new Date());
+          const dates = [...boxes, ...orders].map((thing) => dateOf(thing.at)).filter((date) => date < today);
+          const known = [
+            ...new Set(dates),
+            addDays(today, -1),
+            ...periods.map((p) => daysOf(p, Date.parse(at), zone).first),
+          ];
+          for (const date of new Set(rolled.map((n) => known[n % known.length]!))) await rollUpOneDay(date, zone);
+          await addPast(sql, boxes.filter(lateOnes), orders.filter(lateOnes));
+          for (const one of orders) {
+            if (one.moved === null) continue;
+            one.status = one.moved;
+            await sql`update orders set status = ${one.moved}::order_status where id = ${one.id}::uuid`;
+          }
+          for (const one of boxes) {
+            if (one.newWeight === null) continue;
+            one.weightGrams = one.newWeight;
+            await sql`update boxes set weight_grams = ${one.newWeight}::integer where id = ${one.id}::uuid`;
+          }
+          if (weighed) await updateWeights();
+
+          const partnerId = chosen === null ? null : bakeries[chosen]!.id;
+          const query = `?period=${period}${partnerId === null ? "" : `&partnerId=${partnerId}`}`;
+          const expected = count(boxes, orders, period, partnerId);
+          expect((await report(`dashboard${query}`)).body).toEqual(expected.dashboard);
+          for (const by of ["gmv", "orders"] as const) {
+            const ranking = `${query}&sort=${by}&limit=7`;
+            expect((await report(`top-partners${ranking}`)).list).toEqual(expected.partners[by].slice(0, 7));
+            expect((await report(`top-boxes${ranking}`)).list).toEqual(expected.boxes[by].slice(0, 7));
+          }
+          expect((await report(`order-heatmap${query}`)).list).toEqual(expected.hours);
+          expect((await report(`listing-heatmap${query}`)).list).toEqual(expected.listings);
+          expect((await report(`peak-hours${query}&limit=9`)).list).toEqual(expected.peaks.slice(0, 9));
+          for (const { id, owner } of bakeries) {
+            const own = { partnerId: id, ...count(boxes, orders, period, id).totals };
+            expect((await report(`partners/${id}?period=${period}`)).body).toEqual(own);
+            const partner = await signedIn(owner);
+            expect((await partner.get(`/api/v1/partners/me/analytics?period=${period}`)).body).toEqual(own);
+          }
+        },
+      ),
+      { numRuns: Number(process.env["TEST_ANALYTICS_RUNS"] ?? 40) },
+    );
+  }, 60_000);
+});
+
+describe("what is asked for", () => {
+  const now = Date.parse("2026-06-15T12:00:00Z");
+  const at = (hours: number) => new Date(now - hours * hour);
+
+  beforeEach(async () => {
+    jest.setSystemTime(now);
+    admin = operator.client;
+    const boxes = Array.from({ length: 101 }, (_, n) =>
+      box(0, at(10 * 24 + n), { title: n === 0 ? "=1+1" : `Набор ${n}` }),
+    );
+    const orders = boxes.map(({ id }, n) =>
+      order(0, at(10 * 24), {
+        totalMinor: 1_000 - n,
+        lines: [{ boxId: id, menuItemId: null, priceMinor: 1_000 - n, qty: 1 }],
+      }),
+    );
+    await makePast(boxes, [...orders, order(1, at(100), { totalMinor: 5 }), order(1, at(101), { totalMinor: 5 })]);
+  });
+
+  test("without a period it is 30 days; it is one of four: 400 BAD_REQUEST", async () => {
+    expect((await report("dashboard")).body).toMatchObject({ period: "30d", orders: 103 });
+    expect((await report("dashboard?period=7d")).body).toMatchObject({ period: "7d", orders: 2, gmv: 0.1 });
+    const paths = ["dashboard", "top-boxes", "top-partners", "order-heatmap", "listing-heatmap", "peak-hours"];
+    for (const path of [...paths, `partners/${bakeries[0]!.id}`]) {
+      for (const period of ["1d", "30", "", "30D", "7d&period=30d"]) {
+        expect([path, outcome(await report(`${path}?period=${period}`))]).toEqual([path, "400 BAD_REQUEST"]);
+      }
+    }
+    expect(outcome(await bakeries[0]!.owner.client.get("/api/v1/partners/me/analytics?period=2y"))).toBe(
+      "400 BAD_REQUEST",
+    );
+  });
+
+  test("rankings have 10 rows unless more or fewer are asked for, 100 at most", async () => {
+    const length = async (path: string) => (await report(path)).list.length;
+    expect(await length("top-boxes")).toBe(10);
+    expect(await length("top-boxes?limit=3")).toBe(3);
+    expect(await length("top-boxes?limit=100")).toBe(100);
+    expect(await length("top-boxes?limit=1000000")).toBe(100);
+    expect(await length("top-partners?limit=1")).toBe(1);
+    expect(await length("peak-hours")).toBe(5);
+    expect(await length("peak-hours?limit=24")).toBe(24);
+    expect(await length("peak-hours?limit=100")).toBe(24);
+    for (const path of ["top-boxes", "top-partners", "peak-hours"]) {
+      for (const limit of ["0", "-1", "ten", "1.5", ""]) {
+        expect(outcome(await report(`${path}?limit=${limit}`))).toBe("400 BAD_REQUEST");
+      }
+    }
+  });
+
+  test("rankings go by what was due, or by orders", async () => {
+    const ids = async (query: string) => (await report(`top-partners${query}`)).list.map(({ partnerId }) => partnerId);
+    await sql`truncate order_items, order_events`;
+    await sql`delete from orders where partner_id = ${bakeries[0]!.id}::uuid and total_minor < 1000`;
+    expect(await ids("")).toEqual([bakeries[0]!.id, bakeries[1]!.id]);
+    expect(await ids("?sort=gmv")).toEqual([bakeries[0]!.id, bakeries[1]!.id]);
+    expect(await ids("?sort=orders")).toEqual([bakeries[1]!.id, bakeries[0]!.id]);
+    expect(outcome(await report("top-partners?sort=name"))).toBe("400 BAD_REQUEST");
+  });
+
+  test("a partner that does not exist: 404 NOT_FOUND; an id that is none: 400 BAD_REQUEST", async () => {
+    const paths = ["dashboard", "top-boxes", "top-partners", "order-heatmap", "listing-heatmap", "peak-hours"];
+    for (const path of paths) {
+      expect(outcome(await report(`${path}?partnerId=${unknownId}`))).toBe("404 NOT_FOUND");
+      expect(outcome(await report(`${path}?partnerId=7`))).toBe("400 BAD_REQUEST");
+    }
+    for (const id of [unknownId, "7"]) expect(outcome(await report(`partners/${id}`))).toBe("404 NOT_FOUND");
+  });
+
+  test("the own figures are for whoever works for the partner, whatever its status", async () => {
+    const clerk = await cast.user(api.client);
+    const { id } = bakeries[2]!;
+    await sql`insert into partner_staff (user_id, partner_id) values (${clerk.id}::uuid, ${id}::uuid)`;
+    expect((await clerk.client.get("/api/v1/partners/me/analytics")).body).toEqual({
+      partnerId: id,
+      orders: 0,
+      gmv: 0,
+    });
+  });
+
+  describe("as CSV", () => {
+    const asCsv = (path: string, accept = "text/csv") =>
+      admin.get(`/api/v1/admin/analytics/${path}`, { headers: { accept } });
+
+    test("a list: a line of names, then a line for each, quoted where it must be", async () => {
+      const { list } = await report("top-boxes?limit=2");
+      await sql`update boxes set title = 'Хлеб, "тот самый"' where id = ${String(list[1]!["boxId"])}::uuid`;
+      const csv = await asCsv("top-boxes?limit=2");
+      expect(csv.status).toBe(200);
+      expect(csv.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
+      expect(csv.headers.get("content-disposition")).toBe('attachment; filename="top-boxes.csv"');
+      expect(csv.text).toBe(
+        [
+          "boxId,title,orders,gmv",
+          `${String(list[0]!["boxId"])},'=1+1,1,10`,
+          `${String(list[1]!["boxId"])},"Хлеб, ""тот самый""",1,9.99`,
+          "",
+        ].join("\r\n"),
+      );
+    });
+
+    test("one object is one line, and no rows are only the names", async () => {
+      expect((await asCsv("dashboard?period=7d")).text).toBe(
+        "orders,gmv,activePartners,commission,foodSavedGrams,period\r\n2,0.1,1,3,0,7d\r\n",
+      );
+      await makePast([], []);
+      expect((await asCsv("top-boxes")).text).toBe("boxId,title,orders,gmv\r\n");
+    });
+
+    test("the partner's own", async () => {
+      const { id, owner } = bakeries[1]!;
+      const csv = await owner.client.get("/api/v1/partners/me/analytics", { headers: { accept: "text/csv" } });
+      expect(csv.text).toBe(`partnerId,orders,gmv\r\n${id},2,0.1\r\n`);
+    });
+
+    test("only to whoever prefers it; caches are told that it depends on that", async () => {
+      for (const accept of [
+        "*/*",
+        "application/json",
+        "application/json, text/csv",
+        "image/png",
+        "text/csv;q=0.5, */*",
+      ]) {
+        const reply = await asCsv("peak-hours", accept);
+        expect([accept, reply.headers.get("content-type"), reply.headers.get("vary")]).toEqual([
+          accept,
+          "application/json; charset=utf-8",
+          "Accept",
+        ]);
+      }
+      expect((await asCsv("peak-hours", "text/csv, application/json;q=0.9")).text).toMatch(/^hour,count\r\n/);
+    });
+
+    test("a refusal is a problem document all the same", async () => {
+      expect(outcome(await asCsv("dashboard?period=2y"))).toBe("400 BAD_REQUEST");
+    });
+  });
+});

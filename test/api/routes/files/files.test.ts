@@ -1,0 +1,400 @@
+import { readdir } from "node:fs/promises";
+import { request } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import sharp from "sharp";
+import { images } from "../../../../queues/index.js";
+import { sql } from "../../../../sql/db.js";
+import { settleImage } from "../../../../workers/images.js";
+import { startApi, type Client, type Reply } from "../../../support/api.js";
+import * as cast from "../../../support/cast.js";
+import { fileForm, heavyPicture, pdf, picture, pictureBytes } from "../../../support/pictures.js";
+import { disconnect, startQueueWorker } from "../../../support/queue-worker.js";
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let anna: cast.Character;
+let boris: cast.Character;
+let worker: ReturnType<typeof startQueueWorker>;
+
+beforeAll(async () => {
+  api = await startApi();
+  anna = await cast.user(api.client);
+  boris = await cast.user(api.client);
+  worker = startQueueWorker(images, settleImage, 2);
+});
+
+afterAll(async () => {
+  await api.stop();
+  await worker.stop();
+  await disconnect();
+});
+
+const path = "/api/v1/files/upload";
+const upload = (bytes: Uint8Array, type: string, as: Client = anna.client) => as.post(path, fileForm(bytes, type));
+const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
+
+/** Where a given address leads in this test. */
+const here = (address: unknown) => {
+  const { pathname, search } = new URL(String(address));
+  return api.client.url + pathname + search;
+};
+const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
+
+describe("an image", () => {
+  test.each(["jpeg", "png", "webp", "avif", "gif"])("in %s is served as WebP, with a thumbnail", async (format) => {
+    const reply = await upload(await pictureBytes(format, 600, 300), `image/${format}`);
+    expect(outcome(reply)).toBe("201");
+    const { fileId, url, thumbnailUrl, size } = reply.body;
+    expect(reply.body).toMatchObject({ contentType: "image/webp", width: 600, height: 300 });
+    expect(reply.headers.get("location")).toBe(`/api/v1/files/${String(fileId)}`);
+    const served = await fetch(here(url));
+    expect(Object.fromEntries(served.headers)).toMatchObject({
+      "content-type": "image/webp",
+      "content-length": String(size),
+      "cache-control": "public, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+      "accept-ranges": "bytes",
+    });
+    expect(await sharp(await bytesOf(served)).metadata()).toMatchObject({ format: "webp", width: 600, height: 300 });
+    const thumbnail = await bytesOf(await fetch(here(thumbnailUrl)));
+    expect(await sharp(thumbnail).metadata()).toMatchObject({ format: "webp", width: 400, height: 200 });
+    expect((await anna.client.get(`/api/v1/files/${String(fileId)}`)).body).toEqual(reply.body);
+  });
+
+  test("leaves nothing of its original, nor of where it was taken", async () => {
+    const exif = { IFD0: { Make: "SecretCam" }, IFD3: { GPSLatitudeRef: "N", GPSLatitude: "55/1 45/1 0/1" } };
+    const turned = await picture(200, 100).jpeg().withExif(exif).withMetadata({ orientation: 6 }).toBuffer();
+    const { body } = await upload(turned, "image/jpeg");
+    expect(body).toMatchObject({ width: 100, height: 200 });
+    expect((await bytesOf(await fetch(here(body["url"])))).includes("SecretCam")).toBe(false);
+    const address = here(body["url"]);
+    for (const other of [
+      address.replace(".webp", ""),
+      address.replace(".webp", ".jpg"),
+      address.replace(".webp", ".pdf"),
+    ])
+      expect([404, 403]).toContain((await fetch(other)).status);
+  });
+
+  test("is served in ranges, and not again to who has it", async () => {
+    const { body } = await upload(await pictureBytes(), "image/jpeg");
+    const address = here(body["url"]);
+    const whole = await bytesOf(await fetch(address));
+    const part = async (range: string, headers = {}) => fetch(address, { headers: { range, ...headers } });
+    const first = await part("bytes=0-9");
+    expect([first.status, first.headers.get("content-range")]).toEqual([206, `bytes 0-9/${whole.length}`]);
+    expect(await bytesOf(first)).toEqual(whole.subarray(0, 10));
+    expect(await bytesOf(await part("bytes=-5"))).toEqual(whole.subarray(-5));
+    const beyond = await part(`bytes=${whole.length}-`);
+    expect([beyond.status, beyond.headers.get("content-range")]).toEqual([416, `bytes */${whole.length}`]);
+    for (const whatever of ["bytes=0-1,4-5", "lines=1-2", "bytes=x"]) expect((await part(whatever)).status).toBe(200);
+    const etag = String(first.headers.get("etag"));
+    expect((await part("bytes=0-9", { "if-range": etag })).status).toBe(206);
+    expect((await part("bytes=0-9", { "if-range": '"another"' })).status).toBe(200);
+    expect((await fetch(address, { headers: { "if-none-match": etag, "cache-control": "max-age=0" } })).status).toBe(
+      304,
+    );
+    const head = await fetch(address, { method: "HEAD" });
+    expect([head.status, head.headers.get("content-length")]).toEqual([200, String(whole.length)]);
+  });
+});
+
+test.each(["", "application/octet-stream"])("a file that is sent as %j is what its content says", async (type) => {
+  expect((await upload(await pictureBytes("png"), type)).body).toMatchObject({ contentType: "image/webp" });
+  expect((await upload(pdf, type)).body).toMatchObject({ contentType: "application/pdf" });
+  expect(outcome(await upload(Buffer.from("hello"), type))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
+});
+
+describe("a document", () => {
+  test("has an address that expires, and is downloaded", async () => {
+    const reply = await upload(pdf, "application/pdf");
+    expect(outcome(reply)).toBe("201");
+    expect(reply.body).toMatchObject({
+      contentType: "application/pdf",
+      size: pdf.length,
+      thumbnailUrl: null,
+      width: null,
+    });
+    const served = await fetch(here(reply.body["url"]));
+    expect(await bytesOf(served)).toEqual(pdf);
+    expect(served.headers.get("content-disposition")).toMatch(/^attachment; filename="\w+\.pdf"$/);
+    expect(served.headers.get("cache-control")).toBe("private, no-store");
+    expect(served.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  test.each([
+    ["without a signature", (url: URL) => url.searchParams.delete("signature")],
+    ["with another signature", (url: URL) => url.searchParams.set("signature", "AAAA")],
+    ["with a later end", (url: URL) => url.searchParams.set("expires", "99999999999")],
+    ["after its end", (url: URL) => url.searchParams.set("expires", "1000000000")],
+    ["without an end", (url: URL) => url.searchParams.delete("expires")],
+    ["of another document", (url: URL) => (url.pathname = `/files/${"0".repeat(40)}.pdf`)],
+  ])("is not to be had %s", async (_case, change) => {
+    const url = new URL(here((await upload(pdf, "application/pdf")).body["url"]));
+    change(url);
+    expect((await fetch(url)).status).toBe(403);
+  });
+
+  test("gets a new address whenever its owner asks, and nobody else", async () => {
+    const id = (await upload(pdf, "application/pdf")).string("fileId");
+    expect((await fetch(here((await anna.client.get(`/api/v1/files/${id}`)).body["url"]))).status).toBe(200);
+    expect((await boris.client.get(`/api/v1/files/${id}`)).status).toBe(404);
+    expect((await boris.client.delete(`/api/v1/files/${id}`)).status).toBe(404);
+  });
+
+  test("is gone when its owner deletes it", async () => {
+    const reply = await upload(pdf, "application/pdf");
+    const id = reply.string("fileId");
+    expect((await anna.client.delete(`/api/v1/files/${id}`)).status).toBe(204);
+    expect((await anna.client.get(`/api/v1/files/${id}`)).status).toBe(404);
+    expect((await fetch(here(reply.body["url"]))).status).toBe(404);
+  });
+});
+
+describe("an upload is refused", () => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script></svg>';
+  const unsupported = "400 UNSUPPORTED_MEDIA_TYPE";
+  test.each([
+    ["that is empty", () => Buffer.alloc(0), "image/png"],
+    ["that is text", () => Buffer.from("hello"), "text/plain"],
+    ["that is text and says otherwise", () => Buffer.from("hello"), "image/png"],
+    ["that is SVG", () => Buffer.from(svg), "image/svg+xml"],
+    ["that is SVG and says otherwise", () => Buffer.from(svg), "image/png"],
+    ["that is HTML", () => Buffer.from("<!doctype html><script>1</script>"), "image/png"],
+    ["that is TIFF", () => picture(9, 9).tiff().toBuffer(), "image/tiff"],
+    ["that is JPEG and says PNG", () => pictureBytes("jpeg"), "image/png"],
+    ["that is PNG and says PDF", () => pictureBytes("png"), "application/pdf"],
+    ["that is PDF and says JPEG", () => pdf, "image/jpeg"],
+    ["that is cut off", async () => (await pictureBytes("jpeg", 500, 500)).subarray(0, 900), "image/jpeg"],
+    ["that begins as JPEG only", () => Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3]), "image/jpeg"],
+    ["of too many pixels", () => picture(9_000, 9_000).png({ compressionLevel: 9 }).toBuffer(), "image/png"],
+  ])("%s", async (_case, bytes, type) => {
+    expect(outcome(await upload(await bytes(), type))).toBe(unsupported);
+  });
+
+  test.each([
+    ["image/png", "This is image/jpeg: send the part with that Content-Type, not image/png."],
+    ["text/plain", "This is image/jpeg: send the part with that Content-Type, not text/plain or none."],
+    [`a/${"b".repeat(100)}`, "This is image/jpeg: send the part with that Content-Type, not another."],
+  ])("as %s, and is told what it is", async (type, detail) => {
+    expect((await upload(await pictureBytes("jpeg"), type)).body).toMatchObject({
+      code: "UNSUPPORTED_MEDIA_TYPE",
+      detail,
+    });
+  });
+
+  test("without the part, in another shape, broken off, and without a token", async () => {
+    const bytes = await pictureBytes();
+    expect(outcome(await anna.client.post(path, fileForm(bytes, "image/jpeg", "image")))).toBe("400 VALIDATION_ERROR");
+    expect(outcome(await anna.client.post(path, { file: "x" }))).toBe("400 BAD_REQUEST");
+    expect(outcome(await anna.client.post(path))).toBe("400 BAD_REQUEST");
+    const raw = (body: string, type: string) => anna.client.post(path, body, { headers: { "content-type": type } });
+    const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\nContent-Type: image/jpeg\r\n\r\n';
+    expect(outcome(await raw(`${head}ab`, "multipart/form-data; boundary=x"))).toBe("400 BAD_REQUEST");
+    expect(outcome(await raw("ab", "multipart/form-data"))).toBe("400 BAD_REQUEST");
+    expect(outcome(await raw("ab", "multipart/form-data; boundary=x"))).toBe("400 BAD_REQUEST");
+    expect(outcome(await raw("", "multipart/form-data; boundary=x"))).toBe("400 BAD_REQUEST");
+    expect(outcome(await api.client.post(path, fileForm(bytes, "image/jpeg")))).toBe("401 UNAUTHORIZED");
+  });
+
+  test.each([
+    ["with a great part that has no name", `Content-Type: text/csv\r\n\r\n${"x".repeat(300_000)}\r\n--x--\r\n`],
+    ["with a header without end", `X: ${"y".repeat(300_000)}\r\n--x--\r\n`],
+    ["with a header that is none", `y\r\n\r\n${"x".repeat(300_000)}\r\n--x--\r\n`],
+    ["that goes on after its end", `X: y\r\n\r\n\r\n--x--\r\n${"x".repeat(300_000)}`],
+    ["that is cut off before the file", `X: y\r\n\r\n${"x".repeat(300_000)}`],
+    ["of nothing", "\r\n--x--\r\n"],
+  ])("in a form %s", async (_case, rest) => {
+    const form = { headers: { "content-type": "multipart/form-data; boundary=x" } };
+    expect((await anna.client.post(path, `--x\r\n${rest}`, form)).status).toBe(400);
+  });
+
+  test("and its name is nothing to us", async () => {
+    const form = new FormData();
+    form.append("file", new Blob([await pictureBytes()], { type: "image/jpeg" }), '../../etc/"\u202e\r\nX: y.jpg');
+    expect(outcome(await anna.client.post(path, form))).toBe("201");
+  });
+
+  test("that says it is above the maximum, before any of it is read", async () => {
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      const sent = request(`${api.client.url}${path}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${anna.client.token ?? ""}`,
+          "content-type": "multipart/form-data; boundary=x",
+          "content-length": 200 * 1_048_576,
+        },
+      });
+      // nothing of the body is sent
+      sent.flushHeaders();
+      sent.on("response", (response) => {
+        resolve(response.statusCode);
+        sent.destroy();
+      });
+      sent.on("error", reject);
+    });
+    expect(answer).toBe(413);
+  });
+
+  test.each([1, 200, 4_099])("but not because its first %d bytes come alone", async (first) => {
+    const bytes = await pictureBytes("png", 300, 200);
+    const form = new Response(fileForm(bytes, "image/png"));
+    const whole = Buffer.from(await form.arrayBuffer());
+    const beginning = whole.indexOf(bytes) + first;
+    const sent = request(`${api.client.url}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${anna.client.token ?? ""}`,
+        "content-type": String(form.headers.get("content-type")),
+        "content-length": whole.length,
+      },
+    });
+    const status = new Promise((resolve, reject) => {
+      sent.on("response", (response) => resolve(response.resume().statusCode)).on("error", reject);
+    });
+    sent.write(whole.subarray(0, beginning));
+    for (let n = 0; n < 3; n += 1) expect((await fetch(`${api.client.url}/healthz`)).status).toBe(200);
+    sent.end(whole.subarray(beginning));
+    expect(await status).toBe(201);
+  });
+
+  test("and a good one after all that is taken", async () => {
+    expect(outcome(await upload(await pictureBytes(), "image/jpeg"))).toBe("201");
+    const left = await sql`select status from files where status not in ('READY', 'REFUSED')`;
+    expect(left).toEqual([]);
+  });
+});
+
+interface Policy {
+  partSize: number;
+  parts: { partNumber: number; url: string; method: string }[];
+  completeUrl: string;
+}
+
+const policyOf = ({ body }: Reply) => body["uploadPolicy"] as Policy;
+
+/** Sends a file in the parts of its policy; answers their numbers and ETags. */
+const sendParts = (bytes: Buffer, { parts, partSize }: Policy) =>
+  Promise.all(
+    parts
+      .filter(({ partNumber }) => (partNumber - 1) * partSize < bytes.length)
+      .map(async ({ partNumber, url, method }) => {
+        const body = bytes.subarray((partNumber - 1) * partSize, partNumber * partSize);
+        const response = await fetch(here(url), { method, body });
+        expect(response.status).toBe(200);
+        return { partNumber, etag: String(response.headers.get("etag")) };
+      }),
+  );
+
+describe("a file above 10 MB", () => {
+  let big: Buffer;
+  beforeAll(async () => {
+    big = await heavyPicture(18);
+  });
+  const complete = (policy: Policy, parts: unknown, as = anna.client) =>
+    as.post(new URL(policy.completeUrl).pathname, { parts });
+
+  test("comes in parts, and is then as any other", async () => {
+    const reply = await upload(big, "image/png");
+    expect(outcome(reply)).toBe("202");
+    const policy = policyOf(reply);
+    expect(policy.parts).toHaveLength(Math.ceil(big.length / policy.partSize));
+    const location = String(reply.headers.get("location"));
+    // half of them at the first addresses, the others at those that an app finds which had to start again
+    const half = policy.parts.filter(({ partNumber }) => partNumber % 2 === 1);
+    const first = await sendParts(big, { ...policy, parts: half });
+    const found = await anna.client.get(location);
+    expect([found.status, found.headers.get("location")]).toEqual([202, location]);
+    const more = policyOf(found);
+    expect(more).toMatchObject({ ...policy, parts: policy.parts.map(({ partNumber }) => ({ partNumber })) });
+    const rest = more.parts.filter(({ partNumber }) => partNumber % 2 === 0);
+    const parts = [...first, ...(await sendParts(big, { ...more, parts: rest }))];
+    const [done, again] = await Promise.all([complete(policy, parts), complete(policy, [...parts].reverse())]);
+    expect([outcome(done), outcome(again)]).toEqual(["201", "201"]);
+    expect(done.body).toMatchObject({ contentType: "image/webp", width: 2_048, fileId: reply.body["fileId"] });
+    expect(again.body).toEqual(done.body);
+    expect((await anna.client.get(location)).body).toEqual(done.body);
+    expect(outcome(await complete(policy, parts))).toBe("201");
+    expect((await fetch(here(policy.parts[0]?.url), { method: "PUT", body: "x" })).status).toBe(404);
+  });
+
+  test("also when it does not say how large it is", async () => {
+    const form = new Response(fileForm(big, "image/png"));
+    const response = await fetch(`${api.client.url}${path}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${anna.client.token ?? ""}`,
+        "content-type": String(form.headers.get("content-type")),
+      },
+      body: form.body,
+      duplex: "half",
+    });
+    expect(response.status).toBe(202);
+    const { uploadPolicy } = (await response.json()) as { uploadPolicy: Policy };
+    expect(uploadPolicy.parts).toHaveLength(13);
+    const parts = await sendParts(big, uploadPolicy);
+    expect(outcome(await complete(uploadPolicy, parts))).toBe("201");
+  });
+
+  test("is nobody else's to finish, and not with other parts", async () => {
+    const policy = policyOf(await upload(big, "image/png"));
+    const parts = await sendParts(big, policy);
+    expect(outcome(await complete(policy, parts, boris.client))).toBe("404 NOT_FOUND");
+    expect(outcome(await complete(policy, []))).toBe("400 VALIDATION_ERROR");
+    expect(outcome(await complete(policy, [...parts, parts[0]]))).toBe("400 VALIDATION_ERROR");
+    expect(outcome(await complete(policy, [{ partNumber: 9, etag: "x" }]))).toBe("400 VALIDATION_ERROR");
+    const wrong = parts.map((part) => ({ ...part, etag: '"0123"' }));
+    expect(outcome(await complete(policy, wrong))).toBe("400 VALIDATION_ERROR");
+    expect(outcome(await complete(policy, parts))).toBe("201");
+  });
+
+  test("is not finished while a part is missing, and can be then", async () => {
+    const policy = policyOf(await upload(big, "image/png"));
+    const parts = await sendParts(big, policy);
+    for (const missing of [1, 2]) {
+      const refused = await complete(
+        policy,
+        parts.filter(({ partNumber }) => partNumber !== missing),
+      );
+      expect([outcome(refused), refused.body["errors"]]).toEqual([
+        "400 VALIDATION_ERROR",
+        [{ path: "parts", message: `part ${missing} is missing` }],
+      ]);
+    }
+    expect(outcome(await complete(policy, parts))).toBe("201");
+  });
+
+  test("is gone when it is deleted, and takes no more parts", async () => {
+    const reply = await upload(big, "image/png");
+    const [part] = policyOf(reply).parts;
+    const put = async () => (await fetch(here(part?.url), { method: "PUT", body: "x" })).status;
+    expect(await put()).toBe(200);
+    expect((await anna.client.delete(`/api/v1/files/${reply.string("fileId")}`)).status).toBe(204);
+    expect(await put()).toBe(404);
+    expect(await readdir(join(process.env["STORAGE_DIR"] ?? "", "uploads"))).not.toContain(
+      (reply.body["uploadPolicy"] as { uploadId: string }).uploadId,
+    );
+  });
+
+  test("is refused when it is another in the end", async () => {
+    const policy = policyOf(await upload(big, "image/png"));
+    const parts = await sendParts(Buffer.concat([await pictureBytes("jpeg"), Buffer.alloc(5_000)]), policy);
+    expect(outcome(await complete(policy, parts))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
+    expect(outcome(await complete(policy, parts))).toBe("404 NOT_FOUND");
+  });
+
+  test("takes only parts that are its own, in time, and not too large", async () => {
+    const policy = policyOf(await upload(big, "image/png"));
+    const url = new URL(here(policy.parts[0]?.url));
+    const put = async (change: (url: URL) => void, body: string | Buffer = "x") => {
+      const changed = new URL(url);
+      change(changed);
+      return (await fetch(changed, { method: "PUT", body })).status;
+    };
+    expect(await put((changed) => (changed.pathname = changed.pathname.replace(/1$/, "2")))).toBe(403);
+    expect(await put((changed) => changed.searchParams.set("expires", "99999999999"))).toBe(403);
+    expect(await put((changed) => changed.searchParams.delete("signature"))).toBe(403);
+    expect(await put(() => undefined, Buffer.alloc(policy.partSize + 1))).toBe(413);
+    expect(await put(() => undefined)).toBe(200);
+  });
+});

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import sharp from "sharp";
+import type { Reply } from "../../../support/api.js";
+import type { Character } from "../../../support/cast.js";
+import { fileForm, heavyPicture, pdf, pictureBytes } from "../../../support/pictures.js";
+import { startS3 } from "../../../support/s3.js";
+import { task } from "../../../support/task.js";
+import { until } from "../../../support/until.js";
+
+const s3 = await startS3();
+// however busy the machine is, a file that is still converted is none of the cases here
+process.env["SYNC_WAIT_MS"] = "60000";
+process.env["S3_BUCKET"] = s3.bucket;
+process.env["S3_REGION"] = s3.region;
+process.env["S3_ENDPOINT"] = s3.endpoint;
+process.env["S3_ACCESS_KEY_ID"] = s3.accessKeyId;
+process.env["S3_SECRET_ACCESS_KEY"] = s3.secretAccessKey;
+
+const { startApi } = await import("../../../support/api.js");
+const cast = await import("../../../support/cast.js");
+const { disconnect, startQueueWorker } = await import("../../../support/queue-worker.js");
+const { images } = await import("../../../../queues/index.js");
+const { sql } = await import("../../../../sql/db.js");
+const { settleImage } = await import("../../../../workers/images.js");
+const { runUpkeep } = await import("../../../../workers/upkeep.js");
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let anna: Character;
+let worker: ReturnType<typeof startQueueWorker>;
+
+beforeAll(async () => {
+  api = await startApi();
+  anna = await cast.user(api.client);
+  worker = startQueueWorker(images, settleImage, 2);
+});
+
+afterAll(async () => {
+  await api.stop();
+  await worker.stop();
+  await disconnect();
+  await s3.stop();
+});
+
+const path = "/api/v1/files/upload";
+const upload = (bytes: Uint8Array, type: string) => anna.client.post(path, fileForm(bytes, type));
+const served = async (address: unknown, init?: RequestInit) => {
+  const { pathname, search } = new URL(String(address));
+  const response = await fetch(api.client.url + pathname + search, init);
+  return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
+};
+/** The original goes once the answer is out. */
+const originalsGone = () => until(() => ![...s3.objects.keys()].some((key) => key.startsWith("originals/")));
+const del = ({ body }: Reply) => anna.client.delete(`/api/v1/files/${String(body["fileId"])}`);
+
+test("an image is kept in the bucket, is served from it, and leaves it when it is deleted", async () => {
+  const reply = await upload(await pictureBytes("jpeg", 600, 300), "image/jpeg");
+  expect(reply.status).toBe(201);
+  await originalsGone();
+  expect([...s3.objects.keys()].map((key) => key.split("/")[0])).toEqual(["images", "images"]);
+  const whole = await served(reply.body["url"]);
+  expect(await sharp(whole.bytes).metadata()).toMatchObject({ format: "webp", width: 600, height: 300 });
+  const piece = await served(reply.body["url"], { headers: { range: "bytes=4-9" } });
+  expect(piece).toEqual({ status: 206, bytes: whole.bytes.subarray(4, 10) });
+  expect((await del(reply)).status).toBe(204);
+  expect(s3.objects.size).toBe(0);
+  expect((await served(reply.body["url"])).status).toBe(404);
+});
+
+test("a document is kept in the bucket", async () => {
+  const reply = await upload(pdf, "application/pdf");
+  expect(reply.status).toBe(201);
+  expect((await served(reply.body["url"])).bytes).toEqual(pdf);
+  expect((await del(reply)).status).toBe(204);
+});
+
+test("a large image goes to the bucket in parts, past the API", async () => {
+  const big = await heavyPicture(11);
+  const reply = await upload(big, "image/png");
+  expect(reply.status).toBe(202);
+  const { parts, partSize, completeUrl } = reply.body["uploadPolicy"] as {
+    parts: { partNumber: number; url: string; method: string }[];
+    partSize: number;
+    completeUrl: string;
+  };
+  const received = s3.received();
+  const sent = await Promise.all(
+    parts.map(async ({ partNumber, url, method }) => {
+      expect(new URL(url).origin).toBe(s3.endpoint);
+      const body = big.subarray((partNumber - 1) * partSize, partNumber * partSize);
+      const response = await fetch(url, { method, body });
+      expect(response.status).toBe(200);
+      return { partNumber, etag: response.headers.get("etag") };
+    }),
+  );
+  expect(s3.received() - received).toBe(big.length);
+  const done = await anna.client.post(new URL(completeUrl).pathname, { parts: sent });
+  expect(done.status).toBe(201);
+  expect(done.body).toMatchObject({ contentType: "image/webp", fileId: reply.body["fileId"] });
+  await originalsGone();
+  expect(s3.uploads.size).toBe(0);
+  expect((await del(done)).status).toBe(204);
+});
+
+/** Begins an upload in parts. */
+const begin = async () => {
+  const reply = await upload(await heavyPicture(11), "image/png");
+  expect(reply.status).toBe(202);
+  return { reply, ...(reply.body["uploadPolicy"] as { parts: { url: string }[]; completeUrl: string }) };
+};
+
+test("an unfinished upload that is deleted takes its parts along, and takes no more of them", async () => {
+  const { reply, parts } = await begin();
+  const [first = { url: "" }, second = { url: "" }] = parts;
+  expect((await fetch(first.url, { method: "PUT", body: "x" })).status).toBe(200);
+  expect((await del(reply)).status).toBe(204);
+  expect(s3.uploads.size).toBe(0);
+  expect((await fetch(second.url, { method: "PUT", body: "x" })).status).toBe(404);
+});
+
+test("an upload that was begun and forgotten is cleared away, as far as the bucket tells of it", async () => {
+  const forget = async () => {
+    const { reply } = await begin();
+    await sql`delete from files where id = ${reply.string("fileId")}::uuid`;
+    for (const each of s3.uploads.values()) each.begun = new Date(Date.now() - 25 * 3_600_000);
+    await begin();
+    await runUpkeep(task({ task: "clear-away-files" }));
+  };
+  await forget();
+  expect(s3.uploads.size).toBe(1);
+  s3.failNext("ListMultipartUploads", { status: 403, code: "AccessDenied" });
+  await forget();
+  expect(s3.uploads.size).toBe(3);
+  s3.uploads.clear();
+});
+
+describe("while the bucket is out of order", () => {
+  const slow = { status: 503, code: "SlowDown" };
+  const unavailable = [503, "UNAVAILABLE", "30"];
+  const outcome = ({ status, body, headers }: Reply) => [status, body["code"], headers.get("retry-after")];
+  /** Has an operation fail for good: what may be a moment's trouble is tried three times. */
+  const failing = (operation: string, fault = slow, times = 1) => {
+    for (let n = 0; n < times * (fault === slow ? 3 : 1); n += 1) s3.failNext(operation, fault);
+  };
+
+  test.each([slow, { status: 403, code: "AccessDenied" }, { status: 404, code: "NoSuchBucket" }])(
+    "as with %j, an upload is refused as unavailable, and nothing is left of it",
+    async (fault) => {
+      const before = new Set(s3.objects.keys());
+      failing("PutObject", fault);
+      expect(outcome(await upload(await pictureBytes(), "image/jpeg"))).toEqual(unavailable);
+      failing("CreateMultipartUpload", fault);
+      expect(outcome(await upload(await heavyPicture(11), "image/png"))).toEqual(unavailable);
+      expect([...s3.objects.keys()].filter((key) => !before.has(key))).toEqual([]);
+      expect(s3.uploads.size).toBe(0);
+      expect((await upload(await pictureBytes(), "image/jpeg")).status).toBe(201);
+    },
+  );
+
+  test("files are neither shown nor deleted nor joined, and are there still", async () => {
+    const shown = await upload(await pictureBytes(), "image/jpeg");
+    failing("HeadObject");
+    expect((await served(shown.body["url"])).status).toBe(503);
+    failing("GetObject");
+    expect((await served(shown.body["url"])).status).toBe(503);
+    // of each that there may be of it
+    failing("DeleteObject", slow, 5);
+    expect(outcome(await del(shown))).toEqual(unavailable);
+    expect((await anna.client.get(`/api/v1/files/${shown.string("fileId")}`)).status).toBe(200);
+    const { completeUrl } = await begin();
+    failing("CompleteMultipartUpload");
+    const parts = [{ partNumber: 1, etag: "x" }];
+    expect(outcome(await anna.client.post(new URL(completeUrl).pathname, { parts }))).toEqual(unavailable);
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Reply } from "../../../support/api.js";
+import type { Character } from "../../../support/cast.js";
+import { stopTheClock } from "../../../support/clock.js";
+import { startGeocoder } from "../../../support/geocoder.js";
+import { until } from "../../../support/until.js";
+
+const geocoder = await startGeocoder();
+process.env["GEOCODER"] = "openstreetmap";
+process.env["GEOCODER_URL"] = geocoder.url;
+process.env["SYNC_WAIT_MS"] = "0";
+
+const { startApi } = await import("../../../support/api.js");
+const cast = await import("../../../support/cast.js");
+const { disconnect, startQueueWorker } = await import("../../../support/queue-worker.js");
+const { geocode } = await import("../../../../queues/index.js");
+const { sql } = await import("../../../../sql/db.js");
+const { findAddress } = await import("../../../../workers/geocode.js");
+
+const startMinute = stopTheClock();
+startMinute();
+
+const api = await startApi();
+
+beforeEach(startMinute);
+
+afterAll(async () => {
+  await api.stop();
+  await disconnect();
+  await geocoder.stop();
+});
+
+test("whoever cannot wait is told where to look again, and the answer is there once a worker runs", async () => {
+  geocoder.places.set("kremlin", { latitude: 55.752, longitude: 37.6175 });
+  const anna = await cast.user(api.client);
+  const path = "/api/v1/geo/geocode?address=Kremlin";
+  const first = await anna.client.get(path);
+  expect([first.status, first.body, first.headers.get("location")]).toEqual([202, {}, path]);
+  const worker = startQueueWorker(geocode, findAddress);
+  const found = await until(async () => {
+    const reply = await anna.client.get(String(first.headers.get("location")));
+    return reply.status === 200 ? reply : undefined;
+  });
+  expect(found.body).toEqual({ latitude: 55.752, longitude: 37.6175, found: true });
+  expect(geocoder.asked).toEqual(["kremlin"]);
+
+  geocoder.fail(503);
+  const failed = await until(async () => {
+    const reply = await anna.client.get("/api/v1/geo/geocode?address=Atlantis");
+    return reply.status === 202 ? undefined : reply;
+  });
+  expect([failed.status, failed.headers.get("retry-after")]).toEqual([503, "30"]);
+  expect((await anna.client.get("/api/v1/geo/geocode?address=Atlantis")).status).toBe(503);
+  expect(geocoder.asked).toEqual(["kremlin", "atlantis"]);
+  await worker.stop();
+});
+
+describe("while nobody answers", () => {
+  const find = ({ client }: Character, address: string) =>
+    client.get(`/api/v1/geo/geocode?${new URLSearchParams({ address }).toString()}`);
+  const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
+  const openJobs = () => sql`select from staged_jobs where queue = 'geocode' and done_at is null and dead_at is null`;
+  const makeDone = () => sql`update staged_jobs set done_at = now() where queue = 'geocode' and done_at is null`;
+
+  beforeEach(async () => {
+    await sql`delete from geocodes`;
+    await makeDone();
+  });
+
+  test("a user may ask for 30 addresses a minute that nobody asked for before, and for others all the same", async () => {
+    const [anna, boris] = [await cast.user(api.client), await cast.user(api.client)];
+    for (let n = 0; n < 30; n += 1) expect((await find(anna, `Street ${n}`)).status).toBe(202);
+    const refused = await find(anna, "Street 30");
+    expect([outcome(refused), refused.headers.get("retry-after")]).toEqual(["429 RATE_LIMIT", "40"]);
+    expect((await find(anna, "Street 29")).status).toBe(202);
+    expect((await find(boris, "Street 30")).status).toBe(202);
+    startMinute();
+    expect((await find(anna, "Street 31")).status).toBe(202);
+  });
+
+  test("no more addresses wait than the provider may be asked for within a minute", async () => {
+    const [anna, boris, clara] = [
+      await cast.user(api.client),
+      await cast.user(api.client),
+      await cast.user(api.client),
+    ];
+    for (let n = 0; n < 60; n += 1) expect((await find(n % 2 ? anna : boris, `Street ${n}`)).status).toBe(202);
+    const refused = await find(clara, "Street 60");
+    expect([outcome(refused), refused.headers.get("retry-after")]).toEqual(["503 UNAVAILABLE", "60"]);
+    expect((await find(clara, "Street 59")).status).toBe(202);
+    expect(await openJobs()).toHaveLength(60);
+    // a job that gave up holds up nobody
+    await sql`
+      update staged_jobs set dead_at = now()
+      where id = (select job_id from geocodes where address = 'street 7')`;
+    expect((await find(clara, "Street 60")).status).toBe(202);
+  });
+
+  test("an address that was asked for long ago is asked for again once no job does so", async () => {
+    const anna = await cast.user(api.client);
+    const again = async () => {
+      await sql`update geocodes set asked_at = now() - interval '2 minutes'`;
+      return (await find(anna, "Street")).status;
+    };
+    for (let n = 0; n < 3; n += 1) expect(await again()).toBe(202);
+    expect(await openJobs()).toHaveLength(1);
+    await makeDone();
+    expect(await again()).toBe(202);
+    expect(await openJobs()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { closeDatabase, sql } from "../../../../sql/db.js";
+import { startApi, type Client, type Reply } from "../../../support/api.js";
+import * as cast from "../../../support/cast.js";
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let client: Client;
+let bakery: cast.Bakery;
+let owner: Client;
+
+beforeAll(async () => {
+  api = await startApi();
+  client = api.client;
+});
+
+beforeEach(async () => {
+  bakery = await cast.bakery(client);
+  owner = bakery.owner.client;
+});
+
+afterAll(async () => {
+  await api.stop();
+  await closeDatabase();
+});
+
+const unknownId = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
+const baguette = { name: "Багет", category: "Хлеб", price: 120.5 };
+
+const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
+const add = (fields: Record<string, unknown> = {}) => owner.post("/api/v1/menu/items", { ...baguette, ...fields });
+const names = ({ list }: Reply) => list.map(({ name }) => name);
+
+describe("POST /menu/items", () => {
+  test("adds an item and its category", async () => {
+    const added = await add();
+    expect(added.status).toBe(201);
+    expect(added.body).toEqual({
+      id: expect.any(String),
+      ...baguette,
+      archived: false,
+      available: true,
+      description: null,
+      weightGrams: null,
+      externalId: null,
+      source: "MANUAL",
+    });
+    expect((await owner.get("/api/v1/menu/items")).list).toEqual([added.body]);
+    expect((await owner.get("/api/v1/menu/categories")).list).toEqual([{ id: expect.any(String), name: "Хлеб" }]);
+    expect(await sql`select price_minor from menu_items where id = ${added.string("id")}::uuid`).toMatchObject([
+      { price_minor: 12_050 },
+    ]);
+  });
+
+  test("keeps what is optional", async () => {
+    const optional = { description: "Хрустящий", weightGrams: 250, externalId: "b-1", available: false };
+    expect((await add(optional)).body).toMatchObject(optional);
+  });
+
+  test("ignores unknown fields", async () => {
+    const other = await cast.bakery(client);
+    const added = await add({ partnerId: other.id, archived: true, source: "POS", id: unknownId });
+    expect(added.body).toMatchObject({ archived: false, source: "MANUAL" });
+    expect(added.body).not.toMatchObject({ id: unknownId });
+    expect(names(await other.owner.client.get("/api/v1/menu/items"))).toEqual([]);
+  });
+
+  test.each([
+    ["without a name", { name: undefined }],
+    ["with a blank name", { name: "  " }],
+    ["with too long a name", { name: "x".repeat(201) }],
+    ["without a category", { category: undefined }],
+    ["with a category that is a number", { category: 1 }],
+    ["without a price", { price: undefined }],
+    ["with a negative price", { price: -1 }],
+    ["with three decimals", { price: 1.005 }],
+    ["with a price in words", { price: "120" }],
+    ["with a price beyond all measure", { price: 10_000_000.01 }],
+    ["weighing nothing", { weightGrams: 0 }],
+    ["weighing half a gram", { weightGrams: 0.5 }],
+    ["available in words", { available: "yes" }],
+    ["with an empty external id", { externalId: "" }],
+  ])("%s: 400 VALIDATION_ERROR", async (_case, fields) => {
+    const refused = await add(fields);
+    expect(outcome(refused)).toBe("400 VALIDATION_ERROR");
+    expect(refused.body["errors"]).toEqual([{ path: Object.keys(fields)[0], message: expect.any(String) }]);
+    expect(names(await owner.get("/api/v1/menu/items"))).toEqual([]);
+  });
+
+  test("costs nothing at the least", async () => {
+    expect((await add({ price: 0 })).body["price"]).toBe(0);
+  });
+
+  test("an item whose external id exists is changed and leaves the archive", async () => {
+    const first = await add({ externalId: "b-1", description: "Вчерашний" });
+    await owner.delete(`/api/v1/menu/items/${first.string("id")}`);
+    const second = await add({ externalId: "b-1", name: "Батон", category: "Выпечка", price: 90 });
+    expect(second.body).toEqual({
+      ...first.body,
+      name: "Батон",
+      category: "Выпечка",
+      price: 90,
+      description: null,
+      archived: false,
+    });
+    expect(names(await owner.get("/api/v1/menu/items?archived=true"))).toEqual(["Батон"]);
+  });
+
+  test("another partner's external ids are its own", async () => {
+    const other = await cast.bakery(client);
+    const one = await add({ externalId: "b-1" });
+    expect(await cast.addMenuItem(other, { externalId: "b-1" })).not.toBe(one.string("id"));
+    expect((await owner.get("/api/v1/menu/items")).list).toHaveLength(1);
+  });
+
+  test("one external id 10 times at once: one item", async () => {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => add({ externalId: "b-1" })));
+    expect(new Set(replies.map((reply) => reply.string("id"))).size).toBe(1);
+    expect((await owner.get("/api/v1/menu/items")).list).toHaveLength(1);
+  });
+});
+
+describe("categories", () => {
+  test("are one per name, whatever its case, and keep their first spelling", async () => {
+    await add({ category: "Хлеб" });
+    expect((await add({ category: " ХЛЕБ " })).body["category"]).toBe("Хлеб");
+    const cake = await add({ category: "Торты" });
+    expect((await owner.put(`/api/v1/menu/items/${cake.string("id")}`, { category: "хлеб" })).body["category"]).toBe(
+      "Хлеб",
+    );
+    expect(names(await owner.get("/api/v1/menu/categories"))).toEqual(["Хлеб", "Торты"]);
+  });
+
+  test("are one although ten items name a new one at once", async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => add({ category: n % 2 ? "ПИРОГИ" : "пироги" })),
+    );
+    expect(replies.map(outcome)).toEqual(Array(10).fill("201"));
+    expect((await owner.get("/api/v1/menu/categories")).list).toHaveLength(1);
+  });
+
+  test("are each partner's own", async () => {
+    const other = await cast.bakery(client);
+    await add();
+    expect((await other.owner.client.get("/api/v1/menu/categories")).list).toEqual([]);
+  });
+});
+
+describe("PUT /menu/items/{id}", () => {
+  test("changes what is sent and leaves the rest", async () => {
+    const item = await add({ description: "Хрустящий", weightGrams: 250, externalId: "b-1" });
+    const put = (changes: unknown) => owner.put(`/api/v1/menu/items/${item.string("id")}`, changes);
+    const renamed = await put({ name: "Батон", price: 99.9 });
+    expect([renamed.status, renamed.body]).toEqual([200, { ...item.body, name: "Батон", price: 99.9 }]);
+    const rest = { category: "Выпечка", description: "Мягкий", weightGrams: 300, available: false };
+    expect((await put(rest)).body).toEqual({ ...renamed.body, ...rest });
+    expect((await put({ price: 0 })).body).toEqual({ ...renamed.body, ...rest, price: 0 });
+  });
+
+  test("does not move an item into or out of the archive, nor to another key", async () => {
+    const item = await add({ externalId: "b-1" });
+    const path = `/api/v1/menu/items/${item.string("id")}`;
+    expect((await owner.put(path, { archived: true, externalId: "b-2", price: 1 })).body).toMatchObject({
+      archived: false,
+      externalId: "b-1",
+    });
+    await owner.delete(path);
+    expect((await owner.put(path, { archived: false, price: 2 })).body).toMatchObject({ archived: true, price: 2 });
+  });
+
+  test.each([
+    ["nothing", {}],
+    ["only unknown fields", { archived: true }],
+    ["an empty name", { name: "" }],
+    ["a null price", { price: null }],
+    ["a negative price", { price: -0.01 }],
+  ])("%s: 400 VALIDATION_ERROR", async (_case, changes) => {
+    const item = await add();
+    expect(outcome(await owner.put(`/api/v1/menu/items/${item.string("id")}`, changes))).toBe("400 VALIDATION_ERROR");
+  });
+
+  test("another partner's item: 404 NOT_FOUND, and nothing is changed or made", async () => {
+    const other = await cast.bakery(client);
+    const item = await add();
+    const foreign = other.owner.client;
+    const path = `/api/v1/menu/items/${item.string("id")}`;
+    expect(outcome(await foreign.put(path, { name: "Моё", category: "Чужое" }))).toBe("404 NOT_FOUND");
+    expect(outcome(await foreign.delete(path))).toBe("404 NOT_FOUND");
+    expect((await foreign.get("/api/v1/menu/categories")).list).toEqual([]);
+    expect((await owner.get("/api/v1/menu/items")).list).toEqual([item.body]);
+  });
+
+  test.each([unknownId, "7", "null"])("%s: 404 NOT_FOUND", async (id) => {
+    expect(outcome(await owner.put(`/api/v1/menu/items/${id}`, { name: "Батон" }))).toBe("404 NOT_FOUND");
+    expect(outcome(await owner.delete(`/api/v1/menu/items/${id}`))).toBe("404 NOT_FOUND");
+  });
+});
+
+describe("DELETE /menu/items/{id}", () => {
+  test("archives the item: it leaves the menu, not the database", async () => {
+    const item = await add();
+    await add({ name: "Батон" });
+    const archived = await owner.delete(`/api/v1/menu/items/${item.string("id")}`);
+    expect([archived.status, archived.body]).toEqual([200, {}]);
+    expect(names(await owner.get("/api/v1/menu/items"))).toEqual(["Батон"]);
+    expect(names(await owner.get("/api/v1/menu/items?archived=false"))).toEqual(["Батон"]);
+    expect((await owner.get("/api/v1/menu/items?archived=true")).list).toMatchObject([
+      { ...item.body, archived: true },
+      { name: "Батон", archived: false },
+    ]);
+  });
+
+  test("twice is as once", async () => {
+    const path = `/api/v1/menu/items/${(await add()).string("id")}`;
+    await owner.delete(path);
+    const since = await sql`select archived_at from menu_items where partner_id = ${bakery.id}::uuid`;
+    expect((await owner.delete(path)).status).toBe(200);
+    expect(await sql`select archived_at from menu_items where partner_id = ${bakery.id}::uuid`).toEqual(since);
+  });
+});
+
+test.each(["archived=yes", "archived=", "archived=true&archived=false", "limit=0", "cursor=x"])(
+  "GET /menu/items?%s: 400 VALIDATION_ERROR",
+  async (query) => {
+    expect(outcome(await owner.get(`/api/v1/menu/items?${query}`))).toBe("400 VALIDATION_ERROR");
+  },
+);
+
+test.each(["PENDING_REVIEW", "REJECTED", "SUSPENDED"] as const)(
+  "a partner that is %s keeps its menu",
+  async (status) => {
+    const partner = await cast.bakery(client, status);
+    const id = await cast.addMenuItem(partner);
+    expect((await partner.owner.client.get("/api/v1/menu/items")).list).toMatchObject([{ id }]);
+  },
+);

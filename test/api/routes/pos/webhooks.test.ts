@@ -1,0 +1,324 @@
+import { randomUUID } from "node:crypto";
+import { request } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Reply } from "../../../support/api.js";
+import type { Bakery, Character } from "../../../support/cast.js";
+import { newSecret, signed, startTill, type Till, type TillEvent } from "../../../support/till.js";
+
+const [secret, formerSecret] = [newSecret(), newSecret()];
+process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
+process.env["CORS_ORIGINS"] = "*";
+process.env["RATE_LIMIT_ADDRESS"] = "50";
+process.env["RATE_LIMIT_WEBHOOKS"] = "500";
+process.env["POS_WEBHOOK_SECRETS"] = JSON.stringify({ generic: [secret, formerSecret] });
+
+const { startApi } = await import("../../../support/api.js");
+const cast = await import("../../../support/cast.js");
+const { metricsText } = await import("../../../../api/ops/metrics.js");
+const { closeDatabase, sql } = await import("../../../../sql/db.js");
+const { closeSignals } = await import("../../../../sql/signals.js");
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let till: Till;
+let admin: Character;
+let bakery: Bakery;
+let account: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  till = await startTill();
+  admin = await cast.admin(api.client);
+});
+
+afterAll(async () => {
+  await api.stop();
+  await till.stop();
+  await closeSignals();
+  await closeDatabase();
+});
+
+beforeEach(async () => {
+  bakery = await cast.bakery(api.client);
+  account = await connect(bakery);
+});
+
+const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
+
+/** Connects a bakery to an account of its own; answers its name. */
+async function connect({ id }: Bakery, fields: Record<string, unknown> = {}): Promise<string> {
+  const accountId = `account-${randomUUID()}`;
+  const { status } = await admin.client.put("/api/v1/pos/credentials", {
+    partnerId: id,
+    adapterName: "generic",
+    credentialsJson: till.credentials(accountId, fields),
+  });
+  expect(status).toBe(200);
+  return accountId;
+}
+
+const newEvent = (fields: Partial<TillEvent> = {}): TillEvent => ({
+  type: "menu.updated",
+  externalId: randomUUID(),
+  partnerExternalId: account,
+  data: {},
+  ...fields,
+});
+
+const deliver = (body: string | Uint8Array, headers: Record<string, string>, provider = "generic") =>
+  api.client.send("post", `/api/v1/pos/webhooks/${provider}`, body, { headers });
+
+function send(event: TillEvent, by = secret, at = new Date()): Promise<Reply> {
+  const { body, headers } = signed(event, by, at);
+  return deliver(body, headers);
+}
+
+const stored = (partnerId: string) =>
+  sql<{ eventId: string; kind: string }[]>`
+    select event_id as "eventId", change ->> 'kind' as kind from pos_events where partner_id = ${partnerId}::uuid order by id`;
+
+const jobs = async (partnerId: string) =>
+  (
+    await sql`
+      select from staged_jobs where queue = 'pos-events' and payload ->> 'partnerId' = ${partnerId} and done_at is null`
+  ).count;
+
+describe("an event", () => {
+  test("is stored with one job for its mailbox, and acknowledged", async () => {
+    const event = newEvent();
+    const reply = await send(event);
+    expect([reply.status, reply.body]).toEqual([200, { received: true }]);
+    expect(await stored(bakery.id)).toMatchObject([
+      { eventId: `menu.updated:${event.externalId}`, kind: "menu.updated" },
+    ]);
+    expect(await jobs(bakery.id)).toBe(1);
+    const [job] = await sql<{ payload: unknown; requestId: string }[]>`
+      select payload, request_id as "requestId" from staged_jobs
+      where queue = 'pos-events' and payload ->> 'partnerId' = ${bakery.id}`;
+    expect(job).toEqual({
+      payload: { partnerId: bakery.id, eventId: null },
+      requestId: reply.headers.get("x-request-id"),
+    });
+  });
+
+  test("is stored once, however often and at once it is delivered", async () => {
+    const event = newEvent();
+    const replies = await Promise.all(Array.from({ length: 20 }, () => send(event)));
+    expect(replies.map(outcome)).toEqual(replies.map(() => "200"));
+    expect(await stored(bakery.id)).toHaveLength(1);
+    expect(await jobs(bakery.id)).toBe(1);
+  });
+
+  test("is not the same as another account's with the same id", async () => {
+    const other = await cast.bakery(api.client);
+    const event = newEvent();
+    await send(event);
+    await send({ ...event, partnerExternalId: await connect(other) });
+    expect([await stored(bakery.id), await stored(other.id)]).toMatchObject([[{}], [{}]]);
+  });
+
+  test("is not the same as one of another type with the same number, such as what becomes of an order", async () => {
+    const created = newEvent({
+      type: "order.created",
+      data: { items: [{ externalId: "roll", qty: 1 }], totalAmount: 60 },
+    });
+    const orderExternalId = created.externalId;
+    const status = { ...created, type: "order.status", data: { orderExternalId, status: "READY" } };
+    for (const event of [created, status, created, status]) expect(outcome(await send(event))).toBe("200");
+    expect(await stored(bakery.id)).toEqual([
+      { eventId: `order.created:${orderExternalId}`, kind: "order.created" },
+      { eventId: `order.status:${orderExternalId}`, kind: "order.status" },
+    ]);
+  });
+
+  test("cannot pass for one of another type by its number", async () => {
+    const data = { items: [{ externalId: "roll", qty: 1 }], totalAmount: 60 };
+    const status = newEvent({ type: "order.status", data: { orderExternalId: "1", status: "READY" } });
+    const posing = newEvent({ type: "order.created", externalId: `order.status:${status.externalId}`, data });
+    for (const event of [posing, status]) expect(outcome(await send(event))).toBe("200");
+    expect((await stored(bakery.id)).map(({ kind }) => kind)).toEqual(["order.created", "order.status"]);
+  });
+
+  test("of a burst has no job of its own", async () => {
+    await Promise.all(Array.from({ length: 30 }, () => send(newEvent())));
+    expect(await stored(bakery.id)).toHaveLength(30);
+    expect(await jobs(bakery.id)).toBe(1);
+  });
+
+  test("has another job when the one that was on its way was given up", async () => {
+    await send(newEvent());
+    await sql`update staged_jobs set dead_at = now() where queue = 'pos-events' and payload ->> 'partnerId' = ${bakery.id}`;
+    await send(newEvent());
+    const alive = await sql`
+      select from staged_jobs where queue = 'pos-events' and dead_at is null and payload ->> 'partnerId' = ${bakery.id}`;
+    expect(alive.count).toBe(1);
+  });
+
+  test("about nothing that concerns us is acknowledged and forgotten", async () => {
+    expect(outcome(await send(newEvent({ type: "printer.out-of-paper" })))).toBe("200");
+    expect(await stored(bakery.id)).toEqual([]);
+  });
+
+  test("of an account that is nobody's is acknowledged and counted, and not stored", async () => {
+    const counted = async () =>
+      Number(
+        /pos_webhook_events_total\{provider="generic",outcome="unknown_account"\} (\d+)/.exec(
+          await metricsText(),
+        )?.[1] ?? 0,
+      );
+    const before = await counted();
+    const event = newEvent({ partnerExternalId: `nobody-${randomUUID()}` });
+    expect(outcome(await send(event))).toBe("200");
+    expect(await counted()).toBe(before + 1);
+    expect((await sql`select from pos_events where event_id like ${`%${event.externalId}`}`).count).toBe(0);
+  });
+});
+
+describe("a signature", () => {
+  test("with any of the deployment's secrets counts", async () => {
+    for (const each of [secret, formerSecret]) expect(outcome(await send(newEvent(), each))).toBe("200");
+    expect(await stored(bakery.id)).toHaveLength(2);
+  });
+
+  test("with the partner's own secret counts, and then no other does, from that moment on", async () => {
+    const [own, next] = [newSecret(), newSecret()];
+    const other = await cast.bakery(api.client);
+    account = await connect(other, { webhookSecret: own });
+    expect(outcome(await send(newEvent(), own))).toBe("200");
+    expect(outcome(await send(newEvent(), secret))).toBe("401 UNAUTHORIZED");
+    await admin.client.put("/api/v1/pos/credentials", {
+      partnerId: other.id,
+      adapterName: "generic",
+      credentialsJson: till.credentials(account, { webhookSecret: next }),
+    });
+    expect(outcome(await send(newEvent(), own))).toBe("401 UNAUTHORIZED");
+    expect(outcome(await send(newEvent(), next))).toBe("200");
+    expect(await stored(other.id)).toHaveLength(2);
+  });
+
+  test("with one partner's own secret says nothing of another's events", async () => {
+    const own = newSecret();
+    await connect(await cast.bakery(api.client), { webhookSecret: own });
+    expect(outcome(await send(newEvent(), own))).toBe("401 UNAUTHORIZED");
+    expect(await stored(bakery.id)).toEqual([]);
+  });
+
+  const forgeries: Record<string, () => Promise<Reply>> = {
+    "with an unknown secret": () => send(newEvent(), newSecret()),
+    "of six minutes ago": () => send(newEvent(), secret, new Date(Date.now() - 6 * 60_000)),
+    "of six minutes hence": () => send(newEvent(), secret, new Date(Date.now() + 6 * 60_000)),
+    "of another body": () => deliver(JSON.stringify(newEvent()), signed(newEvent(), secret).headers),
+    "of the same in other words": () => {
+      const { body, headers } = signed(newEvent(), secret);
+      return deliver(body.replace(",", ", "), headers);
+    },
+    "that is not there": () => {
+      const { body, headers } = signed(newEvent(), secret);
+      delete headers["webhook-signature"];
+      return deliver(body, headers);
+    },
+    "of a body that is no JSON": () => deliver("{", signed(newEvent(), secret).headers),
+    "of nothing": () => deliver("", signed(newEvent(), secret).headers),
+    "of an account with a NUL in its name": () => {
+      const { body, headers } = signed(newEvent({ partnerExternalId: "a\u0000b" }), newSecret());
+      return deliver(body, headers);
+    },
+  };
+
+  test.each(Object.entries(forgeries))("%s: 401 UNAUTHORIZED, and nothing is stored", async (_what, forge) => {
+    expect(outcome(await forge())).toBe("401 UNAUTHORIZED");
+    expect(await stored(bakery.id)).toEqual([]);
+  });
+
+  test("that is right, of what the provider does not document: 400 BAD_REQUEST", async () => {
+    const { body, headers } = signed({ ...newEvent(), type: 7 } as unknown as TillEvent, secret);
+    expect(outcome(await deliver(body, headers))).toBe("400 BAD_REQUEST");
+  });
+
+  test("that is right, of an event with wrong fields: they are named, and their values are not", async () => {
+    const items = [
+      { externalId: "roll", qty: 1 },
+      { externalId: "secret-4711", qty: "4711" },
+    ];
+    const refused = await send(newEvent({ type: "order.created", data: { items, totalAmount: 47.115 } }));
+    expect(outcome(refused)).toBe("400 BAD_REQUEST");
+    expect(refused.body["errors"]).toEqual([
+      { path: "data.items.1.qty", message: "must be a number" },
+      { path: "data.totalAmount", message: "must be an amount with at most two decimals" },
+    ]);
+    expect(refused.body["detail"]).toBe(
+      "data.items.1.qty: must be a number; data.totalAmount: must be an amount with at most two decimals",
+    );
+    const nothing = await send(newEvent({ type: "order.status", data: {} }));
+    expect(nothing.body["errors"]).toEqual([
+      { path: "data.orderExternalId", message: "is missing" },
+      { path: "data.status", message: "is missing" },
+    ]);
+    expect(refused.text).not.toContain("4711");
+    expect(await stored(bakery.id)).toEqual([]);
+  });
+});
+
+describe("a call", () => {
+  test("for a provider that there is not: 404 NOT_FOUND", async () => {
+    const { body, headers } = signed(newEvent(), secret);
+    for (const provider of ["abacus", "constructor", "%00", "GENERIC"])
+      expect(outcome(await deliver(body, headers, provider))).toBe("404 NOT_FOUND");
+  });
+
+  test("is read to the byte, whatever it says it is", async () => {
+    const { body, headers } = signed(newEvent({ data: { note: "чай  с \\u0301 лимоном\n" } }), secret);
+    for (const type of ["application/json; charset=koi8-r", "text/plain", "application/x-www-form-urlencoded"])
+      expect(outcome(await deliver(body, { ...headers, "content-type": type }))).toBe("200");
+  });
+
+  test("over 1 MB: 413 PAYLOAD_TOO_LARGE; of 1 MB it is read", async () => {
+    const filler = (length: number) => {
+      const event = newEvent({ data: { filler: "" } });
+      return newEvent({ ...event, data: { filler: "x".repeat(length - JSON.stringify(event).length) } });
+    };
+    expect(outcome(await send(filler(1_048_576)))).toBe("200");
+    expect(outcome(await send(filler(1_048_577)))).toBe("413 PAYLOAD_TOO_LARGE");
+  });
+
+  /** What is answered to a request whose body is not sent to its end. */
+  const answerTo = (headers: Record<string, string>, chunk: Buffer | null) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const call = request(`${api.client.url}/api/v1/pos/webhooks/generic`, { method: "POST", headers }, (response) => {
+        resolve(response.statusCode);
+        call.destroy();
+      });
+      call.once("error", reject);
+      if (chunk) call.write(chunk);
+      else call.flushHeaders();
+    });
+
+  test("that says it is over 1 MB is refused before it is read, and one that does not say so as soon as it is", async () => {
+    expect(await answerTo({ "content-length": "1048577" }, null)).toBe(413);
+    expect(await answerTo({ "transfer-encoding": "chunked" }, Buffer.alloc(1_048_577, " "))).toBe(413);
+  });
+
+  test("may come far more often from one address than other requests do", async () => {
+    const calls = await Promise.all(Array.from({ length: 60 }, () => send(newEvent())));
+    expect(new Set(calls.map(outcome))).toEqual(new Set(["200"]));
+    expect(calls[0]?.headers.get("ratelimit-policy")).toBe("500;w=60");
+  });
+
+  test("is nothing for browsers", async () => {
+    const headers = { origin: "https://evil.example" };
+    const { body, headers: signature } = signed(newEvent(), secret);
+    expect((await deliver(body, { ...signature, ...headers })).headers.get("access-control-allow-origin")).toBeNull();
+    expect(
+      (await deliver(body, { ...signature, ...headers }, "Generic/")).headers.get("access-control-allow-origin"),
+    ).toBeNull();
+    const other = await api.client.get("/api/v1/cities", { headers });
+    expect(other.headers.get("access-control-allow-origin")).toBe("*");
+  });
+});
+
+test("wrong secrets in the environment stop the process with one line", async () => {
+  const { readConfig } = await import("../../../../lib/process/environment.js");
+  for (const wrong of ["{", "[]", '{"generic":"short"}', '{"generic":[]}', '{"generic":["short"]}'])
+    expect(() => readConfig({ ...process.env, POS_WEBHOOK_SECRETS: wrong })).toThrow(
+      /^Wrong configuration: POS_WEBHOOK_SECRETS must be a JSON object of lists[^\n]*$/,
+    );
+});

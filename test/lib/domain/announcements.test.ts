@@ -1,0 +1,180 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import {
+  announcements,
+  collapseKeyOf,
+  expiryOf,
+  isAnnouncementKind,
+  languageOf,
+  textOf,
+  type AnnouncementKind,
+  type Facts,
+} from "../../../lib/domain/announcements.js";
+
+const facts: Facts = {
+  partner: "Пекарня",
+  zone: "Europe/Moscow",
+  box: "Вечерний бокс",
+  items: 2,
+  priceMinor: 24_990,
+  currency: "RUB",
+  pickupFrom: new Date("2026-03-10T15:30:00Z"),
+  pickupUntil: new Date("2026-03-10T17:00:00Z"),
+  points: 25,
+  level: "GOLD",
+  rating: 5,
+  campaign: "Лето",
+};
+const nothing: Facts = {
+  ...facts,
+  partner: null,
+  box: null,
+  items: null,
+  priceMinor: null,
+  pickupFrom: null,
+  pickupUntil: null,
+  points: null,
+  level: null,
+  rating: null,
+  campaign: null,
+};
+const kinds = Object.keys(announcements).filter(isAnnouncementKind);
+/** Spaces that do not break a line look like any other. */
+const plain = (kind: AnnouncementKind, locale: string | null, changes: Partial<Facts> = {}) => {
+  const { title, body } = textOf(kind, locale, { ...facts, ...changes });
+  return `${title} | ${body}`.replace(/[\u00a0\u202f]/g, " ");
+};
+
+test.each([
+  ["ru-RU", "ru"],
+  ["en-US", "en"],
+  ["en-GB", "en"],
+  ["kk-KZ", "ru"],
+  [null, "ru"],
+])("%s is spoken to in %s", (locale, language) => {
+  expect(languageOf(locale)).toBe(language);
+});
+
+describe.each(kinds)("%s", (kind) => {
+  test("speaks both languages", () => {
+    const [ru, en] = [
+      plain(kind, "ru-RU", { partner: "Пекарня" }),
+      plain(kind, "en-US", { partner: "B", box: "C", campaign: "D" }),
+    ];
+    expect(ru).toMatch(/[а-яё]/i);
+    expect(en).toMatch(/[a-z]/i);
+    expect(en).not.toMatch(/[а-яё]/i);
+  });
+
+  test.each([
+    ["with everything", facts],
+    ["without anything", nothing],
+  ])("says something whole %s", (_case, given) => {
+    for (const locale of ["ru-RU", "en-US"]) {
+      const { title, body } = textOf(kind, locale, given);
+      for (const text of [title, body]) {
+        expect(text).toMatch(/\S/);
+        expect(text).not.toMatch(/undefined|null|NaN|\[object| {2}|«»|“”/);
+      }
+    }
+  });
+
+  test("is for somebody, with a preference, and passes", () => {
+    const { audience, preference, expiry, group } = announcements[kind];
+    expect(["customer", "partner", "admin"]).toContain(audience);
+    if (preference === "marketing") expect(audience).toBe("customer");
+    expect("hours" in expiry ? expiry.hours : expiry.orHours).toBeGreaterThan(0);
+    expect(group).toMatch(/^[a-z]{1,9}$/);
+    expect(collapseKeyOf(kind, "ffffffff-ffff-7fff-bfff-ffffffffffff")).toMatch(/^[\w-]{1,32}$/);
+  });
+
+  test("fits into a message, whatever things are called", () => {
+    const name = fc.string({
+      unit: fc.constantFrom("a", "я", "😀", '"', "\u0001", "\\"),
+      minLength: 1,
+      maxLength: 400,
+    });
+    fc.assert(
+      fc.property(name, name, fc.constantFrom("ru-RU", "en-US"), (partner, box, locale) => {
+        const text = textOf(kind, locale, { ...facts, partner, box });
+        // the rest of the payload is ids: a few hundred bytes
+        expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(3_000);
+        expect(text.title.isWellFormed() && text.body.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("numbers and their nouns", () => {
+  test.each([
+    [1, "1 позиция на", "1 item,"],
+    [2, "2 позиции на", "2 items,"],
+    [5, "5 позиций на", "5 items,"],
+    [11, "11 позиций на", "11 items,"],
+    [21, "21 позиция на", "21 items,"],
+    [22, "22 позиции на", "22 items,"],
+    [1_001, "1 001 позиция на", "1,001 items,"],
+  ])("%d things", (items, ru, en) => {
+    expect(plain("NEW_ORDER", "ru-RU", { items })).toContain(ru);
+    expect(plain("NEW_ORDER", "en-US", { items })).toContain(en);
+    expect(plain("ORDER_CANCELLED_BY_CUSTOMER", "ru-RU", { items })).toContain(ru);
+  });
+
+  test.each([
+    [1, "+1 балл", "+1 point"],
+    [2, "+2 балла", "+2 points"],
+    [5, "+5 баллов", "+5 points"],
+    [21, "+21 балл", "+21 points"],
+  ])("%d points", (points, ru, en) => {
+    expect(textOf("POINTS_EARNED", "ru-RU", { ...facts, points }).title).toBe(ru);
+    expect(textOf("POINTS_EARNED", "en-US", { ...facts, points }).title).toBe(en);
+  });
+
+  test.each([
+    [1, "1 звезда.", "1 star."],
+    [2, "2 звезды.", "2 stars."],
+    [5, "5 звёзд.", "5 stars."],
+  ])("%d stars", (rating, ru, en) => {
+    expect(plain("REVIEW_RECEIVED", "ru-RU", { rating })).toContain(ru);
+    expect(plain("REVIEW_RECEIVED", "en-US", { rating })).toContain(en);
+  });
+});
+
+test("prices are written as people write them", () => {
+  expect(plain("FAVORITE_LISTED", "ru-RU")).toBe("Новый бокс: «Пекарня» | «Вечерний бокс» за 249,90 ₽.");
+  expect(plain("FAVORITE_LISTED", "ru-RU", { priceMinor: 25_000 })).toContain("за 250 ₽.");
+  expect(plain("FAVORITE_LISTED", "en-US", { currency: "USD" })).toContain("for $249.90.");
+});
+
+test("times are those of the partner's clock", () => {
+  expect(plain("PICKUP_SOON", "ru-RU")).toBe("Скоро забирать заказ | «Пекарня»: можно с 18:30.");
+  expect(plain("PICKUP_SOON", "en-US", { zone: "Asia/Yekaterinburg" })).toContain("from 20:30.");
+});
+
+test("names are cut where they get too long", () => {
+  expect(plain("ORDER_READY", "ru-RU", { partner: "😀".repeat(81) })).toBe(
+    `Заказ готов | «${"😀".repeat(79)}…»: можно забирать.`,
+  );
+});
+
+test("what is about a pickup is useless when that is over, the rest after its time", () => {
+  const since = new Date("2026-03-10T12:00:00Z");
+  expect(expiryOf("PICKUP_SOON", since, facts)).toEqual(facts.pickupFrom);
+  expect(expiryOf("ORDER_READY", since, facts)).toEqual(facts.pickupUntil);
+  expect(expiryOf("ORDER_READY", since, nothing)).toEqual(new Date("2026-03-11T12:00:00Z"));
+  expect(expiryOf("ORDER_CANCELLED", since, facts)).toEqual(new Date("2026-03-11T12:00:00Z"));
+  expect(expiryOf("POINTS_EARNED", since, facts)).toEqual(new Date("2026-03-13T12:00:00Z"));
+});
+
+test("the news of one order replace each other, those of two do not, nor those for its partner", () => {
+  const [first, second] = ["01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"] as const;
+  expect(collapseKeyOf("ORDER_READY", first)).toBe(collapseKeyOf("ORDER_ACCEPTED", first));
+  expect(collapseKeyOf("ORDER_READY", first)).not.toBe(collapseKeyOf("ORDER_READY", second));
+  expect(collapseKeyOf("NEW_ORDER", first)).not.toBe(collapseKeyOf("ORDER_ACCEPTED", first));
+});
+
+test("nobody else's name is a kind", () => {
+  expect(isAnnouncementKind("toString")).toBe(false);
+  expect(isAnnouncementKind("ORDER_READY")).toBe(true);
+});

@@ -1,0 +1,13 @@
+import { expect, test } from "@jest/globals";
+import { campaignMoves } from "../../../lib/domain/campaign-moves.js";
+
+test("a campaign can make these moves and no others", () => {
+  const moves = Object.values(campaignMoves).flatMap(({ from, to }) => from.map((status) => `${status} → ${to}`));
+  expect(moves.sort()).toEqual([
+    "ACTIVE → COMPLETED",
+    "ACTIVE → PAUSED",
+    "DRAFT → ACTIVE",
+    "PAUSED → ACTIVE",
+    "PAUSED → COMPLETED",
+  ]);
+});

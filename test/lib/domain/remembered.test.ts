@@ -1,0 +1,16 @@
+import { expect, test } from "@jest/globals";
+import { remembered } from "../../../lib/domain/remembered.js";
+
+test("each thing is made once, as long as there are not too many", () => {
+  const made: string[] = [];
+  const find = remembered((key) => {
+    made.push(key);
+    return { key };
+  }, 2);
+  expect(find("a")).toBe(find("a"));
+  expect(find("b")).toEqual({ key: "b" });
+  expect(made).toEqual(["a", "b"]);
+  find("c");
+  expect([find("c").key, find("a").key]).toEqual(["c", "a"]);
+  expect(made).toEqual(["a", "b", "c", "a"]);
+});

@@ -1,0 +1,216 @@
+import { createECDH } from "node:crypto";
+import { createServer } from "node:net";
+import { afterAll, afterEach, describe, expect, jest, test } from "@jest/globals";
+import type { PushMessage } from "../../../lib/messaging/push-sender.js";
+import { newVapidKeys } from "../../../lib/process/push-keys.js";
+import type { PushAddress } from "../../../lib/messaging/push-token.js";
+import { decrypt } from "../../../scripts/demo/browser.js";
+import { newMessage } from "../../support/push/message.js";
+import type { Told } from "../../support/push/service.js";
+import { startWebPush } from "../../support/push/web-push.js";
+
+const service = await startWebPush();
+const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey } = newVapidKeys();
+const vapid = { publicKey, privateKey, subject: "mailto:push@example.com" };
+
+/** The sender as it is in a process that may, or may not, reach private addresses. */
+async function senderWith(allowed: "1" | "") {
+  process.env["ALLOW_PRIVATE_ADDRESSES"] = allowed;
+  jest.resetModules();
+  const { webPushSender } = await import("../../../lib/messaging/web-push.js");
+  return webPushSender(vapid, { timeoutMs: 500 });
+}
+
+const strict = await senderWith("");
+const send = await senderWith("1");
+
+const sent = (device: PushAddress, message: PushMessage = newMessage()) => send(device, message);
+
+/** A port that nobody listens on. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address ? address.port : 1;
+}
+
+afterEach(() => {
+  service.shown.length = 0;
+  service.refused.length = 0;
+  service.answerWith();
+});
+
+afterAll(() => service.stop());
+
+test("the test's browser opens the message that RFC 8291 gives as its example", () => {
+  const ecdh = createECDH("prime256v1");
+  ecdh.setPrivateKey("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94", "base64url");
+  const auth = Buffer.from("BTBZMqHH6r4Tts7J_aSIgg", "base64url");
+  const body =
+    "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN";
+  expect(decrypt({ ecdh, auth }, Buffer.from(body, "base64url"))).toBe("When I grow up, I want to be a watermelon");
+});
+
+test("a browser shows the message as it was sent, with what its app needs", async () => {
+  const device = service.subscribe(publicKey);
+  const message = newMessage();
+  expect(await sent(device, message)).toEqual({ result: "sent" });
+  expect(service.shown).toEqual([
+    {
+      subscription: device.address,
+      title: message.title,
+      body: message.body,
+      tag: message.collapseKey,
+      data: { ...message.data, notificationId: message.notificationId, kind: message.kind },
+      ttl: 3_600,
+      urgency: "high",
+      topic: message.collapseKey,
+    },
+  ]);
+});
+
+describe("a message of", () => {
+  // header, padding's delimiter and tag take 103 bytes of the 4,096
+  const filled = (bytes: number) => {
+    const empty = Buffer.byteLength(
+      JSON.stringify({
+        title: "",
+        body: "",
+        tag: newMessage().collapseKey,
+        data: { ...newMessage().data, notificationId: newMessage().notificationId, kind: newMessage().kind },
+      }),
+    );
+    return newMessage({
+      title: "",
+      body: "я".repeat(Math.floor((bytes - empty) / 2)) + "a".repeat((bytes - empty) % 2),
+    });
+  };
+
+  test("as many bytes as push services take is sent", async () => {
+    expect(await sent(service.subscribe(publicKey), filled(3_993))).toEqual({ result: "sent" });
+    expect(service.refused).toEqual([]);
+  });
+
+  test("one byte more is refused before it is sent", async () => {
+    const before = service.attempts();
+    expect(await sent(service.subscribe(publicKey), filled(3_994))).toEqual({
+      result: "refused",
+      reason: "the message has 3994 bytes, of at most 3993",
+    });
+    expect(service.attempts()).toBe(before);
+  });
+});
+
+test("a subscription that was ended is gone", async () => {
+  const device = service.subscribe(publicKey);
+  service.unsubscribe(device.address);
+  expect(await sent(device)).toMatchObject({ result: "gone" });
+});
+
+test("a subscription with another key than ours is no reason to forget the device", async () => {
+  expect(await sent(service.subscribe(newVapidKeys().VAPID_PUBLIC_KEY))).toMatchObject({ result: "unauthorized" });
+  expect(service.refused).toEqual(["not the key of the subscription"]);
+});
+
+describe("an answer", () => {
+  const inAMinute = new Date(Date.now() + 60_000).toUTCString();
+  const answered = (status: number, headers = {}): Told => ({ status, headers });
+
+  test.each([
+    [200, { result: "sent" }],
+    [202, { result: "sent" }],
+    [204, { result: "sent" }],
+    [301, { result: "refused" }],
+    [307, { result: "refused" }],
+    [400, { result: "refused" }],
+    [401, { result: "unauthorized" }],
+    [403, { result: "unauthorized" }],
+    [404, { result: "gone" }],
+    [408, { result: "later", retryAfterSeconds: null }],
+    [410, { result: "gone" }],
+    [413, { result: "refused" }],
+    [429, { result: "later", retryAfterSeconds: null }],
+    [500, { result: "later", retryAfterSeconds: null }],
+    [502, { result: "later", retryAfterSeconds: null }],
+    [503, { result: "later", retryAfterSeconds: null }],
+  ])("%d", async (status, outcome) => {
+    service.answerWith(answered(status, status < 400 ? { location: "/elsewhere" } : {}));
+    const before = service.attempts();
+    const found = await sent(service.subscribe(publicKey));
+    expect(found).toMatchObject(outcome);
+    if (found.result !== "sent") expect(found.reason).toBe(`the push service answered ${status}`);
+    expect(service.attempts()).toBe(before + 1);
+  });
+
+  test.each([429, 503])("%d says when to try again, in seconds", async (status) => {
+    service.answerWith(answered(status, { "retry-after": "17" }));
+    expect(await sent(service.subscribe(publicKey))).toMatchObject({ result: "later", retryAfterSeconds: 17 });
+  });
+
+  test("says when to try again, by a date", async () => {
+    service.answerWith(answered(429, { "retry-after": inAMinute }));
+    const outcome = await sent(service.subscribe(publicKey));
+    const seconds = outcome.result === "later" ? (outcome.retryAfterSeconds ?? 0) : 0;
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(60);
+  });
+
+  test.each(["hang", "drop"] as const)(
+    "that does not come (%s): nobody knows, so it is not sent again",
+    async (told) => {
+      service.answerWith(told);
+      const before = service.attempts();
+      expect(await sent(service.subscribe(publicKey))).toMatchObject({ result: "unknown" });
+      expect(service.attempts()).toBe(before + 1);
+    },
+  );
+});
+
+describe("a push service that cannot be reached is tried later", () => {
+  const { keys } = service.subscribe(publicKey);
+  test("nobody listens", async () => {
+    expect(await sent({ address: `http://127.0.0.1:${await closedPort()}/send/1`, keys })).toMatchObject({
+      result: "later",
+    });
+  });
+  test("no such name", async () => {
+    expect(await sent({ address: "https://push.invalid/send/1", keys })).toMatchObject({ result: "later" });
+  });
+  test("no TLS", async () => {
+    expect(await sent({ address: `${service.url.replace("http:", "https:")}/send/1`, keys })).toMatchObject({
+      result: "later",
+    });
+  });
+});
+
+describe("an address inside our own network is never called", () => {
+  const port = new URL(service.url).port;
+  test.each([
+    `https://127.0.0.1:${port}/`,
+    `https://[::1]:${port}/`,
+    `https://[::ffff:127.0.0.1]:${port}/`,
+    `https://0x7f000001:${port}/`,
+    `https://2130706433:${port}/`,
+    `https://localhost:${port}/`,
+    "https://169.254.169.254/latest/meta-data",
+    "https://10.0.0.1/",
+    "https://[fd00::1]/",
+  ])("%s", async (address) => {
+    const before = service.attempts();
+    const { keys } = service.subscribe(publicKey);
+    expect(await strict({ address, keys }, newMessage())).toEqual({
+      result: "refused",
+      reason: "the address is not a public one",
+    });
+    expect(service.attempts()).toBe(before);
+  });
+
+  test("nor one without TLS", async () => {
+    const { keys } = service.subscribe(publicKey);
+    expect(await strict({ address: "http://push.example.com/1", keys }, newMessage())).toEqual({
+      result: "refused",
+      reason: "the address is not https",
+    });
+  });
+});

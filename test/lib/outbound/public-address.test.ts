@@ -1,0 +1,125 @@
+import type { LookupAddress } from "node:dns";
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { isPublicAddress, PrivateAddress, publicLookupBy } from "../../../lib/outbound/public-address.js";
+
+const privateRanges = [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4],
+] as const;
+
+const numberOf = (address: string) => address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+const dotted = (number: number) => [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
+const hex = (number: number) => {
+  const digits = number.toString(16).padStart(8, "0");
+  return `${digits.slice(0, 4)}:${digits.slice(4)}`;
+};
+
+const privateNumber = fc
+  .constantFrom(...privateRanges)
+  .chain(([start, bits]) => fc.nat(2 ** (32 - bits) - 1).map((offset) => numberOf(start) + offset));
+
+test("no private, reserved or multicast IPv4 address is public, in whichever IPv6 address it is wrapped", () => {
+  fc.assert(
+    fc.property(privateNumber, (number) => {
+      const [four, six] = [dotted(number), hex(number)];
+      const spellings = [
+        four,
+        `::${four}`,
+        `::ffff:${four}`,
+        `::ffff:${six}`,
+        `0:0:0:0:0:ffff:${six}`,
+        `::ffff:0:${four}`,
+        `64:ff9b::${six}`,
+        `64:ff9b:1::${six}`,
+        `2002:${six}::1`,
+        `2001:0:${six}::1`,
+      ];
+      for (const address of spellings) expect([address, isPublicAddress(address)]).toEqual([address, false]);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test.each([
+  "::",
+  "::1",
+  "fe80::1",
+  "fe80::1%eth0",
+  "febf::1",
+  "fec0::1",
+  "fc00::1",
+  "fd00:ec2::254",
+  "ff02::1",
+  "100::1",
+  "1::1",
+  "2001:db8::1",
+  "2001:10::1",
+  "3fff::1",
+  "4000::1",
+  "5f00::1",
+  "no address",
+  "",
+])("%p is not public", (address) => {
+  expect(isPublicAddress(address)).toBe(false);
+});
+
+test.each([
+  "1.1.1.1",
+  "8.8.8.8",
+  "100.63.255.255",
+  "100.128.0.0",
+  "172.15.255.255",
+  "172.32.0.0",
+  "192.167.255.255",
+  "223.255.255.255",
+  "2606:4700:4700::1111",
+  "2a02:6b8::feed:ff",
+  "::ffff:8.8.8.8",
+])("%s is public", (address) => {
+  expect(isPublicAddress(address)).toBe(true);
+});
+
+/** What a connection is given when names resolve to these addresses, call by call. */
+function lookups(...answers: string[][]) {
+  const lookup = publicLookupBy((_name, _options, callback) => {
+    const found = (answers.shift() ?? []).map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+    callback(null, found);
+  });
+  return (all = true) =>
+    new Promise<string | LookupAddress[]>((resolve, reject) => {
+      lookup("pos.example.com", { all }, (error, found) => (error ? reject(error) : resolve(found)));
+    });
+}
+
+test("a name leads to the public addresses that it has", async () => {
+  const found = [
+    { address: "8.8.8.8", family: 4 },
+    { address: "2606:4700::1", family: 6 },
+  ];
+  expect(await lookups(["8.8.8.8", "2606:4700::1"])()).toEqual(found);
+  expect(await lookups(["8.8.8.8", "2606:4700::1"])(false)).toBe("8.8.8.8");
+});
+
+test("a name with a private address among others leads nowhere", async () => {
+  for (const addresses of [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["2606:4700::1", "::1"], []])
+    for (const all of [true, false]) await expect(lookups(addresses)(all)).rejects.toThrow(PrivateAddress);
+});
+
+test("a name that was public a moment ago leads nowhere once it is private", async () => {
+  const lookup = lookups(["8.8.8.8"], ["169.254.169.254"]);
+  expect(await lookup()).toHaveLength(1);
+  await expect(lookup()).rejects.toThrow(PrivateAddress);
+});

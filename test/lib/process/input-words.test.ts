@@ -1,0 +1,31 @@
+import { expect, test } from "@jest/globals";
+import { z } from "zod";
+import { inWords } from "../../../lib/process/input-words.js";
+
+const wordsOf = (schema: z.ZodType, value: unknown) =>
+  schema.safeParse(value, { error: inWords }).error?.issues.map(({ message }) => message);
+
+test.each<[string, z.ZodType, unknown, string]>([
+  ["nothing", z.object({ name: z.string() }), {}, "is missing"],
+  ["nothing, of a choice", z.object({ role: z.enum(["A", "B"]) }), {}, "is missing"],
+  ["another type", z.string(), 5, "must be text"],
+  ["null", z.boolean(), null, "must be true or false"],
+  ["text in place of a number", z.number(), "5", "must be a number"],
+  ["a fraction", z.int(), 1.5, "must be a whole number"],
+  ["a list in place of an object", z.object({}), [], "must be an object"],
+  ["an object in place of a list", z.array(z.string()), {}, "must be a list"],
+  ["empty text", z.string().min(1), "", "must not be empty"],
+  ["short text", z.string().min(3), "a", "must have at least 3 characters"],
+  ["long text", z.string().max(1), "ab", "must have at most 1 character"],
+  ["an empty list", z.array(z.string()).min(1), [], "must not be empty"],
+  ["a long list", z.array(z.string()).max(2), ["a", "b", "c"], "must have at most 2 entries"],
+  ["a small number", z.number().min(1), 0, "must be at least 1"],
+  ["a number at its end", z.number().positive(), 0, "must be above 0"],
+  ["a large number", z.int().max(5), 6, "must be at most 5"],
+  ["another choice", z.enum(["A", "B"]), "C", "must be one of A, B"],
+  ["no UUID", z.uuid(), "x", "must be a UUID"],
+  ["no e-mail address", z.email(), "x", "must be an e-mail address"],
+  ["a schema's own words", z.string().regex(/^a/, "must begin with a"), "b", "must begin with a"],
+])("of %s", (_case, schema, value, words) => {
+  expect(wordsOf(schema, value)).toEqual([words]);
+});

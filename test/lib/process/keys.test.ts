@@ -1,0 +1,68 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { describe, expect, test } from "@jest/globals";
+import { z } from "zod";
+import { readConfig } from "../../../lib/process/environment.js";
+import { newCredentialsKey, newSigningKey, parseCredentialsKeys, parseSigningKeys } from "../../../lib/process/keys.js";
+
+const Jwks = z.array(z.record(z.string(), z.string()));
+const [fresh = {}] = Jwks.parse(JSON.parse(newSigningKey()));
+const p256 = { ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }), kid: "ec" };
+const p384 = { ...generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey.export({ format: "jwk" }), kid: "ec" };
+const without = (name: string) => Object.fromEntries(Object.entries(fresh).filter(([key]) => key !== name));
+
+describe("signing keys", () => {
+  test("a new one is read back, and what is public of it has no secret", () => {
+    const [key] = parseSigningKeys(newSigningKey()) ?? [];
+    expect(key).toMatchObject({
+      alg: "EdDSA",
+      publicJwk: { kty: "OKP", crv: "Ed25519", use: "sig", alg: "EdDSA", kid: key?.kid },
+    });
+    expect(key?.publicJwk).not.toHaveProperty("d");
+  });
+
+  test("P-256 keys speak ES256", () => {
+    expect(parseSigningKeys(JSON.stringify([p256, fresh]))?.map(({ alg }) => alg)).toEqual(["ES256", "EdDSA"]);
+  });
+
+  test.each([
+    ["no JSON", "secret"],
+    ["no array", JSON.stringify(fresh)],
+    ["no key", "[]"],
+    ["no kid", JSON.stringify([without("kid")])],
+    ["a public key", JSON.stringify([without("d")])],
+    ["a broken key", JSON.stringify([{ ...fresh, d: "AAAA" }])],
+    ["the same kid twice", JSON.stringify([fresh, fresh])],
+    ["another curve", JSON.stringify([p384])],
+    ["another algorithm", JSON.stringify([{ ...fresh, alg: "HS256" }])],
+  ])("%s is refused", (_name, value) => {
+    expect(parseSigningKeys(value)).toBeNull();
+  });
+});
+
+describe("credentials keys", () => {
+  test("a new one is read back", () => {
+    expect(parseCredentialsKeys(newCredentialsKey())).toEqual([{ id: expect.any(String), key: expect.any(Buffer) }]);
+  });
+
+  test("several are kept in their order", () => {
+    const value = ["b", "a"].map((id) => `${id}:${randomBytes(32).toString("base64")}`).join(", ");
+    expect(parseCredentialsKeys(value)?.map(({ id }) => id)).toEqual(["b", "a"]);
+  });
+
+  test.each([
+    ["no id", randomBytes(32).toString("base64")],
+    ["too short a key", `a:${randomBytes(31).toString("base64")}`],
+    ["no key", "a:"],
+    ["the same id twice", `a:${randomBytes(32).toString("base64")},a:${randomBytes(32).toString("base64")}`],
+    ["a trailing comma", `a:${randomBytes(32).toString("base64")},`],
+  ])("%s is refused", (_name, value) => {
+    expect(parseCredentialsKeys(value)).toBeNull();
+  });
+});
+
+test("a wrong key is a configuration error of one line that names the variable and shows no value", () => {
+  const read = () =>
+    readConfig({ DATABASE_URL: "postgres://localhost/test", SIGNING_KEYS: "[1]", CREDENTIALS_KEYS: "k:hunter2" });
+  expect(read).toThrow(/^Wrong configuration: SIGNING_KEYS must be [^\n]*; CREDENTIALS_KEYS must be [^\n]*$/);
+  expect(read).not.toThrow("hunter2");
+});

@@ -1,0 +1,93 @@
+import { generateKeyPairSync } from "node:crypto";
+import { describe, expect, test } from "@jest/globals";
+import { readConfig } from "../../../lib/process/environment.js";
+import { newCredentialsKey, newSigningKey } from "../../../lib/process/keys.js";
+import { newVapidKeys } from "../../../lib/process/push-keys.js";
+
+const needed = {
+  DATABASE_URL: "postgres://localhost/test",
+  SIGNING_KEYS: newSigningKey(),
+  CREDENTIALS_KEYS: newCredentialsKey(),
+};
+const vapid = newVapidKeys();
+const { privateKey } = generateKeyPairSync("rsa", {
+  modulusLength: 2_048,
+  privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  publicKeyEncoding: { type: "spki", format: "pem" },
+});
+const account = {
+  type: "service_account",
+  project_id: "marketplace",
+  client_email: "sender@marketplace.iam.gserviceaccount.com",
+  private_key: privateKey,
+};
+
+const faultOf = (env: NodeJS.ProcessEnv): string => {
+  try {
+    readConfig({ ...needed, ...env });
+    return "none";
+  } catch (error) {
+    return error instanceof Error ? error.message : "";
+  }
+};
+
+describe("VAPID keys", () => {
+  test("new ones are read", () => {
+    expect(readConfig({ ...needed, ...vapid }).VAPID).toEqual({
+      publicKey: vapid.VAPID_PUBLIC_KEY,
+      privateKey: vapid.VAPID_PRIVATE_KEY,
+      subject: vapid.VAPID_SUBJECT,
+    });
+  });
+
+  test("none are needed", () => {
+    expect(readConfig(needed).VAPID).toBeNull();
+  });
+
+  test.each([
+    ["no public key", { VAPID_PUBLIC_KEY: "" }, "VAPID_PUBLIC_KEY is missing"],
+    ["no private key", { VAPID_PRIVATE_KEY: "" }, "VAPID_PRIVATE_KEY is missing"],
+    ["no subject", { VAPID_SUBJECT: "" }, "VAPID_SUBJECT is missing"],
+    ["the two exchanged", { VAPID_PUBLIC_KEY: vapid.VAPID_PRIVATE_KEY }, "VAPID_PUBLIC_KEY must be a point of P-256"],
+    ["a key that is cut short", { VAPID_PRIVATE_KEY: "AAAA" }, "VAPID_PRIVATE_KEY must be 32 bytes"],
+    ["the key of another pair", { VAPID_PRIVATE_KEY: newVapidKeys().VAPID_PRIVATE_KEY }, "does not belong to"],
+    ["a key beyond the curve", { VAPID_PRIVATE_KEY: "_".repeat(43) }, "VAPID_PRIVATE_KEY does not belong to"],
+    ["a name for a subject", { VAPID_SUBJECT: "admin" }, "VAPID_SUBJECT must be an address"],
+  ])("%s: refused in words that name it", (_case, changes, words) => {
+    expect(faultOf({ ...vapid, ...changes })).toContain(words);
+  });
+});
+
+describe("FCM_SERVICE_ACCOUNT", () => {
+  test("is read as the console gives it", () => {
+    const given = { ...account, universe_domain: "googleapis.com", token_uri: "https://oauth2.googleapis.com/token" };
+    expect(readConfig({ ...needed, FCM_SERVICE_ACCOUNT: JSON.stringify(given) }).FCM_SERVICE_ACCOUNT).toMatchObject({
+      project_id: "marketplace",
+      token_uri: "https://oauth2.googleapis.com/token",
+    });
+  });
+
+  test.each([
+    ["no JSON", "secret"],
+    ["a file's name", "/run/secrets/account.json"],
+    ["no account", JSON.stringify({ ...account, type: "authorized_user" })],
+    ["no project", JSON.stringify({ ...account, project_id: undefined })],
+    ["no address", JSON.stringify({ ...account, client_email: undefined })],
+    ["no key", JSON.stringify({ ...account, private_key: undefined })],
+    ["a broken key", JSON.stringify({ ...account, private_key: privateKey.slice(0, 200) })],
+    ["a project that is a path", JSON.stringify({ ...account, project_id: "../other" })],
+  ])("%s: refused in words that name it and show no value", (_case, value) => {
+    const fault = faultOf({ FCM_SERVICE_ACCOUNT: value });
+    expect(fault).toMatch(/^Wrong configuration: FCM_SERVICE_ACCOUNT must be the JSON key of a service account/);
+    expect(fault).not.toContain(value);
+  });
+
+  test("is sent nowhere without TLS in production", () => {
+    const production = { NODE_ENV: "production", SMS_SENDER: "http", SMS_HTTP_URL: "https://sms.example.com" };
+    const FCM_SERVICE_ACCOUNT = JSON.stringify(account);
+    expect(faultOf({ ...production, FCM_SERVICE_ACCOUNT })).toBe("none");
+    expect(faultOf({ ...production, FCM_URL: "http://fcm.example.com" })).toContain("FCM_URL must be https");
+    const plain = JSON.stringify({ ...account, token_uri: "http://oauth.example.com/token" });
+    expect(faultOf({ ...production, FCM_SERVICE_ACCOUNT: plain })).toContain("must have an https token_uri");
+  });
+});

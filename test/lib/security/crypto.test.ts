@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, jest, test } from "@jest/globals";
+import fc from "fast-check";
+
+const oldKey = `old:${randomBytes(32).toString("base64")}`;
+const newKey = `new:${randomBytes(32).toString("base64")}`;
+
+/** The module as it is in a process that runs with these keys. */
+async function cryptoWith(...keys: string[]) {
+  process.env["CREDENTIALS_KEYS"] = keys.join(",");
+  jest.resetModules();
+  return import("../../../lib/security/crypto.js");
+}
+
+describe("seal and open", () => {
+  test("any text comes back in its own context, and in no other", async () => {
+    const { seal, open } = await cryptoWith(newKey);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string(), fc.string(), (plain, context, other) => {
+        fc.pre(context !== other);
+        const sealed = seal(plain, context);
+        expect(open(sealed, context)).toBe(plain);
+        expect(() => open(sealed, other)).toThrow();
+      }),
+    );
+  });
+
+  test("a text that was changed anywhere does not open", async () => {
+    const { seal, open } = await cryptoWith(newKey);
+    const sealed = seal("000123", "otp");
+    const [id = "", data = ""] = sealed.split(".");
+    const bytes = Buffer.from(data, "base64url");
+    for (let position = 0; position < bytes.length; position += 1) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8(changed.readUInt8(position) ^ 1, position);
+      expect(() => open(`${id}.${changed.toString("base64url")}`, "otp")).toThrow();
+    }
+    for (let length = 0; length < bytes.length; length += 1) {
+      expect(() => open(`${id}.${bytes.subarray(0, length).toString("base64url")}`, "otp")).toThrow();
+    }
+    for (const text of ["", ".", "new", "new.", "other." + data]) expect(() => open(text, "otp")).toThrow();
+  });
+
+  test("the same text is sealed differently each time", async () => {
+    const { seal } = await cryptoWith(newKey);
+    expect(seal("000123", "otp")).not.toBe(seal("000123", "otp"));
+  });
+
+  test("after a rotation the new key seals, the old one still opens, and a retired one opens nothing", async () => {
+    const before = await cryptoWith(oldKey);
+    const sealed = before.seal("000123", "otp");
+    const during = await cryptoWith(newKey, oldKey);
+    expect(during.open(sealed, "otp")).toBe("000123");
+    expect(during.seal("000123", "otp")).toMatch(/^new\./);
+    const after = await cryptoWith(newKey);
+    expect(() => after.open(sealed, "otp")).toThrow("CREDENTIALS_KEYS");
+  });
+});
+
+describe("keyed hashes", () => {
+  test("match their own value and purpose only", async () => {
+    const { keyedHash, matchesKeyedHash } = await cryptoWith(newKey);
+    const hash = keyedHash("otp", "+79991234567 000123");
+    expect(matchesKeyedHash("otp", "+79991234567 000123", hash)).toBe(true);
+    expect(matchesKeyedHash("otp", "+79991234567 000124", hash)).toBe(false);
+    expect(matchesKeyedHash("otp", "+79991234568 000123", hash)).toBe(false);
+    expect(matchesKeyedHash("refresh-token", "+79991234567 000123", hash)).toBe(false);
+    expect(matchesKeyedHash("otp", "+79991234567 000123", hash.subarray(1))).toBe(false);
+  });
+
+  test("made under a former key still match during a rotation, and not after it", async () => {
+    const before = await cryptoWith(oldKey);
+    const hash = before.keyedHash("otp", "value");
+    const during = await cryptoWith(newKey, oldKey);
+    expect(during.matchesKeyedHash("otp", "value", hash)).toBe(true);
+    expect(during.keyedHash("otp", "value")).not.toEqual(hash);
+    const after = await cryptoWith(newKey);
+    expect(after.matchesKeyedHash("otp", "value", hash)).toBe(false);
+  });
+});
+
+test("random codes keep leading zeros and use every digit", async () => {
+  const { randomDigits } = await cryptoWith(newKey);
+  const codes = Array.from({ length: 500 }, () => randomDigits(6));
+  for (const code of codes) expect(code).toMatch(/^\d{6}$/);
+  expect(new Set(codes.join(""))).toEqual(new Set("0123456789"));
+  expect(codes.some((code) => code.startsWith("0"))).toBe(true);
+});

@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto";
+import { expect, jest, test } from "@jest/globals";
+import fc from "fast-check";
+
+const newKey = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
+const [old, current] = [newKey("old"), newKey("current")];
+
+/** The module as a process with these keys has it. */
+async function withKeys(...keys: string[]) {
+  jest.resetModules();
+  process.env["CREDENTIALS_KEYS"] = keys.join(",");
+  return import("../../../lib/security/envelope.js");
+}
+
+test("what is enclosed opens in its place, and nowhere else", async () => {
+  const { disclose, enclose } = await withKeys(current);
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.string(), fc.string(), (plain, context, other) => {
+      fc.pre(context !== other);
+      const envelope = enclose(plain, context);
+      expect(disclose(envelope, context)).toBe(plain);
+      expect(() => disclose(envelope, other)).toThrow();
+    }),
+  );
+});
+
+test("the same text is enclosed under another key each time", async () => {
+  const { enclose } = await withKeys(current);
+  const [one, other] = [enclose("same", "place").split("."), enclose("same", "place").split(".")];
+  expect(one).toHaveLength(3);
+  expect(one[0]).toBe("current");
+  expect(one[1]).not.toBe(other[1]);
+  expect(one[2]).not.toBe(other[2]);
+});
+
+test("what was changed, or put together from two, does not open", async () => {
+  const { disclose, enclose } = await withKeys(current);
+  const [one, other] = [enclose("one", "place"), enclose("other", "place")];
+  const [id, key, data] = one.split(".");
+  const [, otherKey, otherData] = other.split(".");
+  for (const forged of [
+    [id, otherKey, data],
+    [id, key, otherData],
+    [id, key, data?.replace(/^./, (first) => (first === "A" ? "B" : "A"))],
+    [id, key, ""],
+    [id, "", data],
+    ["another", key, data],
+    [id, key],
+    [],
+  ])
+    expect(() => disclose(forged.join("."), "place")).toThrow();
+});
+
+test("it is sealed anew under the current key while both are in force, and then the old key can go", async () => {
+  const before = (await withKeys(old)).enclose("a secret", "place");
+  const both = await withKeys(current, old);
+  expect(both.disclose(before, "place")).toBe("a secret");
+  const after = both.reseal(before, "place");
+  expect(after.startsWith("current.")).toBe(true);
+  // what is in it stays as it is
+  expect(after.split(".")[2]).toBe(before.split(".")[2]);
+  expect((await withKeys(current)).disclose(after, "place")).toBe("a secret");
+  const without = await withKeys(current);
+  expect(() => without.disclose(before, "place")).toThrow("a key that is not in CREDENTIALS_KEYS");
+  expect(() => both.reseal(before, "elsewhere")).toThrow();
+});
