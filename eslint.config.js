@@ -2,12 +2,31 @@ import js from "@eslint/js";
 import safeql from "@ts-safeql/eslint-plugin/config";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
+import { imports } from "./scripts/lint/imports.js";
 
-/** What each folder may import from the others. */
-const layers = {
-  lib: [],
+/**
+ * The rooms of the house, and what each may import from the others besides itself and what lies in it. A file belongs to
+ * the room with the longest name that it lies in; a name here stands for that folder or file with all that is in it.
+ */
+const rooms = {
+  "lib/domain": [],
+  "lib/process": ["lib/domain"],
+  "lib/security": ["lib/process"],
+  "lib/outbound": ["lib/process"],
+  "lib/storage": ["lib/process", "lib/security"],
+  "lib/messaging": ["lib/process", "lib/outbound"],
+  "lib/geocoding": ["lib/process", "lib/security"],
+  "lib/menu-csv": ["lib/domain"],
+  "lib/pos": ["lib/domain", "lib/process", "lib/security", "lib/outbound"],
   queues: ["lib"],
+  "sql/driver": ["lib"],
+  "sql/db.ts": ["lib", "sql/driver"],
   sql: ["lib", "queues"],
+  "sql/queries": ["lib", "queues", "sql"],
+  "api/http": ["lib", "queues", "sql"],
+  "api/shared": ["lib", "queues", "sql", "api/http"],
+  "api/ops": ["lib", "queues", "sql", "api/http", "api/shared"],
+  "api/routes/*": ["lib", "queues", "sql", "api/http", "api/shared"],
   api: ["lib", "queues", "sql"],
   workers: ["lib", "queues", "sql"],
   scripts: ["lib", "queues", "sql", "api", "workers"],
@@ -18,51 +37,12 @@ const layers = {
 const homes = [
   {
     packages: ["express", "express-rate-limit", "helmet", "cors", "@bull-board", "swagger-ui-dist"],
-    files: ["api", "scripts/bench"],
+    rooms: ["api", "scripts/bench"],
   },
-  { packages: ["bullmq", "ioredis"], files: ["queues/broker.ts", "workers", "scripts/bench", "test"] },
-  { packages: ["pg"], files: ["queues/broker.ts", "sql", "scripts", "test"] },
-  { packages: ["postgres", "postgrator"], files: ["sql", "scripts/bench", "test"] },
+  { packages: ["bullmq", "ioredis"], rooms: ["queues/broker.ts", "workers", "scripts/bench", "test"] },
+  { packages: ["pg"], rooms: ["queues/broker.ts", "sql", "scripts", "test"] },
+  { packages: ["postgres", "postgrator"], rooms: ["sql", "scripts/bench", "test"] },
 ];
-
-/** Every place with rules of its own; a later one replaces an earlier one that contains it. */
-const places = [...Object.keys(layers), "queues/broker.ts", "scripts/bench"];
-const glob = (place) => (place.endsWith(".ts") ? place : `${place}/**/*.ts`);
-const isWithin = (place, other) => place === other || place.startsWith(`${other}/`);
-
-/** The modules that files in `place` may not import, as patterns with what to tell who tries. */
-const refusals = (place) => {
-  const folder = place.split("/")[0];
-  const allowed = [folder, ...layers[folder]];
-  const strangers = Object.keys(layers).filter((other) => !allowed.includes(other));
-  const packages = homes
-    .filter(({ files }) => !files.some((home) => isWithin(place, home)))
-    .flatMap((home) => home.packages);
-  return [
-    {
-      names: strangers,
-      regex: `^(\\.\\.?/)+(${strangers.join("|")})/`,
-      message: `${folder} imports only ${allowed.join(", ")}.`,
-    },
-    { names: packages, regex: `^(${packages.join("|")})(/|$)`, message: `This package is not for ${place}.` },
-  ]
-    .filter(({ names }) => names.length > 0)
-    .map(({ regex, message }) => ({ regex, message }));
-};
-
-const importDirection = places.map((place) => ({
-  files: [glob(place)],
-  rules: {
-    "@typescript-eslint/no-restricted-imports": ["error", { patterns: refusals(place) }],
-    "no-restricted-syntax": [
-      "error",
-      ...refusals(place).map(({ regex, message }) => ({
-        selector: `ImportExpression[source.value=/${regex.replaceAll("/", "\\u002F")}/]`,
-        message,
-      })),
-    ],
-  },
-}));
 
 /** A parameter's type that reaches Postgres as text: a string, a template or literals of it, or a named union of them. */
 const textParameter = String.raw`(string|\u0060.*\u0060|(?!(Date|Buffer|Uint8Array|Parameter)\b)([A-Z]\w*|"[^"]*")( \| ([A-Z]\w*|"[^"]*"|null))*)`;
@@ -75,9 +55,8 @@ const textParameter = String.raw`(string|\u0060.*\u0060|(?!(Date|Buffer|Uint8Arr
 const checkedSql = process.env.LINT_DATABASE_URL
   ? [
       {
-        files: places.map(glob),
         // tests run what they write
-        ignores: ["test/**"],
+        files: ["{lib,queues,sql,api,workers,scripts}/**/*.ts"],
         extends: [
           safeql.configs.connections({
             databaseUrl: process.env.LINT_DATABASE_URL,
@@ -128,6 +107,10 @@ export default defineConfig(
     extends: [tseslint.configs.disableTypeChecked],
     languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly" } },
   },
-  importDirection,
+  {
+    files: ["**/*.ts"],
+    plugins: { house: { rules: { imports } } },
+    rules: { "house/imports": ["error", { rooms, homes }] },
+  },
   checkedSql,
 );

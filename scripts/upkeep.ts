@@ -2,8 +2,8 @@ import "./environment.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
 import { closeDatabase } from "../sql/db.js";
-import type { Rhythm } from "../workers/schedules.js";
-import { runUpkeep, tasks } from "../workers/upkeep.js";
+import { tasks, type Rhythm } from "../workers/upkeep.js";
+import { runUpkeep } from "../workers/upkeep.js";
 
 /** Runs one task of the housekeeping here and now, besides its schedule; without a name, says which there are. */
 

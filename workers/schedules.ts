@@ -7,10 +7,7 @@ import type { Contract, Payload } from "../queues/contract.js";
 import { contracts, rollups, upkeep } from "../queues/index.js";
 import { sql } from "../sql/db.js";
 import { returnAllJobs } from "../sql/queries/staged-jobs.js";
-import { tasks } from "./upkeep.js";
-
-/** When something recurs: every so many milliseconds, or by a cron pattern in the deployment's zone. */
-export type Rhythm = { readonly every: number } | { readonly pattern: string };
+import { tasks, type Rhythm } from "./upkeep.js";
 
 interface Schedule {
   readonly id: string;

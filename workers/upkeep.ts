@@ -23,7 +23,9 @@ import { poke } from "../sql/signals.js";
 import { eraseAccounts } from "../sql/queries/users.js";
 import type { Handler, Task } from "./consume.js";
 import { settleAllAbandoned } from "./menu-import.js";
-import type { Rhythm } from "./schedules.js";
+
+/** When something recurs: every so many milliseconds, or by a cron pattern in the deployment's zone. */
+export type Rhythm = { readonly every: number } | { readonly pattern: string };
 
 interface UpkeepTask {
   readonly rhythm: Rhythm;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import { Histogram } from "prom-client";
 import { log } from "../../lib/process/log.js";
-import { registry } from "../ops/metrics.js";
+import { registry } from "./registry.js";
 
 const durations = new Histogram({
   name: "http_request_duration_seconds",

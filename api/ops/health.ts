@@ -8,7 +8,8 @@ import { inTime } from "../../lib/process/in-time.js";
 import { pingBroker } from "../../queues/broker.js";
 import { pingDatabase, sql } from "../../sql/db.js";
 import { pendingMigrations } from "../../sql/migrate.js";
-import { metricsText, registry } from "./metrics.js";
+import { registry } from "../http/registry.js";
+import { metricsText } from "./metrics.js";
 
 let stopping = false;
 

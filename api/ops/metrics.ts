@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import cluster from "node:cluster";
-import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { AggregatorRegistry, Gauge } from "prom-client";
 import { z } from "zod";
 import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
@@ -11,10 +11,7 @@ import { databaseStats, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import { findStagedJobStats } from "../../sql/queries/staged-jobs.js";
-
-/** The metrics of one API process. */
-export const registry = new Registry();
-collectDefaultMetrics({ register: registry });
+import { registry } from "../http/registry.js";
 
 /** Well below the time that scrapers, and the processes of a cluster among themselves, wait for all of it. */
 const readLimitMs = 2_000;

@@ -9,7 +9,7 @@ import { findPreferences, lockPreferences, updatePreferences } from "../../../sq
 import { deleteAccount, findProfile, updateAvatar, updateProfile, type Profile } from "../../../sql/queries/users.js";
 import { poke } from "../../../sql/signals.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
-import { ImageFileId, takeOwnImage } from "../../own-image.js";
+import { ImageFileId, takeOwnImage } from "../../shared/own-image.js";
 import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../../http/schemas.js";
 
 export const users = section({ prefix: "/users", tag: "Users" });

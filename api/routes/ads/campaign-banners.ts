@@ -13,7 +13,7 @@ import {
 import { findCampaign, takeCampaign } from "../../../sql/queries/campaigns.js";
 import { releaseImage } from "../../../sql/queries/files.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
-import { ImageFileId, takeOwnImage } from "../../own-image.js";
+import { ImageFileId, takeOwnImage } from "../../shared/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import {
   changesOf,

@@ -34,7 +34,7 @@ import {
   presentOwnBox,
 } from "./presentation.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
-import { takeOwnImage } from "../../own-image.js";
+import { takeOwnImage } from "../../shared/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { changesOf, Id, IdParams, QueryFlag } from "../../http/schemas.js";
 

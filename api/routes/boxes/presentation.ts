@@ -3,7 +3,7 @@ import { ApiError } from "../../../lib/process/errors.js";
 import { imageAddress, thumbnailAddress } from "../../../lib/storage/file-store.js";
 import { toMajor, type Minor } from "../../../lib/domain/money.js";
 import type { BoxRow, PartnerBoxRow } from "../../../sql/queries/boxes.js";
-import { ImageFileId } from "../../own-image.js";
+import { ImageFileId } from "../../shared/own-image.js";
 import { Amount, Id, Instant, Money, text, Timestamp } from "../../http/schemas.js";
 
 const maxWindowMs = 48 * 60 * 60 * 1_000;

@@ -19,7 +19,7 @@ import { stageJob } from "../../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { Id } from "../../http/schemas.js";
-import { receiveFile } from "../../upload.js";
+import { receiveFile } from "../../http/upload.js";
 
 const MAX_BYTES = 50 * 1_048_576;
 /** How long a file may take to come in, and to become an import, before it is cleared away. */

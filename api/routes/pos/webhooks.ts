@@ -10,7 +10,7 @@ import { receivePosEvents, type ReceivedEvent } from "../../../sql/queries/pos-e
 import { poke } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { wrongFields } from "../../http/errors.js";
-import { registry } from "../../ops/metrics.js";
+import { registry } from "../../http/registry.js";
 import { trustOf, type Trust } from "./secrets.js";
 import { readRaw } from "../../http/raw-body.js";
 

@@ -1,7 +1,7 @@
-import { ApiError, conflict, type ErrorCode } from "../lib/process/errors.js";
-import type { Db } from "../sql/db.js";
-import { findOwnFile, takeImage } from "../sql/queries/files.js";
-import { Id } from "./http/schemas.js";
+import { ApiError, conflict, type ErrorCode } from "../../lib/process/errors.js";
+import type { Db } from "../../sql/db.js";
+import { findOwnFile, takeImage } from "../../sql/queries/files.js";
+import { Id } from "../http/schemas.js";
 
 export const ImageFileId = Id.meta({ description: "an image that the caller has uploaded" });
 

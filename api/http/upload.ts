@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { Readable, Transform } from "node:stream";
 import busboy, { type Busboy } from "busboy";
-import { ApiError } from "../lib/process/errors.js";
-import { mediaType } from "../lib/storage/file-types.js";
+import { ApiError } from "../../lib/process/errors.js";
+import { mediaType } from "../../lib/storage/file-types.js";
 
 /** By how much a form may be longer than the file in it. */
 const FORM_BYTES = 16_384;

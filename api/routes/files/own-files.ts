@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { conflict, notFound } from "../../lib/process/errors.js";
-import { deleteStored } from "../../lib/storage/file-store.js";
-import { isForeignKeyViolation, sql, transaction } from "../../sql/db.js";
-import { deleteOwnFile, findOwnFile, listOwnFiles, type ListedFile } from "../../sql/queries/files.js";
-import { noContent, ok, section } from "../http/endpoint.js";
-import { page, PageQuery } from "../http/pagination.js";
-import { Id, IdParams, Timestamp } from "../http/schemas.js";
-import { present, StoredFile } from "../stored-file.js";
+import { conflict, notFound } from "../../../lib/process/errors.js";
+import { deleteStored } from "../../../lib/storage/file-store.js";
+import { isForeignKeyViolation, sql, transaction } from "../../../sql/db.js";
+import { deleteOwnFile, findOwnFile, listOwnFiles, type ListedFile } from "../../../sql/queries/files.js";
+import { noContent, ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { Id, IdParams, Timestamp } from "../../http/schemas.js";
+import { present, StoredFile } from "./stored-file.js";
 
 const OwnFile = z
   .object({

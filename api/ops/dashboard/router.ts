@@ -1,15 +1,15 @@
 import express, { Router, type Request, type RequestHandler, type Response } from "express";
 import helmet from "helmet";
 import { z } from "zod";
-import { ApiError } from "../../lib/process/errors.js";
-import { sql } from "../../sql/db.js";
-import { insertAuditEvent } from "../../sql/queries/audit-events.js";
-import { board } from "./dashboard/board.js";
-import { codePage, phonePage, signOutPage } from "./dashboard/pages.js";
-import { findOperator, root, signIn, signOut } from "./dashboard/session.js";
-import { limitRequests } from "../http/limits.js";
-import { Phone } from "../http/schemas.js";
-import { sendCode } from "../shared/sign-in.js";
+import { ApiError } from "../../../lib/process/errors.js";
+import { sql } from "../../../sql/db.js";
+import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
+import { board } from "./board.js";
+import { codePage, phonePage, signOutPage } from "./pages.js";
+import { findOperator, root, signIn, signOut } from "./session.js";
+import { limitRequests } from "../../http/limits.js";
+import { Phone } from "../../http/schemas.js";
+import { sendCode } from "../../shared/sign-in.js";
 
 /** What admins may do to queues; each is recorded under its name. Everything else that bull-board can change is refused. */
 const actions: Readonly<Record<string, string>> = {

@@ -1,13 +1,13 @@
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
-import { config } from "../../lib/process/config.js";
-import { ApiError, conflict, notFound } from "../../lib/process/errors.js";
-import { deleteFile, files as storage, keysOf, newFileName } from "../../lib/storage/file-store.js";
-import { detectType, HEAD_BYTES, isImage, saysNothing } from "../../lib/storage/file-types.js";
-import { NoFile, WrongParts, type PartsUpload } from "../../lib/storage/storage.js";
-import { images } from "../../queues/index.js";
-import { contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
+import { config } from "../../../lib/process/config.js";
+import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { deleteFile, files as storage, keysOf, newFileName } from "../../../lib/storage/file-store.js";
+import { detectType, HEAD_BYTES, isImage, saysNothing } from "../../../lib/storage/file-types.js";
+import { NoFile, WrongParts, type PartsUpload } from "../../../lib/storage/storage.js";
+import { images } from "../../../queues/index.js";
+import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.js";
 import {
   deleteUnfinishedFile,
   findFile,
@@ -20,13 +20,13 @@ import {
   updateFileStored,
   type FileRow,
   type NewFile,
-} from "../../sql/queries/files.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
-import { awaitResult, poke } from "../../sql/signals.js";
-import { created, ok, section } from "../http/endpoint.js";
-import { Id, IdParams, Timestamp } from "../http/schemas.js";
-import { present, StoredFile } from "../stored-file.js";
-import { peek, receiveFile, tooLarge } from "../upload.js";
+} from "../../../sql/queries/files.js";
+import { stageJob } from "../../../sql/queries/staged-jobs.js";
+import { awaitResult, poke } from "../../../sql/signals.js";
+import { created, ok, section } from "../../http/endpoint.js";
+import { Id, IdParams, Timestamp } from "../../http/schemas.js";
+import { present, StoredFile } from "./stored-file.js";
+import { peek, receiveFile, tooLarge } from "../../http/upload.js";
 
 const MB = 1_048_576;
 /** Above this a file comes in parts, so that what a bad line breaks off is little. */

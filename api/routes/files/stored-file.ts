@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { documentAddress, imageAddress, thumbnailAddress } from "../lib/storage/file-store.js";
-import { isImage } from "../lib/storage/file-types.js";
-import type { FileRow } from "../sql/queries/files.js";
-import { Id } from "./http/schemas.js";
+import { documentAddress, imageAddress, thumbnailAddress } from "../../../lib/storage/file-store.js";
+import { isImage } from "../../../lib/storage/file-types.js";
+import type { FileRow } from "../../../sql/queries/files.js";
+import { Id } from "../../http/schemas.js";
 
 /** A file that is ready, as its owner sees it. */
 export const StoredFile = z
