@@ -64,7 +64,7 @@ async function contents(): Promise<unknown> {
     where table_schema = 'public' and table_type = 'BASE TABLE'
       and table_name not in ('rate_counters', 'otp', 'otp_send_counts')`);
   const read = tables.rows.map(
-    ({ name }) => `select '${name}' as name, md5(string_agg(t::text, ',' order by t::text)) from ${name} t`,
+    ({ name }) => `select '${name}' as name, count(*), sum(hashtextextended(t::text, 0)) from ${name} t`,
   );
   return (await database.query(`${read.join(" union all ")} order by 1`)).rows;
 }
@@ -85,10 +85,12 @@ describe.each(declared.filter(({ name }) => name in expectations))("$name is for
 
   test.each(callers)("%s", async (caller) => {
     const expectation = expectations[name]!;
-    const before = await contents();
+    const promised = expected(auth, expectation, caller);
+    const isRefused = Number(promised.slice(0, 3)) >= 400;
+    const before = isRefused && (await contents());
     const reply = await expectation.ask(scene.callers[caller], scene, preparedId);
-    expect(outcome(reply)).toBe(expected(auth, expectation, caller));
-    if (reply.status >= 400) expect(await contents()).toEqual(before);
+    expect(outcome(reply)).toBe(promised);
+    if (isRefused) expect(await contents()).toEqual(before);
   });
 });
 

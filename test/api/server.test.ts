@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { Agent, createServer, get, type IncomingMessage } from "node:http";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, expect, test } from "@jest/globals";
 import { config } from "../../lib/process/config.js";
 import { closeDatabase } from "../../sql/db.js";
 import { Client } from "../support/api.js";
@@ -12,9 +12,6 @@ import { countWaiting, hold } from "../support/hold.js";
 import { ended } from "../support/processes.js";
 import { freePort } from "../support/start.js";
 import { until } from "../support/until.js";
-
-// processes take long to start on a busy machine
-jest.setTimeout(60_000);
 
 interface Running {
   process: ChildProcess;

@@ -15,9 +15,6 @@ import type { startWebPush } from "../support/push/web-push.js";
 import { stagedRow } from "../support/trial.js";
 import { until } from "../support/until.js";
 
-/** A browser's first steps take long on a busy machine. */
-const slow = 60_000;
-
 /** What a test file has configured, and started for it. */
 interface Deployment {
   broker: string;
@@ -39,12 +36,13 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
     beforeAll(async () => {
       ({ client, stop: stopApi } = await startApi());
       browser = await startChromium();
-    }, slow);
+    });
 
     beforeEach(async () => {
       context = await browser.newContext({ baseURL: client.url });
       page = await context.newPage();
-      page.setDefaultTimeout(15_000);
+      // the test has its own limit
+      page.setDefaultTimeout(0);
       complaints = [];
       page.on("console", (message) => {
         if (message.type() === "error") complaints.push(message.text());
@@ -55,14 +53,14 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
       });
     });
 
-    afterEach(() => context.close(), slow);
+    afterEach(() => context.close());
 
     afterAll(async () => {
       await browser.close();
       await stopApi();
       await Promise.all([closeBroker(), closeSignals(), web.stop()]);
       await closeDatabase();
-    }, slow);
+    });
 
     /** A message for somebody with a browser that shows messages at any hour. */
     async function insertMessage(): Promise<string> {
@@ -87,60 +85,51 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
       await page.getByRole("button", { name: "Sign in" }).click();
     }
 
-    test(
-      "an admin signs in, finds a message that could not be sent, has it sent once, and signs out",
-      async () => {
-        // a message is not tried again by itself, so that the test need not wait
-        const once = { ...push, attempts: 1 };
-        const consumer = consume(once, deliverPush, { concurrency: 1, signal: new AbortController().signal });
-        const relay = startRelay([once]);
-        try {
-          web.answerWith({ status: 403 });
-          const id = await stageJob(sql, push, { notificationId: await insertMessage() });
-          await until(() => stagedRow(id, ({ dead }) => dead));
-          expect(web.shown).toEqual([]);
+    test("an admin signs in, finds a message that could not be sent, has it sent once, and signs out", async () => {
+      // a message is not tried again by itself, so that the test need not wait
+      const once = { ...push, attempts: 1 };
+      const consumer = consume(once, deliverPush, { concurrency: 1, signal: new AbortController().signal });
+      const relay = startRelay([once]);
+      try {
+        web.answerWith({ status: 403 });
+        const id = await stageJob(sql, push, { notificationId: await insertMessage() });
+        await until(() => stagedRow(id, ({ dead }) => dead));
+        expect(web.shown).toEqual([]);
 
-          await signIn((await admin(client)).phone);
-          for (const { queue } of contracts)
-            await page.getByRole("link", { name: queue, exact: true }).first().waitFor();
+        await signIn((await admin(client)).phone);
+        for (const { queue } of contracts) await page.getByRole("link", { name: queue, exact: true }).first().waitFor();
 
-          await page.getByRole("link", { name: "push", exact: true }).first().click();
-          await page.getByRole("link", { name: /^failed/i }).click();
-          await page.getByRole("link", { name: `${id}.0` }).click();
-          await page.getByText("answered 403").first().waitFor();
-          await page.getByRole("tab", { name: "Data" }).click();
-          await page.getByText("notificationId").waitFor();
+        await page.getByRole("link", { name: "push", exact: true }).first().click();
+        await page.getByRole("link", { name: /^failed/i }).click();
+        await page.getByRole("link", { name: `${id}.0` }).click();
+        await page.getByText("answered 403").first().waitFor();
+        await page.getByRole("tab", { name: "Data" }).click();
+        await page.getByText("notificationId").waitFor();
 
-          await page.locator("main button:not([role=tab])").first().click();
-          await page.getByRole("button", { name: "Confirm" }).click();
-          await until(() => stagedRow(id, ({ done, dead }) => done && !dead));
-          await page.getByText("Finished at").waitFor();
-          expect(web.shown).toHaveLength(1);
+        await page.locator("main button:not([role=tab])").first().click();
+        await page.getByRole("button", { name: "Confirm" }).click();
+        await until(() => stagedRow(id, ({ done, dead }) => done && !dead));
+        await page.getByText("Finished at").waitFor();
+        expect(web.shown).toHaveLength(1);
 
-          await page.locator("header [aria-haspopup=menu]").click();
-          await page.getByText("Sign out").click();
-          await page.getByRole("button", { name: "Sign out" }).click();
-          await page.getByLabel("An admin's phone").waitFor();
-          await page.goto("/admin/queues/queue/push");
-          expect(new URL(page.url()).pathname).toBe("/admin/queues/sign-in");
-          expect(complaints).toEqual([]);
-        } finally {
-          await Promise.all([relay.stop(), consumer.close()]);
-        }
-      },
-      slow,
-    );
-
-    test(
-      "a customer with the right code is shown nothing but that it is not for them",
-      async () => {
-        await signIn((await user(client)).phone);
-        await page.getByRole("alert").getByText("not an admin's").waitFor();
-        expect(await context.cookies()).toEqual([]);
+        await page.locator("header [aria-haspopup=menu]").click();
+        await page.getByText("Sign out").click();
+        await page.getByRole("button", { name: "Sign out" }).click();
+        await page.getByLabel("An admin's phone").waitFor();
         await page.goto("/admin/queues/queue/push");
         expect(new URL(page.url()).pathname).toBe("/admin/queues/sign-in");
-      },
-      slow,
-    );
+        expect(complaints).toEqual([]);
+      } finally {
+        await Promise.all([relay.stop(), consumer.close()]);
+      }
+    });
+
+    test("a customer with the right code is shown nothing but that it is not for them", async () => {
+      await signIn((await user(client)).phone);
+      await page.getByRole("alert").getByText("not an admin's").waitFor();
+      expect(await context.cookies()).toEqual([]);
+      await page.goto("/admin/queues/queue/push");
+      expect(new URL(page.url()).pathname).toBe("/admin/queues/sign-in");
+    });
   });
 }

@@ -31,7 +31,7 @@ export function describeCrashes(broker: string): void {
       service = await prepareService();
       await service.api.start();
       shop = await openShop(service.client);
-    }, 60_000);
+    });
 
     beforeEach(async () => {
       await sql`truncate staged_jobs`;
@@ -90,7 +90,7 @@ export function describeCrashes(broker: string): void {
       await work.release();
       await second.start();
       await tookEffectOnce(work);
-    }, 60_000);
+    });
 
     test("a worker stopped for longer than it may keep its jobs: each takes effect once, also when it goes on", async () => {
       const [first, second] = service.workers;
@@ -103,7 +103,7 @@ export function describeCrashes(broker: string): void {
       await second.kill();
       await everyoneTold(shop, [work.orderId, ...(await orderRolls(shop, 5))]);
       await tookEffectOnce(work);
-    }, 60_000);
+    });
 
     test("an API killed in the middle of its writes: each is there with its jobs, or not at all", async () => {
       const newShop = await openShop(service.client);
@@ -129,7 +129,7 @@ export function describeCrashes(broker: string): void {
         where queue in ('fan-out', 'sms')`;
       expect(jobs.map(({ id }) => id).toSorted()).toEqual([...orders, ...codes].map(({ id }) => id).toSorted());
       await service.api.start();
-    }, 60_000);
+    });
 
     test("an API killed as soon as it has answered: the jobs of every order it accepted run", async () => {
       const [worker] = service.workers;
@@ -145,6 +145,6 @@ export function describeCrashes(broker: string): void {
       await worker.start();
       await everyoneTold(shop, orderIds);
       await service.api.start();
-    }, 60_000);
+    });
   });
 }

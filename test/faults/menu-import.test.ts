@@ -9,7 +9,7 @@ let service: Service;
 beforeAll(async () => {
   service = await prepareService({ SYNC_WAIT_MS: "0" });
   await service.start();
-}, 60_000);
+});
 
 afterAll(async () => {
   await service.stop();
@@ -41,4 +41,4 @@ test("an import whose worker is killed again and again is finished by others, wi
   expect(done).toMatchObject({ created: 54_000, updated: 0, failed: 6_000 });
   expect(await sql`select from menu_items where partner_id = ${id}::uuid`).toHaveLength(54_000);
   expect(service.accidents).toEqual([]);
-}, 120_000);
+});

@@ -30,7 +30,7 @@ async function withRedis(): Promise<void> {
       service = await prepareService();
       await service.start();
       shop = await openShop(service.client);
-    }, 60_000);
+    });
 
     beforeEach(async () => {
       await sql`truncate staged_jobs`;
@@ -61,14 +61,14 @@ async function withRedis(): Promise<void> {
       const orderIds = await takesOrdersMeanwhile();
       redis.thaw();
       await everyoneTold(shop, orderIds);
-    }, 60_000);
+    });
 
     test("killed: orders are taken meanwhile, and their jobs run once it is back, empty", async () => {
       await redis.kill();
       const orderIds = await takesOrdersMeanwhile();
       await redis.restart();
       await everyoneTold(shop, orderIds);
-    }, 60_000);
+    });
 
     test("an API that starts while it is away takes orders all the same", async () => {
       await service.api.kill();
@@ -77,7 +77,7 @@ async function withRedis(): Promise<void> {
       const orderIds = await orderRolls(shop, ORDERS);
       await redis.restart();
       await everyoneTold(shop, orderIds);
-    }, 60_000);
+    });
 
     test("flushed with jobs waiting and delayed: each takes effect once, and the schedules tick again", async () => {
       const queue = openQueue(push);
@@ -106,6 +106,6 @@ async function withRedis(): Promise<void> {
       for (const id of [delayed, later]) expect(await notificationStatus(id)).toMatchObject({ status: "SENT" });
       for (const id of [delayed, later, ...(await listTold(orderIds)).map((told) => told.id)])
         expect(countSends(service.workers, id)).toBe(1);
-    }, 60_000);
+    });
   });
 }

@@ -7,13 +7,15 @@ import { randomFrom } from "../support/random.js";
 import type { TestRedis } from "../support/redis.js";
 import { until } from "../support/until.js";
 
-/** How soon after its last fault the service has to do everything again. */
-const RECOVERY_LIMIT_MS = 15_000;
-/** What failed many times waits for its next attempt, and a schedule for its next tick. */
-const SETTLE_LIMIT_MS = 90_000;
-
 /** Every fault happens once, and again when there is time: `npm run faults` gives more of it. */
-const durationMs = Number(process.env["TEST_STORM_SECONDS"] ?? 0) * 1_000;
+const { TEST_STORM_SECONDS } = process.env;
+const durationMs = Number(TEST_STORM_SECONDS ?? 0) * 1_000;
+
+/** How soon after its last fault the service has to do everything again; where other tests run beside, it only has to. */
+const RECOVERY_LIMIT_MS = TEST_STORM_SECONDS === undefined ? 300_000 : 15_000;
+/** What failed many times waits for its next attempt, and a schedule for its next tick; after this the report says what is missing. */
+const SETTLE_LIMIT_MS = 300_000;
+
 const seed = Number(process.env["TEST_STORM_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
 const migrate = fileURLToPath(new URL("../../scripts/migrate.ts", import.meta.url));
@@ -26,7 +28,7 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
     postgres = await startOwnPostgres();
     process.env["DATABASE_URL"] = postgres.url;
     await promisify(execFile)(process.execPath, ["--import", "tsx", migrate], { env: process.env });
-  }, 60_000);
+  });
 
   afterAll(() => postgres.stop());
 
@@ -87,6 +89,6 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
         await closeDatabase();
       }
     },
-    durationMs + 240_000,
+    durationMs + 1_200_000,
   );
 }

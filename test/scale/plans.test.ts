@@ -50,7 +50,7 @@ beforeAll(async () => {
   api = await startApi();
   scene = await setScene(api.client);
   busyScene = await busy();
-}, 600_000);
+});
 
 afterAll(async () => {
   await api.stop();
@@ -181,7 +181,7 @@ describe("a report reads no orders and boxes of days that are rolled up", () => 
         end loop;
       end $$`);
     await postgres.ask("vacuum analyze");
-  }, 600_000);
+  });
 
   test.each(ofAll)("%s", async (name) => {
     const path = name.replace("GET ", "");
@@ -262,7 +262,7 @@ describe("nor does telling people of what happens", () => {
     await postgres.ask(`
       insert into favorites (user_id, box_id) select user_id, '${box!.id}' from favorites where partner_id = '${loved!.id}'`);
     await tell("BOX_BACK", box!.id);
-  }, 60_000);
+  });
 
   test("nor does sending a message", async () => {
     const waiting = await postgres.ask<{ id: string }>(`

@@ -4,12 +4,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import { startSmsGateway } from "../support/sms-gateway.js";
 import { freePort, startEverything, type Started } from "../support/start.js";
-
-jest.setTimeout(120_000);
 
 const demo = fileURLToPath(new URL("../../scripts/demo/main.ts", import.meta.url));
 export const databaseUrl = process.env["DATABASE_URL"] ?? "";

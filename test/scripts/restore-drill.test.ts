@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import type { Bakery, Character } from "../support/cast.js";
 import { describeWithPgDump, startInstalledPostgres, type InstalledPostgres } from "../support/installed-postgres.js";
@@ -10,8 +10,6 @@ import { ended } from "../support/processes.js";
 import { runScript } from "../support/run-script.js";
 import { standIns, type StandIns } from "../support/stand-in-programs.js";
 import { until } from "../support/until.js";
-
-jest.setTimeout(60_000);
 
 describeWithPgDump("a drill of backup and restore", () => {
   let server: InstalledPostgres;

@@ -4,12 +4,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { freePort, processesOf, startEverything, type Running } from "../support/start.js";
 import { until } from "../support/until.js";
-
-jest.setTimeout(60_000);
 
 let folder: string;
 let port: number;

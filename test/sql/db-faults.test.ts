@@ -4,8 +4,10 @@ import { startOwnPostgres, type OwnPostgres } from "../support/own-postgres.js";
 import { until } from "../support/until.js";
 
 const STEPS = 4;
-/** Shorter than what a hung session is given in production, so that the suite does not wait for it. */
-const TIMEOUT_MS = 1_000;
+/** Shorter than what a hung session is given in production, so that the suite does not wait for it; far longer than anything else takes here. */
+const TIMEOUT_MS = 4_000;
+/** How long a statement goes on that is struck; nothing waits for its end. */
+const LONG_S = 60;
 
 let server: OwnPostgres;
 let database: typeof import("../../sql/db.js");
@@ -17,12 +19,12 @@ beforeAll(async () => {
   await database.sql`create table steps (transaction integer, step integer, primary key (transaction, step))`;
   await database.sql`create table commits (transaction integer)`;
   // makes the commit of a transaction that inserts here take as long as the test needs to strike
-  await database.sql`
+  await server.ask(`
     create function slow_commit() returns trigger language plpgsql as $$
     begin
-      perform pg_sleep(0.5);
+      perform pg_sleep(${LONG_S});
       return null;
-    end $$`;
+    end $$`);
   await database.sql`
     create constraint trigger slow_commit after insert on commits deferrable initially deferred
     for each row execute function slow_commit()`;
@@ -113,8 +115,10 @@ async function struckTransaction(
         if (when === "before, known") await isGone(pid);
       }
       if (step === struckAt && when === "during") {
+        // else the server might end the statement before the strike, on a slow machine
+        await tx`set local statement_timeout = 0`;
         struck = isIn(pid, "PgSleep").then(() => strike(pid));
-        await (step > STEPS ? tx`insert into commits values (${transaction})` : tx`select pg_sleep(0.5)`);
+        await (step > STEPS ? tx`insert into commits values (${transaction})` : tx`select pg_sleep(${LONG_S})`);
       }
       if (step <= STEPS) await tx`insert into steps values (${transaction}, ${step})`;
     }

@@ -130,6 +130,8 @@ export class Client {
 /** Runs the API of this test file on a free port. */
 export async function startApi(): Promise<{ client: Client; stop: () => Promise<void> }> {
   const server: Server = createServer(messagesOf(app), app).on("clientError", refuseUnreadable).listen(0, "127.0.0.1");
+  // it closes no idle connection, which a client might use just then
+  server.keepAliveTimeout = 0;
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the API has no port");

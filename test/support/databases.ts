@@ -14,6 +14,9 @@ import { serverFolder } from "./server-folder.js";
 const KEPT = /^(PATH|HOME|TMPDIR|LANG|CI|TEST_\w+|JEST_\w+)$/;
 const MIGRATE = fileURLToPath(new URL("../../scripts/migrate.ts", import.meta.url));
 
+/** Limits that a slow machine would reach; what a test is about it sets itself. */
+const PATIENCE = { DATABASE_TIMEOUT_MS: "120000", SYNC_WAIT_MS: "60000" };
+
 let removeOwnServer: (() => Promise<void>) | undefined;
 
 async function asAdmin<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -98,6 +101,7 @@ export function testEnvironment(host: NodeJS.ProcessEnv, { name, url }: TestData
     NODE_ENV: "test",
     LOG_LEVEL: host["TEST_LOG_LEVEL"] ?? "silent",
     PORT: "0",
+    ...PATIENCE,
     DATABASE_URL: url,
     STORAGE_DIR: storageOf(name),
   };

@@ -10,6 +10,7 @@ import { runAdJobs } from "../support/ad-jobs.js";
 import { startApi, type Client } from "../support/api.js";
 import * as cast from "../support/cast.js";
 import { countWaiting } from "../support/hold.js";
+import { sized } from "../support/size.js";
 import { task } from "../support/task.js";
 import { until } from "../support/until.js";
 
@@ -273,6 +274,6 @@ test("in whatever batches impressions come, and in whatever order, often and sim
         }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: sized(40, 10) },
   );
 });

@@ -54,7 +54,7 @@ async function withRedis(): Promise<void> {
       await heartbeat();
       await allDone();
       for (const id of ids) expect(await stagedRow(id, ({ tries }) => tries === 1)).toBeDefined();
-    }, 40_000);
+    });
 
     test("away: workers stop all the same", async () => {
       const leaving = startWorkers([]);
@@ -65,7 +65,7 @@ async function withRedis(): Promise<void> {
       await sql`truncate heartbeats`;
       await redis.restart();
       await heartbeat();
-    }, 40_000);
+    });
 
     test("frozen and thawed: staging goes on meanwhile, then all jobs run", async () => {
       await heartbeat();
@@ -75,7 +75,7 @@ async function withRedis(): Promise<void> {
       redis.thaw();
       await allDone();
       expect(ids).toHaveLength(20);
-    }, 40_000);
+    });
 
     test("frozen while workers start, for longer than a call may take: they begin when it is thawed", async () => {
       await workers.stop();
@@ -85,7 +85,7 @@ async function withRedis(): Promise<void> {
       for (let times = 0; times < 3; times += 1) await expect(pingBroker()).rejects.toThrow();
       redis.thaw();
       await until(() => stagedRow(id, ({ done }) => done));
-    }, 60_000);
+    });
 
     test("flushed with jobs waiting: all run, and the schedules tick again", async () => {
       await heartbeat();
@@ -96,16 +96,17 @@ async function withRedis(): Promise<void> {
         sql,
         push,
         { notificationId: randomUUID() },
-        { runAt: new Date(Date.now() + 3_000) },
+        { runAt: new Date(Date.now() + 3_600_000) },
       );
       const client = new Redis(redis.url);
       await client.flushall();
       client.disconnect();
       await sql`truncate heartbeats`;
       await heartbeat();
+      await sql`update staged_jobs set run_at = now(), next_send_at = now() where id = ${later}::bigint`;
       await allDone();
       expect(await openQueue(upkeep).getJobSchedulersCount()).toBeGreaterThan(0);
-      expect(await stagedRow(later, ({ sends }) => sends === 1)).toBeDefined();
-    }, 40_000);
+      expect(await stagedRow(later, ({ tries }) => tries === 1)).toBeDefined();
+    });
   });
 }

@@ -57,7 +57,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       const seen: unknown[] = [];
       handle = ({ payload, requestId, attempt }) => void seen.push({ payload, requestId, attempt });
       const id = await stage(1, { requestId: "the-request" });
-      expect(await done(id)).toMatchObject({ tries: 1, sends: 1, generation: 0, lastError: null });
+      expect(await done(id)).toMatchObject({ tries: 1, generation: 0, lastError: null });
       expect(seen).toEqual([{ payload: { n: 1 }, requestId: "the-request", attempt: 1 }]);
     });
 
@@ -79,10 +79,10 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       const ranAt = new Map<number, number>();
       handle = ({ payload: { n } }) => void ranAt.set(n, Date.now());
       const id = await stage(1, { runAt });
-      await stage(2);
-      await until(async () => (await stagedRows()).some((row) => row.done));
-      expect(await stagedRow(id, ({ done }) => !done)).toMatchObject({ sends: 0 });
+      const tomorrow = await stage(2, { runAt: new Date(Date.now() + 24 * 3_600_000) });
+      await done(await stage(3));
       await done(id);
+      expect(await stagedRow(tomorrow, ({ done }) => !done)).toMatchObject({ sends: 0 });
       expect(ranAt.get(1)).toBeGreaterThanOrEqual(runAt.getTime());
     });
 
@@ -273,6 +273,6 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await sql`select n from trial_effects`).toHaveLength(1);
       second.kill("SIGKILL");
       await ended(second);
-    }, 60_000);
+    });
   });
 }

@@ -419,5 +419,5 @@ describe("rows that are written together", () => {
       ),
       { numRuns: 150 },
     );
-  }, 60_000);
+  });
 });

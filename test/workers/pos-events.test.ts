@@ -452,7 +452,7 @@ describe("a status of the POS", () => {
       ),
       { numRuns: 15 },
     );
-  }, 60_000);
+  });
 });
 
 describe("what can be had", () => {

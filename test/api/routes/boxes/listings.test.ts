@@ -24,7 +24,9 @@ afterAll(async () => {
 const unknownId = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
 const hour = 60 * 60 * 1_000;
 
-const inHours = (hours: number) => new Date(Date.now() + hours * hour).toISOString();
+// of one moment, so that windows are as long as they say
+const now = Date.now();
+const inHours = (hours: number) => new Date(now + hours * hour).toISOString();
 const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const create = (fields: Record<string, unknown> = {}) => bakery.owner.client.post("/api/v1/boxes", cast.newBox(fields));
 const countBoxes = async () => (await sql`select id from boxes where partner_id = ${bakery.id}::uuid`).length;

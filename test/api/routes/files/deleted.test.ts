@@ -81,7 +81,8 @@ test("an upload in one piece that is deleted as it comes in leaves nothing, and 
   });
   sent.write(whole.subarray(0, 500_000));
   const begun = await until(async () => {
-    const [row] = await sql<{ id: string }[]>`select id from files where status = 'UPLOADING'`;
+    const [row] = await sql<{ id: string }[]>`
+      select id from files where user_id = ${anna.id}::uuid and status = 'UPLOADING' and upload_id is null`;
     return row;
   });
   expect((await anna.client.delete(`/api/v1/files/${begun.id}`)).status).toBe(204);

@@ -155,7 +155,7 @@ test("who and what is near is what measuring every distance gives, in that order
     ),
     { numRuns: 80 },
   );
-}, 120_000);
+});
 
 describe("nearby partners", () => {
   const here = { latitude: 55.7558, longitude: 37.6173 };
