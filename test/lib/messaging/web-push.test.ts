@@ -14,15 +14,17 @@ const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey } = newVapidK
 const vapid = { publicKey, privateKey, subject: "mailto:push@example.com" };
 
 /** The sender as it is in a process that may, or may not, reach private addresses. */
-async function senderWith(allowed: "1" | "") {
+async function senderWith(allowed: "1" | "", timeoutMs = 60_000) {
   process.env["ALLOW_PRIVATE_ADDRESSES"] = allowed;
   jest.resetModules();
   const { webPushSender } = await import("../../../lib/messaging/web-push.js");
-  return webPushSender(vapid, { timeoutMs: 500 });
+  return webPushSender(vapid, { timeoutMs });
 }
 
 const strict = await senderWith("");
 const send = await senderWith("1");
+/** For answers that never come. */
+const hasty = await senderWith("1", 3_000);
 
 const sent = (device: PushAddress, message: PushMessage = newMessage()) => send(device, message);
 
@@ -161,7 +163,7 @@ describe("an answer", () => {
     async (told) => {
       service.answerWith(told);
       const before = service.attempts();
-      expect(await sent(service.subscribe(publicKey))).toMatchObject({ result: "unknown" });
+      expect(await hasty(service.subscribe(publicKey), newMessage())).toMatchObject({ result: "unknown" });
       expect(service.attempts()).toBe(before + 1);
     },
   );

@@ -72,7 +72,7 @@ describe("requests to S3", () => {
     ["silence", "silence"],
   ];
   test.each(faults)("are made again after %s, and all comes out as if nothing had been", async (_name, fault) => {
-    if (fault === "silence") storage = open({ silenceMs: 300 });
+    if (fault === "silence") storage = open({ silenceMs: 1_000 });
     const long = Buffer.alloc(2 * PART_BYTES + 1, 7);
     failures("PutObject", fault, 1);
     await put("short.webp", Buffer.from("short"));
@@ -102,7 +102,7 @@ describe("requests to S3", () => {
     failures("HeadObject", { status: 503, code: "SlowDown" }, 3);
     await expect(storage.size("a.webp")).rejects.toThrow("S3 answered HeadObject with 503");
     expect(times("HeadObject")).toBe(3);
-    storage = open({ silenceMs: 300 });
+    storage = open({ silenceMs: 1_000 });
     failures("GetObject", "silence", 3);
     await expect(storage.read("a.webp")).rejects.toThrow("no answer from S3 to GetObject (TimeoutError)");
     expect(times("GetObject")).toBe(3);
