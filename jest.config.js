@@ -12,7 +12,7 @@ export default {
   maxWorkers: 3,
   testSequencer: "<rootDir>/test/support/sequencer.js",
   // many times what the slowest machine needs: a test that comes to this end is stuck
-  testTimeout: 300_000,
+  testTimeout: 600_000,
   extensionsToTreatAsEsm: [".ts"],
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   transform: {

@@ -14,6 +14,9 @@ const scale = Number(TEST_SCALE ?? 0.1);
 /** More than any page, cart or batch of ours holds, and far less than a big table. */
 const MOST_ROWS = 1_500;
 
+/** A million orders take some minutes, and many on a slow machine. */
+const SEEDING_LIMIT_MS = 3_600_000;
+
 /** Often enough for a prepared statement to settle for one plan. */
 const REPETITIONS = 7;
 
@@ -50,7 +53,7 @@ beforeAll(async () => {
   api = await startApi();
   scene = await setScene(api.client);
   busyScene = await busy();
-});
+}, SEEDING_LIMIT_MS);
 
 afterAll(async () => {
   await api.stop();
@@ -181,7 +184,7 @@ describe("a report reads no orders and boxes of days that are rolled up", () => 
         end loop;
       end $$`);
     await postgres.ask("vacuum analyze");
-  });
+  }, SEEDING_LIMIT_MS);
 
   test.each(ofAll)("%s", async (name) => {
     const path = name.replace("GET ", "");
