@@ -1,6 +1,6 @@
 import { UnrecoverableError } from "bullmq";
 import { describeError, describeErrorWithPlaces } from "../lib/process/describe-error.js";
-import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { inTime } from "../lib/process/in-time.js";
 import { log, type Logger } from "../lib/process/log.js";
 import { openWorker, pingBroker, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
@@ -18,7 +18,7 @@ export interface Task<P extends Payload> {
   readonly requestId: string | undefined;
   /** 1 at the first attempt. */
   readonly attempt: number;
-  /** Aborted when the process is about to stop: a long handler saves its progress and throws `Postponed(new Date())`. */
+  /** Aborted when the process is about to stop: a long handler saves its progress and throws `Snooze(new Date())`. */
   readonly signal: AbortSignal;
   /**
    * Settles the job in the transaction of its effect, so that both happen or neither does. Throws, and so undoes the
@@ -27,7 +27,7 @@ export interface Task<P extends Payload> {
   readonly done: (tx: Db) => Promise<void>;
 }
 
-/** Does one job. Throws `PermanentError` to give it up, `Postponed` to have it back later; any other error is retried. */
+/** Does one job. Throws `PermanentError` to give it up, `Snooze` to have it back later; any other error is retried. */
 export type Handler<P extends Payload> = (task: Task<P>) => Promise<void>;
 
 const BROKER_ANSWER_MS = 3_000;
@@ -87,9 +87,9 @@ export function consume<P extends Payload>(
       return { outcome: "done" };
     } catch (error) {
       if (error instanceof AlreadyDone) return { outcome: "skipped" };
-      if (error instanceof Postponed) {
+      if (error instanceof Snooze) {
         await staged.updateJobPostponed(sql, id, generation, error.until);
-        return { outcome: "postponed" };
+        return { outcome: "snoozed" };
       }
       const dead = error instanceof PermanentError || row.wasDead || row.tries >= contract.attempts;
       await staged.updateJobFailed(sql, id, generation, describeError(error), dead);
@@ -114,7 +114,7 @@ export function consume<P extends Payload>(
       });
       return { outcome: "done" };
     } catch (error) {
-      if (error instanceof Postponed) return { outcome: "postponed" };
+      if (error instanceof Snooze) return { outcome: "snoozed" };
       jobLog.warn({ error: describeErrorWithPlaces(error) }, "scheduled job failed");
       return { outcome: error instanceof PermanentError ? "dead" : "failed", error };
     }

@@ -1,4 +1,4 @@
-import { Postponed } from "../lib/process/errors.js";
+import { Snooze } from "../lib/process/errors.js";
 import { fanOut, push } from "../queues/index.js";
 import type { Occasion } from "../queues/fan-out.js";
 import { sql, transaction, type Db } from "../sql/db.js";
@@ -66,7 +66,7 @@ export const announce: Handler<{ announcement: Occasion; subjectId: string; afte
 }) => {
   if (large.has(announcement)) {
     const { jobs, at } = await findBacklog(sql, push, MOST_WAITING);
-    if (jobs === MOST_WAITING) throw new Postponed(new Date(at.getTime() + BACKLOG_PAUSE_MS));
+    if (jobs === MOST_WAITING) throw new Snooze(new Date(at.getTime() + BACKLOG_PAUSE_MS));
   }
   await transaction(async (tx) => {
     const { written, last } = await audiences[announcement](tx, subjectId, after);

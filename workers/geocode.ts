@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { addressKey, canonicalAddress } from "../lib/geocoding/address-key.js";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
-import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { findPlace, hasGeocoder } from "../lib/geocoding/geocoder.js";
 import { sql } from "../sql/db.js";
 import {
@@ -56,7 +56,7 @@ async function checkPartner(partnerId: string, task: GeocodeTask): Promise<void>
   await askGeocode(sql, key, canonical);
   const known = await findGeocode(sql, key);
   const answer = known?.fresh ? known : known && (await resolve(known, task));
-  if (!answer?.fresh) throw new Postponed(new Date(Date.now() + LOOK_AGAIN_MS));
+  if (!answer?.fresh) throw new Snooze(new Date(Date.now() + LOOK_AGAIN_MS));
   const { latitude, longitude } = answer;
   await updateAddressDistance(
     sql,

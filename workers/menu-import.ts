@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { files } from "../lib/storage/file-store.js";
 import { menuColumns, type MenuHeader } from "../lib/menu-csv/menu-csv.js";
 import { readBatches, splitBatch, type Batch, type Ending } from "../lib/menu-csv/menu-csv-batches.js";
@@ -55,12 +55,12 @@ export async function settleAllAbandoned(db: Db, limit: number): Promise<number>
 async function begin(importId: string, { partnerId }: MenuImportWork): Promise<void> {
   await settleAbandoned(partnerId);
   const ahead = await countImportsAhead(sql, importId, partnerId);
-  if (ahead > 0) throw new Postponed(inMs(Math.min(ahead * TURN_MS, LONGEST_TURN_MS)));
+  if (ahead > 0) throw new Snooze(inMs(Math.min(ahead * TURN_MS, LONGEST_TURN_MS)));
   try {
     await updateMenuImportStarted(sql, importId);
   } catch (error) {
     // another one has begun since
-    if (isUniqueViolation(error)) throw new Postponed(inMs(TURN_MS));
+    if (isUniqueViolation(error)) throw new Snooze(inMs(TURN_MS));
     throw error;
   }
 }
@@ -90,7 +90,7 @@ interface Saving {
  */
 async function saveSome({ importId, partnerId, columns }: Saving, batch: Batch): Promise<Batch | undefined> {
   return transaction(async (tx) => {
-    if (!(await takeMenuImport(tx, importId, batch.from.position))) throw new Postponed(inMs(OVERTAKEN_MS));
+    if (!(await takeMenuImport(tx, importId, batch.from.position))) throw new Snooze(inMs(OVERTAKEN_MS));
     const { created, updated, refused, done } =
       batch.rows.length > 0
         ? await importMenuRows(tx, partnerId, batch.rows, columns)
@@ -117,7 +117,7 @@ async function saveSome({ importId, partnerId, columns }: Saving, batch: Batch):
 async function save(saving: Saving, batch: Batch): Promise<void> {
   const parts = [batch];
   for (let part = parts.shift(); part; part = parts.shift()) {
-    if (saving.stopping.aborted) throw new Postponed(new Date());
+    if (saving.stopping.aborted) throw new Snooze(new Date());
     try {
       const rest = await saveSome(saving, part);
       if (rest) parts.unshift(rest);
@@ -185,7 +185,7 @@ export const importMenu: Handler<{ importId: string }> = async (task) => {
     const ending = await importRows(importId, work, task.signal);
     await settle(importId, work, ending.complete ? null : ending);
   } catch (error) {
-    if (!(error instanceof Postponed)) await giveUp(importId, work, task, error);
+    if (!(error instanceof Snooze)) await giveUp(importId, work, task, error);
     throw error;
   }
 };

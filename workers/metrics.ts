@@ -6,7 +6,7 @@ import { exitWithLine } from "../lib/process/lifecycle.js";
 import { mayReadMetrics } from "../lib/security/metrics-token.js";
 
 /** `skipped`: settled before; `failed`: to be retried; `dead`: given up. */
-export type Outcome = "done" | "skipped" | "postponed" | "failed" | "dead";
+export type Outcome = "done" | "skipped" | "snoozed" | "failed" | "dead";
 
 export const registry = new Registry();
 

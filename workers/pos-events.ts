@@ -1,5 +1,5 @@
 import { describeError } from "../lib/process/describe-error.js";
-import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { isConnectionLost, isDataException, transaction, sql, type Db } from "../sql/db.js";
 import {
   findNextPosEvent,
@@ -108,7 +108,7 @@ export const drainMailbox: Handler<{ partnerId: string; eventId: number | null }
     for (let n = 0; n < MOST_IN_A_ROW && !task.signal.aborted; n += 1) {
       if (!(await workOffNext(task))) return;
     }
-    throw new Postponed(new Date());
+    throw new Snooze(new Date());
   } finally {
     poke("staged_jobs");
   }

@@ -1,6 +1,6 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { disclose } from "../lib/security/envelope.js";
-import { Postponed } from "../lib/process/errors.js";
+import { Snooze } from "../lib/process/errors.js";
 import { PosRefused, PosUnavailable, type MenuEnd, type MenuPage, type PosMenuItem } from "../lib/pos/adapter.js";
 import { findAdapter } from "../lib/pos/index.js";
 import { sql, transaction, type Db } from "../sql/db.js";
@@ -199,7 +199,7 @@ export const pullMenu: Handler<{ syncId: string }> = async (task) => {
     const { end, pulled } = await pull(sync, AbortSignal.any([task.signal, limit]));
     await settlePulled(sync, task, end, pulled);
   } catch (error) {
-    if (task.signal.aborted) throw new Postponed(new Date());
+    if (task.signal.aborted) throw new Snooze(new Date());
     const outcome = outcomeOf(error, sync, limit.aborted);
     if (!outcome) throw error;
     task.log.warn({ partnerId, adapter, error: describeError(error) }, "a menu was not synced");

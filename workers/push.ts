@@ -5,7 +5,7 @@ import {
   textOf,
   type AnnouncementKind,
 } from "../lib/domain/announcements.js";
-import { PermanentError, Postponed } from "../lib/process/errors.js";
+import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { decide, settlementOf, usefulUntil } from "../lib/domain/push-rules.js";
 import { LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-sender.js";
 import { sendPush, serviceOf } from "../lib/messaging/push.js";
@@ -96,7 +96,7 @@ async function waitFor(due: Due, until: Date, open: readonly Delivery[], attempt
   if (again === null) throw new Error(first.reason ?? "a message could not be sent");
   if (again >= until || open.some((delivery) => delivery.attempts >= MOST_ATTEMPTS)) return;
   await deferNotification(sql, due.id, "the push service asks for patience");
-  throw new Postponed(again);
+  throw new Snooze(again);
 }
 
 const circumstancesOf = (due: Due, kind: AnnouncementKind) => ({ ...due, kind, pickup: due.facts });
@@ -110,7 +110,7 @@ const goOnAfterQuietHours = ({ id, userId }: Due, task: PushTask): Promise<void>
     await holdPreferences(tx, userId);
     const due = await findDueNotification(tx, id);
     const decision = due && isAnnouncementKind(due.kind) ? decide(circumstancesOf(due, due.kind)) : "send";
-    if (decision === "send" || "drop" in decision) throw new Postponed(new Date());
+    if (decision === "send" || "drop" in decision) throw new Snooze(new Date());
     await deferNotification(tx, id, "quiet hours");
     await stageJob(tx, push, { notificationId: id }, { requestId: task.requestId, runAt: decision.wait });
     await task.done(tx);
@@ -157,7 +157,7 @@ export const deliverPush: Handler<{ notificationId: string }> = async (task) => 
   // another run of this job is sending it
   if (sending.length > 0) {
     const latest = Math.max(...sending.map(({ startedAt }) => startedAt.getTime()));
-    throw new Postponed(new Date(latest + CLAIM_SECONDS * 1_000));
+    throw new Snooze(new Date(latest + CLAIM_SECONDS * 1_000));
   }
   const settlement = settlementOf(deliveries);
   try {
@@ -169,7 +169,7 @@ export const deliverPush: Handler<{ notificationId: string }> = async (task) => 
     );
   } catch (error) {
     // the job is kept for an operator, and can be run again once what is wrong has been put right
-    if (!(error instanceof Postponed) && task.attempt >= push.attempts)
+    if (!(error instanceof Snooze) && task.attempt >= push.attempts)
       await settleNotification(sql, id, settlement.status, settlement.reason);
     throw error;
   }

@@ -47,10 +47,10 @@ export class PermanentError extends Error {
 }
 
 /** A job that must not run before `until`: it is put back and no attempt is spent. */
-export class Postponed extends Error {
-  override name = "Postponed";
+export class Snooze extends Error {
+  override name = "Snooze";
   constructor(readonly until: Date) {
-    super(`postponed until ${until.toISOString()}`);
+    super(`snoozed until ${until.toISOString()}`);
   }
 }
 

@@ -82,7 +82,7 @@ beforeAll(async () => {
   note(await (await fetch(`${client.url}/metrics`)).text());
   await stop();
   for (const { queue } of contracts) {
-    for (const outcome of ["done", "skipped", "postponed", "failed", "dead"] as const)
+    for (const outcome of ["done", "skipped", "snoozed", "failed", "dead"] as const)
       jobDurations.observe({ queue, outcome }, 0.1);
   }
   note(await registry.metrics());

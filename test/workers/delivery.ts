@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { PermanentError, Postponed } from "../../lib/process/errors.js";
+import { PermanentError, Snooze } from "../../lib/process/errors.js";
 import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { replayJob, returnAllJobs, stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";
@@ -132,12 +132,12 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await replayJob(sql, id)).toBe(false);
     });
 
-    test("a job that is postponed comes back at its time and has lost no attempt", async () => {
+    test("a job that is snoozed comes back at its time and has lost no attempt", async () => {
       const attempts: number[] = [];
       const time = new Date(Date.now() + 1_000);
       handle = ({ attempt }) => {
         attempts.push(attempt);
-        if (attempts.length <= trial.attempts) throw new Postponed(attempts.length === 1 ? time : new Date());
+        if (attempts.length <= trial.attempts) throw new Snooze(attempts.length === 1 ? time : new Date());
       };
       const id = await stage(1);
       expect(await done(id)).toMatchObject({ tries: 1, generation: trial.attempts });

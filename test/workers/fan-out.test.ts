@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { z } from "zod";
-import { Postponed } from "../../lib/process/errors.js";
+import { Snooze } from "../../lib/process/errors.js";
 import { fanOut, push } from "../../queues/index.js";
 import { closeDatabase, sql, type Db } from "../../sql/db.js";
 import { stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";
@@ -178,7 +178,7 @@ describe("a large audience", () => {
       Array.from({ length: 1_000 }, () => ({ notificationId: randomUUID() })),
     );
     const listed = task({ announcement: "BOX_LISTED" as const, subjectId: boxId, after: null });
-    await expect(announce(listed)).rejects.toThrow(Postponed);
+    await expect(announce(listed)).rejects.toThrow(Snooze);
     await expect(announce(announcement(randomUUID()))).resolves.toBeUndefined();
     // those that wait for the end of quiet hours hold nobody up
     await sql`

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { Postponed } from "../../lib/process/errors.js";
+import { Snooze } from "../../lib/process/errors.js";
 import type { MenuRow } from "../../lib/menu-csv/menu-csv.js";
 import { until } from "../support/until.js";
 
@@ -96,7 +96,7 @@ describe("an import that is cut short", () => {
     await someoneWaits();
     stopping.abort();
     await release();
-    await expect(running).rejects.toBeInstanceOf(Postponed);
+    await expect(running).rejects.toBeInstanceOf(Snooze);
     expect(await find(id)).toMatchObject({ status: "RUNNING", created: 5_000 });
     expect(await countItems()).toBe(5_000);
     await run(id);
@@ -113,7 +113,7 @@ describe("an import that is cut short", () => {
     const running = run(second);
     await until(async () => (await find(second)).updated > 0 && (await countWaiting()) > 0);
     await endWaiting();
-    await expect(running).rejects.not.toBeInstanceOf(Postponed);
+    await expect(running).rejects.not.toBeInstanceOf(Snooze);
     await release();
     const changed = () =>
       sql`select from menu_items where partner_id = ${partnerId}::uuid and price_minor = 200`.then(
@@ -141,7 +141,7 @@ describe("two runs of one import at once", () => {
     const id = await queue(menuOf(12_000));
     const outcomes = await Promise.allSettled([run(id), run(id), run(id)]);
     for (const outcome of outcomes) {
-      if (outcome.status === "rejected") expect(outcome.reason).toBeInstanceOf(Postponed);
+      if (outcome.status === "rejected") expect(outcome.reason).toBeInstanceOf(Snooze);
     }
     await run(id);
     expect(await find(id)).toMatchObject({ status: "DONE", created: 12_000, updated: 0, failed: 0 });
@@ -164,7 +164,7 @@ describe("two runs of one import at once", () => {
 describe("imports of one partner", () => {
   test("come in the order in which they were sent", async () => {
     const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
-    await expect(run(second)).rejects.toBeInstanceOf(Postponed);
+    await expect(run(second)).rejects.toBeInstanceOf(Snooze);
     expect(await find(second)).toMatchObject({ status: "QUEUED" });
     await run(first);
     await run(second);
@@ -174,7 +174,7 @@ describe("imports of one partner", () => {
   test("never run together, even when the later one has begun", async () => {
     const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
     await sql`update menu_imports set status = 'RUNNING' where id = ${second}::uuid`;
-    await expect(run(first)).rejects.toBeInstanceOf(Postponed);
+    await expect(run(first)).rejects.toBeInstanceOf(Snooze);
     await expect(sql`update menu_imports set status = 'RUNNING' where id = ${first}::uuid`).rejects.toThrow(
       "menu_imports_running",
     );

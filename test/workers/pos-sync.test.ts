@@ -11,7 +11,7 @@ const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { allSynced, startPosWorkers } = await import("../support/pos-workers.js");
 const { task } = await import("../support/task.js");
-const { Postponed } = await import("../../lib/process/errors.js");
+const { Snooze } = await import("../../lib/process/errors.js");
 const { closeBroker } = await import("../../queues/broker.js");
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
 const { addSyncProgress, deleteOldPosSyncs, requestDueSyncs, requestPosSync, takePosSync, abandonDeadSyncs } =
@@ -170,7 +170,7 @@ describe("a sync that was cut short", () => {
     await until(() => till.asked.length > 0);
     stopping.abort();
     release();
-    await expect(work).rejects.toThrow(Postponed);
+    await expect(work).rejects.toThrow(Snooze);
     await pullMenu(task({ syncId: id }));
     expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 10 });
   });

@@ -16,7 +16,7 @@ Object.assign(process.env, vapid, {
 });
 
 // these read the configuration
-const { Postponed } = await import("../../lib/process/errors.js");
+const { Snooze } = await import("../../lib/process/errors.js");
 const { LONGEST_SEND_MS } = await import("../../lib/messaging/push-sender.js");
 const { sha256 } = await import("../../lib/security/crypto.js");
 const { push } = await import("../../queues/index.js");
@@ -126,9 +126,9 @@ const waitingJobs = (notificationId: string) =>
     select run_at as "runAt" from staged_jobs
     where queue = 'push' and payload ->> 'notificationId' = ${notificationId} and done_at is null`;
 
-const postponedTo = (thrown: unknown): number => {
-  if (thrown instanceof Postponed) return thrown.until.getTime();
-  throw new Error(`not postponed: ${String(thrown)}`);
+const snoozedTo = (thrown: unknown): number => {
+  if (thrown instanceof Snooze) return thrown.until.getTime();
+  throw new Error(`not snoozed: ${String(thrown)}`);
 };
 
 describe("a notification reaches each device", () => {
@@ -190,7 +190,7 @@ describe("a notification reaches each device", () => {
     await sql`
       insert into notification_deliveries (notification_id, device_id, platform, address_digest)
       select ${id}::uuid, id, platform, address_digest from devices where id = ${browser}::uuid`;
-    postponedTo((await deliver(id)).thrown);
+    snoozedTo((await deliver(id)).thrown);
     expect([web.shown.length, fcm.received.length]).toEqual([0, 1]);
     expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
   });
@@ -202,7 +202,7 @@ describe("a notification reaches each device", () => {
     await sql`
       insert into notification_deliveries (notification_id, device_id, platform, address_digest, started_at)
       select ${id}::uuid, id, platform, address_digest, ${startedAt} from devices where id = ${phone}::uuid`;
-    const until = postponedTo((await deliver(id)).thrown);
+    const until = snoozedTo((await deliver(id)).thrown);
     expect(until - startedAt.getTime()).toBe(LONGEST_SEND_MS + 5_000);
     expect(fcm.received).toEqual([]);
     expect(await deliveries(id)).toMatchObject([{ status: "SENDING" }]);
@@ -334,7 +334,7 @@ describe("whoever changes quiet hours while a message is put off", () => {
       await until(async () => (await countWaiting()) > 0);
       await tx`update notification_preferences set quiet_hours_start = '00:00', quiet_hours_end = '00:00' where user_id = ${recipient}::uuid`;
     });
-    expect(postponedTo((await run)?.thrown)).toBeLessThanOrEqual(Date.now());
+    expect(snoozedTo((await run)?.thrown)).toBeLessThanOrEqual(Date.now());
     expect(await waitingJobs(id)).toEqual([]);
     await deliver(id);
     expect(web.shown).toHaveLength(1);
@@ -435,7 +435,7 @@ describe("a device that is registered again while a message waits", () => {
     const shared = await register(anna);
     const id = await notify();
     fcm.answerWith(fcmRefusals.unavailable("30"));
-    postponedTo((await deliver(id)).thrown);
+    snoozedTo((await deliver(id)).thrown);
     expect(await register(berta)).toBe(shared);
 
     expect((await deliver(id)).thrown).toBeNull();
@@ -461,7 +461,7 @@ describe("a device that is registered again while a message waits", () => {
     const before = await register(anna);
     const id = await notify();
     web.answerWith({ status: 429, headers: { "retry-after": "30" } });
-    postponedTo((await deliver(id)).thrown);
+    snoozedTo((await deliver(id)).thrown);
     expect(fcm.received).toHaveLength(1);
     await forget(anna, before);
     const again = await register(anna);
@@ -480,7 +480,7 @@ describe("a device that is registered again while a message waits", () => {
       const id = await notify();
       web.answerWith({ status: 429, headers: { "retry-after": "30" } });
       fcm.answerWith(how === "forgotten by us" ? fcmRefusals.unregistered : fcmRefusals.unavailable("30"));
-      postponedTo((await deliver(id)).thrown);
+      snoozedTo((await deliver(id)).thrown);
       await forget(anna, before);
       const again = await register(anna);
 
@@ -495,7 +495,7 @@ describe("a device that is registered again while a message waits", () => {
     const phone = await register(anna);
     const id = await notify();
     fcm.answerWith(fcmRefusals.unavailable("30"));
-    postponedTo((await deliver(id)).thrown);
+    snoozedTo((await deliver(id)).thrown);
     await forget(anna, phone);
     expect((await deliver(id)).thrown).toBeNull();
     expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
@@ -539,7 +539,7 @@ describe("a push service that asks for patience", () => {
     web.answerWith({ status: 429, headers: { "retry-after": "120" } }, { status: 201 });
     fcm.answerWith(fcmRefusals.unavailable("900"));
     const before = Date.now();
-    const until = postponedTo((await deliver(id)).thrown);
+    const until = snoozedTo((await deliver(id)).thrown);
     expect(until).toBeGreaterThan(before + 899_000);
     expect(until).toBeLessThan(Date.now() + 901_000);
     expect(await notificationStatus(id)).toEqual({ status: "DEFERRED", reason: "the push service asks for patience" });
