@@ -1,8 +1,11 @@
 import { z } from "zod";
 import { contract } from "./contract.js";
 
-/** What happens that people are told of; the subject is an order, a review, a partner, a box or a campaign. */
-export const occasions = [
+/**
+ * What happens that users hear of; its subject is an order, a review, a partner, a box or a campaign. Who hears of it is said
+ * in `sql/queries/recipients.ts`, and in which words in `lib/domain/notification-kinds.ts`.
+ */
+export const events = [
   "ORDER_PLACED",
   "PICKUP_SOON",
   "ORDER_READY",
@@ -21,16 +24,16 @@ export const occasions = [
   "CAMPAIGN_COMPLETED",
 ] as const;
 
-export type Occasion = (typeof occasions)[number];
+export type EventKind = (typeof events)[number];
 
 /**
- * Turns what has happened into a notification for each person it concerns; each person is told of it once. Where they are
- * many, one job tells a batch of them and stages the next, which goes on `after` the last one.
+ * Turns an event into a notification for each of its recipients, once. Where these are many, one job serves a batch of them
+ * and stages the next job, which goes on `after` the last one.
  */
 export const fanOut = contract({
   queue: "fan-out",
   payload: z.object({
-    announcement: z.enum(occasions),
+    event: z.enum(events),
     subjectId: z.uuid(),
     after: z.uuid().nullable().default(null),
   }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { contract } from "./contract.js";
 
-/** Tells one user of one event. */
+/** Sends one notification to its user's devices, within their preferences and quiet hours. */
 export const push = contract({
   queue: "push",
   payload: z.object({ notificationId: z.uuid() }),

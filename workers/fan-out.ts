@@ -1,91 +1,91 @@
 import { Snooze } from "../lib/process/errors.js";
+import { unmetCondition } from "../lib/domain/notification-kinds.js";
 import { fanOut, push } from "../queues/index.js";
-import type { Occasion } from "../queues/fan-out.js";
+import type { EventKind } from "../queues/fan-out.js";
 import { sql, transaction, type Db } from "../sql/db.js";
+import { insertNotifications } from "../sql/queries/notifications.js";
 import {
-  findReminderTime,
-  insertCampaignCompletedNotifications,
-  insertCustomerNotification,
-  insertFavoriteNotifications,
-  insertOrderCancelledNotifications,
-  insertOrderPlacedNotifications,
-  insertPartnerNotifications,
-  insertReviewModeratedNotification,
-  insertReviewReceivedNotifications,
-  insertRewardNotifications,
-  type Batch,
-  type Written,
-} from "../sql/queries/fan-out.js";
+  isOnOffer,
+  lockBoxNotifications,
+  recipientsOf,
+  type LargeAudience,
+  type SmallAudience,
+} from "../sql/queries/recipients.js";
 import { findBacklog, stageJob, stageJobs } from "../sql/queries/staged-jobs.js";
 import { poke } from "../sql/signals.js";
-import type { Handler } from "./consume.js";
+import type { Handler, Task } from "./consume.js";
 
-/** How many of a large audience are told by one job. */
+/** How many recipients of a large audience one job serves. */
 const BATCH = 1_000;
-/** The next batch waits while so many messages do: whoever has ordered is not to wait behind all of them. */
+/** The next batch waits while so many pushes do, so that a push about an order does not wait behind all of them. */
 const MOST_WAITING = 1_000;
 const BACKLOG_PAUSE_MS = 2_000;
 
-/** Writes the notifications of an occasion, or a batch of them. */
-type Tell = (tx: Db, subjectId: string, after: string | null) => Promise<Batch>;
+type EventPayload = { event: EventKind; subjectId: string; after: string | null };
 
-const toAll =
-  (write: (tx: Db, subjectId: string) => Promise<Written>): Tell =>
-  async (tx, subjectId) => ({ written: await write(tx, subjectId), last: null });
+interface Inserted {
+  readonly ids: readonly string[];
+  /** What the next batch comes after; null when there is none. */
+  readonly last: string | null;
+}
 
-const large = new Set<Occasion>(["BOX_LISTED", "BOX_BACK", "BOX_CHEAPER"]);
+async function notifyAll(tx: Db, { notify }: SmallAudience, { payload }: Task<EventPayload>): Promise<Inserted> {
+  const lists = await Promise.all(
+    notify.map(async ({ kind, to }) => (await to(tx, payload.subjectId)).map((recipient) => ({ ...recipient, kind }))),
+  );
+  return { ids: await insertNotifications(tx, lists.flat()), last: null };
+}
 
-/** Who is told of what. One more occasion is one more entry. */
-const audiences: Readonly<Record<Occasion, Tell>> = {
-  ORDER_PLACED: toAll(insertOrderPlacedNotifications),
-  PICKUP_SOON: toAll((tx, id) => insertCustomerNotification(tx, id, "PICKUP_SOON")),
-  ORDER_READY: toAll((tx, id) => insertCustomerNotification(tx, id, "ORDER_READY")),
-  ORDER_COMPLETED: toAll(insertRewardNotifications),
-  ORDER_CANCELLED: toAll(insertOrderCancelledNotifications),
-  ORDER_NO_SHOW: toAll((tx, id) => insertCustomerNotification(tx, id, "ORDER_NO_SHOW")),
-  REVIEW_PUBLISHED: toAll(insertReviewReceivedNotifications),
-  REVIEW_APPROVED: toAll((tx, id) => insertReviewModeratedNotification(tx, id, "REVIEW_APPROVED")),
-  REVIEW_REJECTED: toAll((tx, id) => insertReviewModeratedNotification(tx, id, "REVIEW_REJECTED")),
-  PARTNER_ACTIVE: toAll((tx, id) => insertPartnerNotifications(tx, id, "PARTNER_APPROVED")),
-  PARTNER_REJECTED: toAll((tx, id) => insertPartnerNotifications(tx, id, "PARTNER_REJECTED")),
-  PARTNER_SUSPENDED: toAll((tx, id) => insertPartnerNotifications(tx, id, "PARTNER_SUSPENDED")),
-  CAMPAIGN_COMPLETED: toAll(insertCampaignCompletedNotifications),
-  BOX_LISTED: (tx, id, after) => insertFavoriteNotifications(tx, id, "FAVORITE_LISTED", after, BATCH),
-  BOX_BACK: (tx, id, after) => insertFavoriteNotifications(tx, id, "BOX_BACK", after, BATCH),
-  BOX_CHEAPER: (tx, id, after) => insertFavoriteNotifications(tx, id, "BOX_CHEAPER", after, BATCH),
-};
+/** Inserts the notifications of the next `limit` recipients about a box, or logs why there are none. */
+export async function notifyBatch(
+  tx: Db,
+  { kind, begin, goOn, list }: LargeAudience,
+  { payload: { event, subjectId, after }, log }: Task<EventPayload>,
+  limit = BATCH,
+): Promise<Inserted> {
+  const skip = (reason: string): Inserted => {
+    log.info({ event, subjectId, reason }, "an event has no recipients");
+    return { ids: [], last: null };
+  };
+  await lockBoxNotifications(tx, subjectId);
+  const unmet = unmetCondition(kind, { orderStatus: null, onOffer: await isOnOffer(tx, subjectId) });
+  if (unmet !== null) return skip(unmet);
+  const holds = after === null ? begin : goOn;
+  if (holds && !(await holds(tx, subjectId))) return skip("it does not hold any more");
+  const { recipients, last } = await list(tx, subjectId, after, limit);
+  const ids = await insertNotifications(
+    tx,
+    recipients.map((recipient) => ({ ...recipient, kind })),
+  );
+  return { ids, last };
+}
 
 /**
- * Writes the notifications of what has happened and stages their delivery and, where there are more to tell, the job that
- * goes on, all in the transaction that settles this one: wherever it is cut short, nobody is left out or told twice.
+ * Inserts the notifications of an event and stages their pushes, the next batch and what follows the event, in the transaction
+ * that completes the job: wherever it is cut short, each recipient has one notification.
  */
-export const announce: Handler<{ announcement: Occasion; subjectId: string; after: string | null }> = async ({
-  payload: { announcement, subjectId, after },
-  requestId,
-  done,
-}) => {
-  if (large.has(announcement)) {
+export const fanOutEvent: Handler<EventPayload> = async (task) => {
+  const { event, subjectId } = task.payload;
+  const { requestId } = task;
+  const audience = recipientsOf[event];
+  const followUp = "list" in audience ? undefined : audience.followUp;
+  if ("list" in audience) {
     const { jobs, at } = await findBacklog(sql, push, MOST_WAITING);
     if (jobs === MOST_WAITING) throw new Snooze(new Date(at.getTime() + BACKLOG_PAUSE_MS));
   }
   await transaction(async (tx) => {
-    const { written, last } = await audiences[announcement](tx, subjectId, after);
+    const { ids, last } = await ("list" in audience ? notifyBatch(tx, audience, task) : notifyAll(tx, audience, task));
     await stageJobs(
       tx,
       push,
-      written.map(({ id }) => ({ notificationId: id })),
+      ids.map((notificationId) => ({ notificationId })),
       { requestId },
     );
-    if (last !== null) await stageJob(tx, fanOut, { announcement, subjectId, after: last }, { requestId });
-    const remindAt = announcement === "ORDER_PLACED" ? await findReminderTime(tx, subjectId) : undefined;
-    if (remindAt)
-      await stageJob(
-        tx,
-        fanOut,
-        { announcement: "PICKUP_SOON", subjectId, after: null },
-        { requestId, runAt: remindAt },
-      );
-    await done(tx);
+    if (last !== null) await stageJob(tx, fanOut, { event, subjectId, after: last }, { requestId });
+    const runAt = await followUp?.at(tx, subjectId);
+    if (followUp && runAt)
+      await stageJob(tx, fanOut, { event: followUp.event, subjectId, after: null }, { requestId, runAt });
+    await task.done(tx);
   });
   poke("staged_jobs");
 };

@@ -1,12 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
+import { Snooze } from "../lib/process/errors.js";
 import {
-  announcements,
   collapseKeyOf,
-  isAnnouncementKind,
+  isNotificationKind,
+  notificationKinds,
   textOf,
-  type AnnouncementKind,
-} from "../lib/domain/announcements.js";
-import { PermanentError, Snooze } from "../lib/process/errors.js";
-import { decide, settlementOf, usefulUntil } from "../lib/domain/push-rules.js";
+  type NotificationKind,
+} from "../lib/domain/notification-kinds.js";
+import { decide, decideNextStep, settlementOf, type Settlement } from "../lib/domain/notification-rules.js";
 import { LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-sender.js";
 import { sendPush, serviceOf } from "../lib/messaging/push.js";
 import { push } from "../queues/index.js";
@@ -16,45 +17,34 @@ import {
   listDeliveries,
   updateDeliveries,
   type ClaimedDevice,
-  type Delivery,
   type DeliveryResult,
 } from "../sql/queries/deliveries.js";
-import { deferNotification, findDueNotification, settleNotification } from "../sql/queries/notifications.js";
-import { holdPreferences } from "../sql/queries/preferences.js";
+import { findDueNotification, updateNotificationStatus, type DueRow } from "../sql/queries/notifications.js";
+import { lockPreferencesShared } from "../sql/queries/preferences.js";
 import { stageJob } from "../sql/queries/staged-jobs.js";
 import type { Handler, Task } from "./consume.js";
 import { pushMessages } from "./metrics.js";
 
-/** A claim that is older belongs to a process that is gone: whoever sends has its outcome before, and time to note it. */
+/** A claim that is older belongs to a process that is gone: a send has its outcome before, and time to store it. */
 const CLAIM_SECONDS = LONGEST_SEND_MS / 1_000 + 5;
-/** However often a push service asks for patience, it is asked no more than that. */
-const MOST_ATTEMPTS = 20;
 /** Push services keep a message for four weeks at most. */
 const LONGEST_TTL_SECONDS = 28 * 24 * 60 * 60;
-/** A service that asks for no patience at all gets some. */
-const SHORTEST_WAIT_SECONDS = 5;
 
 type PushTask = Task<{ notificationId: string }>;
-type Due = NonNullable<Awaited<ReturnType<typeof findDueNotification>>>;
+type Due = DueRow & { readonly kind: NotificationKind };
 
 const statusOf = {
   sent: "SENT",
   unknown: "UNKNOWN",
   gone: "GONE",
   refused: "FAILED",
-  // our own key may be mended, and then the message is still worth sending
+  // an operator may mend the service's own key, and then the message is still worth sending
   unauthorized: "LATER",
   later: "LATER",
 } as const satisfies Record<PushOutcome["result"], DeliveryResult["status"]>;
 
-interface Attempt {
-  device: ClaimedDevice;
-  outcome: PushOutcome;
-}
-
-async function sendTo(device: ClaimedDevice, due: Due, until: Date, { log }: PushTask): Promise<Attempt> {
+async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: PushTask): Promise<PushOutcome> {
   const { id, kind, now, subjectId, data, facts } = due;
-  if (!isAnnouncementKind(kind)) throw new PermanentError("there is no such announcement");
   const { address, p256dh, auth } = device;
   const target = { address, keys: p256dh !== null && auth !== null ? { p256dh, auth } : null };
   const outcome = await sendPush(
@@ -65,8 +55,8 @@ async function sendTo(device: ClaimedDevice, due: Due, until: Date, { log }: Pus
       ...textOf(kind, device.locale, facts),
       data,
       collapseKey: collapseKeyOf(kind, subjectId),
-      ttlSeconds: Math.min(Math.ceil((until.getTime() - now.getTime()) / 1_000), LONGEST_TTL_SECONDS),
-      urgency: announcements[kind].urgency,
+      ttlSeconds: Math.min(Math.ceil((expiry.getTime() - now.getTime()) / 1_000), LONGEST_TTL_SECONDS),
+      urgency: notificationKinds[kind].urgency,
     },
     log,
   );
@@ -77,101 +67,93 @@ async function sendTo(device: ClaimedDevice, due: Due, until: Date, { log }: Pus
   } else if (outcome.result === "refused") {
     log.warn({ service, deviceId: device.id, reason: outcome.reason }, "a push service refuses a message");
   }
-  return { device, outcome };
+  return outcome;
 }
 
-/** When push services want to be asked again; null when none of them said. */
-function askedAgainAt(now: Date, attempts: readonly Attempt[]): Date | null {
-  const waits = attempts.flatMap(({ outcome }) =>
+/** The longest wait that push services asked for; null when none named one. */
+function longestWait(outcomes: readonly PushOutcome[]): number | null {
+  const waits = outcomes.flatMap((outcome) =>
     outcome.result === "later" && outcome.retryAfterSeconds !== null ? [outcome.retryAfterSeconds] : [],
   );
-  return waits.length === 0 ? null : new Date(now.getTime() + Math.max(SHORTEST_WAIT_SECONDS, ...waits) * 1_000);
+  return waits.length === 0 ? null : Math.max(...waits);
 }
 
-/** Throws when something is left to be done later; otherwise the notification can be settled. */
-async function waitFor(due: Due, until: Date, open: readonly Delivery[], attempts: readonly Attempt[]): Promise<void> {
-  const [first] = open;
-  if (!first) return;
-  const again = askedAgainAt(due.now, attempts);
-  if (again === null) throw new Error(first.reason ?? "a message could not be sent");
-  if (again >= until || open.some((delivery) => delivery.attempts >= MOST_ATTEMPTS)) return;
-  await deferNotification(sql, due.id, "the push service asks for patience");
-  throw new Snooze(again);
-}
-
-const circumstancesOf = (due: Due, kind: AnnouncementKind) => ({ ...due, kind, pickup: due.facts });
-
-/**
- * Has another job go on at the end of quiet hours, or at once when they have changed meanwhile. Whoever changes them does so
- * before or after this, and then finds the job waiting.
- */
-const goOnAfterQuietHours = ({ id, userId }: Due, task: PushTask): Promise<void> =>
+const settle = (task: PushTask, settlement: Settlement): Promise<void> =>
   transaction(async (tx) => {
-    await holdPreferences(tx, userId);
-    const due = await findDueNotification(tx, id);
-    const decision = due && isAnnouncementKind(due.kind) ? decide(circumstancesOf(due, due.kind)) : "send";
-    if (decision === "send" || "drop" in decision) throw new Snooze(new Date());
-    await deferNotification(tx, id, "quiet hours");
-    await stageJob(tx, push, { notificationId: id }, { requestId: task.requestId, runAt: decision.wait });
+    await updateNotificationStatus(tx, task.payload.notificationId, settlement);
     await task.done(tx);
   });
 
 /**
- * Brings a notification to its user's devices, within their preferences and quiet hours, to each of them once at most: a
- * delivery is claimed before it is sent, and what nobody knows the outcome of counts as sent. Only what a push service has
- * certainly not taken is tried again.
+ * Stages a job for the end of quiet hours in place of this one. A change of the preferences commits either before the lock is
+ * taken, and then the decision is made again, or after it is released, and then the change finds the staged job.
  */
-export const deliverPush: Handler<{ notificationId: string }> = async (task) => {
-  const due = await findDueNotification(sql, task.payload.notificationId);
-  if (!due) return;
-  const settle = (status: "SENT" | "FAILED" | "DROPPED", reason: string | null) =>
-    transaction(async (tx) => {
-      await settleNotification(tx, due.id, status, reason);
-      await task.done(tx);
-    });
-  const { id, kind } = due;
-  if (!isAnnouncementKind(kind)) return settle("FAILED", "there is no such announcement");
+const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): Promise<void> =>
+  transaction(async (tx) => {
+    await lockPreferencesShared(tx, userId);
+    const current = await findDueNotification(tx, id);
+    if (!isDeepStrictEqual(current?.preferences, preferences)) throw new Snooze(new Date());
+    await updateNotificationStatus(tx, id, { status: "DEFERRED", reason: "quiet hours" });
+    await stageJob(tx, push, { notificationId: id }, { requestId: task.requestId, runAt: until });
+    await task.done(tx);
+  });
 
-  const circumstances = circumstancesOf(due, kind);
-  const decision = decide(circumstances);
-  if (decision !== "send" && "drop" in decision) {
-    const told = settlementOf(await listDeliveries(sql, [id]));
-    return told.status === "SENT" ? settle(told.status, told.reason) : settle("DROPPED", decision.drop);
-  }
-  if (decision !== "send") return goOnAfterQuietHours(due, task);
-
-  const until = usefulUntil(circumstances);
+/**
+ * Sends a notification to its user's devices, to each at most once: a delivery is claimed before it is sent, and one with an
+ * unknown outcome counts as sent. Only what a push service has certainly not taken is tried again.
+ */
+async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
+  const { id, now } = due;
   const { claimed, others } = await claimDeliveries(contended, id, CLAIM_SECONDS);
-  const attempts = await Promise.all(claimed.map((device) => sendTo(device, due, until, task)));
-  const results = attempts.map(({ device, outcome }) => ({
-    deviceId: device.id,
+  const attempts = await Promise.all(
+    claimed.map(async (device) => ({ deviceId: device.id, outcome: await sendTo(device, due, expiry, task) })),
+  );
+  const results = attempts.map(({ deviceId, outcome }) => ({
+    deviceId,
     status: statusOf[outcome.result],
     reason: outcome.result === "sent" ? null : outcome.reason,
   }));
-  const all = [...results, ...others];
-  const ended = all.every(({ status }) => status !== "LATER" && status !== "SENDING");
-  if (await updateDeliveries(sql, id, results, ended ? settlementOf(all) : null)) return;
+  const known = [...results, ...others];
+  const ended = known.every(({ status }) => status !== "LATER" && status !== "SENDING");
+  if (await updateDeliveries(sql, id, results, ended ? settlementOf(known) : null)) return;
 
   const deliveries = await listDeliveries(sql, [id]);
-  const sending = deliveries.filter(({ status }) => status === "SENDING");
-  // another run of this job is sending it
-  if (sending.length > 0) {
-    const latest = Math.max(...sending.map(({ startedAt }) => startedAt.getTime()));
-    throw new Snooze(new Date(latest + CLAIM_SECONDS * 1_000));
-  }
   const settlement = settlementOf(deliveries);
-  try {
-    await waitFor(
-      due,
-      until,
-      deliveries.filter(({ status }) => status === "LATER"),
-      attempts,
-    );
-  } catch (error) {
-    // the job is kept for an operator, and can be run again once what is wrong has been put right
-    if (!(error instanceof Snooze) && task.attempt >= push.attempts)
-      await settleNotification(sql, id, settlement.status, settlement.reason);
-    throw error;
+  const next = decideNextStep(deliveries, {
+    now,
+    expiry,
+    retryAfterSeconds: longestWait(attempts.map(({ outcome }) => outcome)),
+    claimSeconds: CLAIM_SECONDS,
+  });
+  switch (next.action) {
+    case "settle":
+      return settle(task, settlement);
+    case "snooze":
+      if (next.waitsFor === "push service")
+        await updateNotificationStatus(sql, id, { status: "DEFERRED", reason: "the push service asks for patience" });
+      throw new Snooze(next.until);
+    case "retry":
+      // the dead job stays for an operator, who can replay it once the cause is mended
+      if (task.attempt >= push.attempts) await updateNotificationStatus(sql, id, settlement);
+      throw new Error(next.reason);
   }
-  return settle(settlement.status, settlement.reason);
+}
+
+/** Brings a notification to its user's devices, within their preferences and quiet hours. */
+export const deliverPush: Handler<{ notificationId: string }> = async (task) => {
+  const row = await findDueNotification(sql, task.payload.notificationId);
+  if (!row) return;
+  const { id, kind, preferences, now } = row;
+  if (!isNotificationKind(kind)) return settle(task, { status: "FAILED", reason: "the kind is unknown" });
+  const due = { ...row, kind };
+  const decision = decide(due, preferences, now);
+  switch (decision.action) {
+    case "send":
+      return send(due, decision.until, task);
+    case "snooze":
+      return snooze(due, decision.until, task);
+    case "drop":
+      // it may have been sent before to some of the devices
+      return settle(task, settlementOf(await listDeliveries(sql, [id]), decision.reason));
+  }
 };

@@ -17,7 +17,7 @@ import {
 } from "../queues/index.js";
 import { countAds } from "./ad-events.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
-import { announce } from "./fan-out.js";
+import { fanOutEvent } from "./fan-out.js";
 import { findAddress } from "./geocode.js";
 import { settleImage } from "./images.js";
 import { importMenu } from "./menu-import.js";
@@ -44,7 +44,7 @@ function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>):
 /** Every queue with its handler. */
 const services: readonly Service[] = [
   service(adEvents, countAds),
-  service(fanOut, announce),
+  service(fanOut, fanOutEvent),
   service(geocode, findAddress),
   service(images, settleImage),
   service(menuImport, importMenu),

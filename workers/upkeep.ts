@@ -10,7 +10,7 @@ import { deleteNeedlessFiles, keepShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
-import { deleteOldNotifications } from "../sql/queries/inbox.js";
+import { deleteOldNotifications } from "../sql/queries/notifications.js";
 import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
 import { deleteOldPosEvents, ringForgottenMailboxes } from "../sql/queries/pos-events.js";

@@ -69,7 +69,7 @@ begin
     select 'CAMPAIGN_COMPLETE', of_campaigns.id, '{"reason": "BUDGET_SPENT"}' from of_campaigns where of_campaigns.spends_all
   ), staged as (
     insert into staged_jobs (queue, payload)
-    select 'fan-out', jsonb_build_object('announcement', 'CAMPAIGN_COMPLETED', 'subjectId', of_campaigns.id)
+    select 'fan-out', jsonb_build_object('event', 'CAMPAIGN_COMPLETED', 'subjectId', of_campaigns.id)
     from of_campaigns where of_campaigns.spends_all
   )
   select of_campaigns.id from of_campaigns where of_campaigns.spends_all order by of_campaigns.id;

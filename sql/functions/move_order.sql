@@ -50,7 +50,7 @@ begin
   from order_events e
   where e.order_id = moved;
   insert into staged_jobs (queue, payload, request_id)
-  values ('fan-out', jsonb_build_object('announcement', 'ORDER_' || target, 'subjectId', moved), caused_by);
+  values ('fan-out', jsonb_build_object('event', 'ORDER_' || target, 'subjectId', moved), caused_by);
 
   if target = 'CANCELLED' then
     perform from boxes b
@@ -68,7 +68,7 @@ begin
       returning b.id, b.quantity_available = i.qty as was_none
     )
     insert into staged_jobs (queue, payload, request_id)
-    select 'fan-out', jsonb_build_object('announcement', 'BOX_BACK', 'subjectId', id), caused_by
+    select 'fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', id), caused_by
     from given_back
     where was_none;
 

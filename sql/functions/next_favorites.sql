@@ -1,11 +1,11 @@
--- Up to `most` favourites of a partner or else of a box, in the order of their ids, that come after `last`; and who of their
--- users wants to hear of offers, which nobody does who has not said so, and has not heard such `news` of it, of a kind of
--- notification, `often` enough in the time of `recently`. What did not come to anything is not heard: it was dropped or failed.
--- But who has push off, or no device, reads what there is all the same.
+-- Up to `most` favourites of a partner or else of a box, in the order of their ids, that come after `last`. A user is `willing`
+-- who has turned on notifications about offers, and has had fewer than `often` notifications of the kind `news` about it
+-- within `recently`. Those that were dropped or failed do not count, except when the user has push off or no device: they
+-- read their notifications all the same.
 --
--- Most have few favourites, and what is planned for those reads and sorts all that there are, of a partner that everybody
--- likes too, batch by batch. They are read along an index that has them in this order, so nothing but that is allowed, and
--- one plan serves for all; preferences and what was heard are looked up one by one ("offset 0"), never all of them for a hash.
+-- Planned for the few favourites that most partners have, it would read and sort all favourites of a popular partner, batch
+-- by batch. They are read along an index that has them in this order, so nothing but that is allowed, and one plan serves for
+-- all; preferences and notifications are looked up one by one ("offset 0"), never all of them for a hash.
 create or replace function next_favorites(
   of_partner uuid, of_box uuid, news text, recently interval, often integer, last uuid, most integer
 )

@@ -1,4 +1,4 @@
--- Everyone who is told what concerns a partner: its owner and its staff.
+-- The recipients of what concerns a partner: its owner and its staff.
 create or replace function people_of_partner(of_partner uuid) returns setof uuid
 language sql stable
 as $$

@@ -220,7 +220,7 @@ begin
     set fingerprint = excluded.fingerprint, order_id = excluded.order_id, created_at = excluded.created_at
   ), told as (
     insert into staged_jobs (queue, payload, request_id)
-    values ('fan-out', jsonb_build_object('announcement', 'ORDER_PLACED', 'subjectId', new_order_id), caused_by)
+    values ('fan-out', jsonb_build_object('event', 'ORDER_PLACED', 'subjectId', new_order_id), caused_by)
   )
   select jsonb_build_object(
     'outcome', 'PLACED',

@@ -32,7 +32,7 @@ begin
   join menu_items m on m.id = i.menu_item_id and m.archived_at is null
   where i.box_id = source_id and repeated is not null;
   insert into staged_jobs (queue, payload, request_id)
-  select 'fan-out', jsonb_build_object('announcement', 'BOX_LISTED', 'subjectId', repeated), caused_by
+  select 'fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', repeated), caused_by
   where repeated is not null;
   return repeated;
 end

@@ -60,7 +60,7 @@ export const insertBox = async (db: Db, partnerId: string, box: NewBox, requestI
         select new_box.id, contents.id, contents.qty from new_box, contents
       ), told as (
         insert into staged_jobs (queue, payload, request_id)
-        select 'fan-out', jsonb_build_object('announcement', 'BOX_LISTED', 'subjectId', id), ${requestId} from new_box
+        select 'fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', id), ${requestId} from new_box
       )
       select id, title, quantity_available as "quantityAvailable", status from new_box`
   )[0];
@@ -245,7 +245,7 @@ export const updateBoxQuantity = async (
         returning b.id, b.quantity_available, before.quantity_available as before
       ), told as (
         insert into staged_jobs (queue, payload, request_id)
-        select 'fan-out', jsonb_build_object('announcement', 'BOX_BACK', 'subjectId', id), ${requestId}
+        select 'fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', id), ${requestId}
         from changed
         where before = 0 and quantity_available > 0
       )

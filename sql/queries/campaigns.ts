@@ -139,7 +139,7 @@ export async function completeEndedCampaigns(db: Db, limit: number): Promise<num
       returning c.id
     ), staged as (
       insert into staged_jobs (queue, payload)
-      select 'fan-out', jsonb_build_object('announcement', 'CAMPAIGN_COMPLETED', 'subjectId', completed.id) from completed
+      select 'fan-out', jsonb_build_object('event', 'CAMPAIGN_COMPLETED', 'subjectId', completed.id) from completed
     )
     insert into audit_events (action, subject_id)
     select 'CAMPAIGN_COMPLETE', completed.id from completed`;

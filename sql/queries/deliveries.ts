@@ -1,21 +1,20 @@
+import type { DeliveryStatus, Settlement } from "../../lib/domain/notification-rules.js";
 import type { Platform } from "../../lib/messaging/push-token.js";
 import type { Db } from "../db.js";
 
-export type DeliveryStatus = "SENDING" | "SENT" | "UNKNOWN" | "LATER" | "GONE" | "FAILED";
-
-/** What is known of a notification on one device when it is about to be sent. */
-interface KnownRow {
+/** A delivery, and its device when this run has claimed it. */
+interface ClaimRow {
   deviceId: string | null;
   status: DeliveryStatus | null;
   reason: string | null;
-  /** Of the device, when its delivery was claimed; null for the others. */
+  /** The device's; null when the delivery is not claimed. */
   address: string | null;
   p256dh: string | null;
   auth: string | null;
   locale: string | null;
 }
 
-/** A device that a notification is to be sent to, by whoever claimed it. */
+/** A device whose delivery is claimed by this run. */
 export interface ClaimedDevice {
   id: string;
   address: string;
@@ -25,18 +24,17 @@ export interface ClaimedDevice {
 }
 
 /**
- * Claims the deliveries of a notification that are still to be made, one for each of its user's devices: those that have
- * not been tried, and those that were certainly not taken. They go by a device's address, which it keeps when it is
- * registered anew. What was claimed `claimSeconds` ago and never told of is given up, since it may have been sent, and so is
- * what was to go to a device that is not the user's any more. `others` are the deliveries that are not this run's to make, as
- * far as they can be seen.
+ * Claims a notification's open deliveries, one for each device of its user: those that were never tried, and those that the
+ * push service has certainly not taken. A delivery is found by the device's address, which stays the same when the device is
+ * registered again. A claim that is `claimSeconds` old ends as UNKNOWN, since it may have been sent; a delivery to a device
+ * that is no longer the user's ends as GONE. `others` are the deliveries that this run has not claimed.
  */
 export async function claimDeliveries(
   db: Db,
   notificationId: string,
   claimSeconds: number,
 ): Promise<{ claimed: ClaimedDevice[]; others: { status: DeliveryStatus; reason: string | null }[] }> {
-  const known = await db<KnownRow[]>`
+  const known = await db<ClaimRow[]>`
     with given_up as (
       update notification_deliveries known
       set status = case when status = 'SENDING' then 'UNKNOWN' else 'GONE' end::delivery_status,
@@ -98,14 +96,9 @@ export interface DeliveryResult {
   reason: string | null;
 }
 
-export interface Settlement {
-  status: "SENT" | "FAILED" | "DROPPED";
-  reason: string | null;
-}
-
 /**
- * Notes what became of claimed deliveries, and forgets the devices that are gone. With a `settlement` it also settles the
- * notification, unless another run has something open there; answers whether it did.
+ * Stores the results of claimed deliveries, deletes the devices that are GONE and, with a `settlement`, ends the notification
+ * unless another run has a delivery open; one statement, since it runs for every message. Answers whether the notification ended.
  */
 export async function updateDeliveries(
   db: Db,
@@ -122,12 +115,12 @@ export async function updateDeliveries(
         ${results.map(({ status }) => status)}::text[]::delivery_status[],
         ${results.map(({ reason }) => reason)}::text[]
       ) as result (device_id, status, reason)
-    ), told as (
+    ), updated as (
       update notification_deliveries delivery
       set status = result.status, reason = result.reason, ended_at = now()
       from result
       where delivery.notification_id = ${notificationId}::uuid and delivery.device_id = result.device_id
-    ), forgotten as (
+    ), deleted as (
       delete from devices where id in (select device_id from result where status = 'GONE')
     )
     update notifications
@@ -153,7 +146,7 @@ export interface Delivery {
   endedAt: Date | null;
 }
 
-/** Lists what was done to bring notifications to each device; there are never many for one. */
+/** Lists the deliveries of notifications; one notification never has many. */
 export const listDeliveries = (db: Db, notificationIds: readonly string[]) =>
   db<Delivery[]>`
     select

@@ -1,11 +1,14 @@
 import { z } from "zod";
-import type { Facts } from "../../lib/domain/announcements.js";
 import { config } from "../../lib/process/config.js";
+import type { NotificationKind } from "../../lib/domain/notification-kinds.js";
+import type { DueNotification, PushPreferences, Settlement } from "../../lib/domain/notification-rules.js";
+import type { Facts } from "../../lib/domain/notification-texts.js";
 import type { OrderStatus } from "../../lib/domain/order-moves.js";
 import type { Db } from "../db.js";
 import { defaultPreferences } from "./preferences.js";
+import type { Recipient } from "./recipients.js";
 
-/** What a notification speaks of, as the rows have it that it is about. */
+/** What a notification is about, as the rows have it. */
 export interface Subject {
   orderId: string | null;
   partnerId: string | null;
@@ -32,7 +35,7 @@ const KeptFacts = z.object({
   campaign: z.string().nullable().default(null),
 });
 
-/** The same as its text uses it. */
+/** What its text may mention. */
 export const factsOf = (subject: Subject): Facts => ({
   ...KeptFacts.parse(subject.facts),
   partner: subject.partner,
@@ -48,7 +51,24 @@ export const factsOf = (subject: Subject): Facts => ({
 const subjectOf = (userId: string, { boxId, orderId, partnerId }: Subject): string =>
   boxId ?? orderId ?? partnerId ?? userId;
 
-interface DueRow extends Subject {
+/** Inserts notifications, unless their recipient has one of that kind about that order; answers the ids of the new ones. */
+export async function insertNotifications(
+  db: Db,
+  notifications: readonly (Recipient & { readonly kind: NotificationKind })[],
+): Promise<string[]> {
+  if (notifications.length === 0) return [];
+  const rows = await db<{ id: string }[]>`
+    insert into notifications (user_id, kind, order_id, partner_id, box_id, facts)
+    select "userId", kind, "orderId", "partnerId", "boxId", coalesce(facts, '{}')
+    from jsonb_to_recordset(${db.json(notifications)}) as added (
+      "userId" uuid, kind text, "orderId" uuid, "partnerId" uuid, "boxId" uuid, facts jsonb
+    )
+    on conflict (order_id, user_id, kind) where order_id is not null do nothing
+    returning id`;
+  return rows.map(({ id }) => id);
+}
+
+interface Row extends Subject {
   id: string;
   userId: string;
   kind: string;
@@ -66,9 +86,24 @@ interface DueRow extends Subject {
   onOffer: boolean | null;
 }
 
-/** Finds a notification that still has to be settled, with all that decides over it and that its text speaks of. */
-export async function findDueNotification(db: Db, id: string) {
-  const [row] = await db<DueRow[]>`
+/** A notification that has not ended, with all that decides whether it is sent and that its text mentions. */
+export interface DueRow extends Omit<DueNotification, "kind"> {
+  id: string;
+  userId: string;
+  /** Perhaps one that this version does not know. */
+  kind: string;
+  subjectId: string;
+  facts: Facts;
+  /** The ids that an app needs to open the right screen. */
+  data: Record<string, string>;
+  /** The database's time. */
+  now: Date;
+  preferences: PushPreferences;
+}
+
+/** Finds a notification that has not ended. */
+export async function findDueNotification(db: Db, id: string): Promise<DueRow | undefined> {
+  const [row] = await db<Row[]>`
     with due as (
       select
         n.id, n.user_id, n.kind, n.order_id, n.partner_id, n.box_id, n.facts, n.created_at, n.expires_at,
@@ -106,7 +141,6 @@ export async function findDueNotification(db: Db, id: string) {
     kind: row.kind,
     subjectId: subjectOf(row.userId, row),
     facts: factsOf(row),
-    /** The ids that an app needs to open the right screen. */
     data: Object.fromEntries(
       Object.entries({ orderId: row.orderId, partnerId: row.partnerId, boxId: row.boxId }).filter(
         (entry): entry is [string, string] => entry[1] !== null,
@@ -118,12 +152,12 @@ export async function findDueNotification(db: Db, id: string) {
     preferences: {
       push: row.push ?? defaultPreferences.push,
       marketing: row.marketing ?? defaultPreferences.marketing,
+      quietHours: {
+        start: row.quietHoursStart ?? defaultPreferences.quietHoursStart,
+        end: row.quietHoursEnd ?? defaultPreferences.quietHoursEnd,
+      },
+      zone: row.zone ?? config.DEFAULT_TIMEZONE,
     },
-    quietHours: {
-      start: row.quietHoursStart ?? defaultPreferences.quietHoursStart,
-      end: row.quietHoursEnd ?? defaultPreferences.quietHoursEnd,
-    },
-    zone: row.zone ?? config.DEFAULT_TIMEZONE,
     hasDevices: row.hasDevices === true,
     ofPartner: row.ofPartner,
     orderStatus: row.orderStatus,
@@ -131,41 +165,32 @@ export async function findDueNotification(db: Db, id: string) {
   };
 }
 
-/** Settles a notification; false when that has happened before. One that failed may still be sent when its job is run again. */
-export async function settleNotification(
-  db: Db,
-  id: string,
-  status: "SENT" | "FAILED" | "DROPPED",
-  reason: string | null = null,
-): Promise<boolean> {
-  const { count } = await db`
-    update notifications
-    set status = ${status}::notification_status, reason = ${reason}, settled_at = now()
-    where id = ${id}::uuid and status in ('QUEUED', 'DEFERRED', 'FAILED')`;
-  return count === 1;
-}
-
-/** What a notification waits for: it says so to who looks for why it did not come. */
+/** What a notification waits for; support sees it as the reason. */
 export type Delay = "quiet hours" | "the push service asks for patience";
 
 const quietHours: Delay = "quiet hours";
 
-/** Notes that a notification waits, and for what. */
-export async function deferNotification(db: Db, id: string, reason: Delay): Promise<void> {
+/** Defers a notification or ends it, unless it has ended before. One that FAILED has not ended: its job may be replayed. */
+export async function updateNotificationStatus(
+  db: Db,
+  id: string,
+  { status, reason }: Settlement | { status: "DEFERRED"; reason: Delay },
+): Promise<void> {
   await db`
     update notifications
-    set status = 'DEFERRED', reason = ${reason}, settled_at = null
+    set status = ${status}::notification_status, reason = ${reason},
+        settled_at = case when ${status}::notification_status <> 'DEFERRED' then now() end
     where id = ${id}::uuid and status in ('QUEUED', 'DEFERRED', 'FAILED')`;
 }
 
 /**
- * Has what waits for a user's quiet hours to end decided over again now, because they have changed. `tx` has
- * `lockPreferences`, so that nothing begins to wait for the old end any more.
+ * Makes the jobs due that wait for the end of a user's quiet hours, because these have changed. `tx` has `lockPreferences`,
+ * so that no job begins to wait for the old end afterwards.
  */
 export const hurryDeferred = (tx: Db, userId: string) =>
   tx`
     with waiting as materialized (
-      -- quiet hours last less than a day, and what was put off before them is of no use after so long
+      -- quiet hours last less than a day, and no notification that was deferred is of use for longer than this
       select id::text as id
       from notifications
       where user_id = ${userId}::uuid and id > first_id_at(now() - interval '8 days') and status = 'DEFERRED'
@@ -176,3 +201,98 @@ export const hurryDeferred = (tx: Db, userId: string) =>
     from waiting
     where job.payload ->> 'notificationId' = waiting.id and job.queue = 'push' and job.run_at > job.created_at
       and job.run_at > now() and job.done_at is null and job.dead_at is null`;
+
+export type NotificationStatus = "QUEUED" | "DEFERRED" | "SENT" | "FAILED" | "DROPPED";
+
+/** A notification as its user reads it. */
+export interface NotificationRow extends Subject {
+  id: string;
+  kind: string;
+  status: NotificationStatus;
+  /** The user's. */
+  locale: string;
+  createdAt: Date;
+  readAt: Date | null;
+}
+
+/** Lists a user's own notifications, or those that are not read yet, with what their texts mention, newest first, after the one with id `after`. */
+export const listNotifications = (db: Db, userId: string, unread: boolean, after: string | null, limit: number) =>
+  db<NotificationRow[]>`
+    with page as (
+      select id, user_id, kind, status, order_id, partner_id, box_id, facts, created_at, read_at
+      from notifications
+      where user_id = ${userId}::uuid and (not ${unread}::boolean or read_at is null)
+        and (${after}::uuid is null or id < ${after}::uuid)
+      order by id desc
+      limit ${limit}
+    )
+    select
+      n.id, n.kind, n.status, u.locale, n.created_at as "createdAt", n.read_at as "readAt",
+      n.order_id as "orderId", n.partner_id as "partnerId", n.box_id as "boxId", n.facts,
+      partner.name as partner, partner.timezone as "partnerZone", city.timezone as "cityZone",
+      b.title as box, b.price_minor as "boxPriceMinor", b.pickup_window_start as "boxFrom",
+      b.pickup_window_end as "boxUntil",
+      (select sum(i.qty)::integer from order_items i where i.order_id = n.order_id) as "orderItems",
+      o.amount_due_minor as "orderPriceMinor", o.pickup_window_start as "orderFrom", o.pickup_window_end as "orderUntil",
+      o.estimated_ready_at as "readyAt"
+    from page n
+    join users u on u.id = n.user_id
+    left join partners partner on partner.id = n.partner_id
+    left join cities city on city.id = partner.city_id
+    left join orders o on o.id = n.order_id
+    left join boxes b on b.id = n.box_id
+    order by n.id desc`;
+
+/** Marks those of a user's notifications as read that have one of these ids, and those up to `upTo`; answers how many were not. */
+export async function updateRead(
+  db: Db,
+  userId: string,
+  { ids, upTo }: { ids: readonly string[]; upTo: string | null },
+): Promise<number> {
+  const { count } = await db`
+    update notifications
+    set read_at = now()
+    where user_id = ${userId}::uuid and read_at is null
+      and (id = any(${[...ids]}::uuid[]) or id <= ${upTo}::uuid)`;
+  return count;
+}
+
+/** A notification as support sees it, to find out why it did not arrive. */
+export interface SupportRow {
+  id: string;
+  kind: string;
+  status: NotificationStatus;
+  reason: string | null;
+  orderId: string | null;
+  partnerId: string | null;
+  boxId: string | null;
+  createdAt: Date;
+  expiresAt: Date | null;
+  settledAt: Date | null;
+  readAt: Date | null;
+}
+
+/** Lists a user's notifications with how they ended, newest first, after the one with id `after`. */
+export const listNotificationsForSupport = (db: Db, userId: string, after: string | null, limit: number) =>
+  db<SupportRow[]>`
+    select
+      id, kind, status, reason, order_id as "orderId", partner_id as "partnerId", box_id as "boxId",
+      created_at as "createdAt", expires_at as "expiresAt", settled_at as "settledAt", read_at as "readAt"
+    from notifications
+    where user_id = ${userId}::uuid and (${after}::uuid is null or id < ${after}::uuid)
+    order by id desc
+    limit ${limit}`;
+
+/** Deletes up to `limit` notifications that are half a year old; answers how many. */
+export async function deleteOldNotifications(db: Db, limit: number): Promise<number> {
+  const { count } = await db`
+    delete from notifications
+    where id in (
+      select id from notifications
+      where id < first_id_at(now() - interval '180 days')
+      order by id
+      limit ${limit}
+      for update skip locked
+    )`;
+  return count;
+}

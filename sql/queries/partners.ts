@@ -220,7 +220,7 @@ export const movePartner = async (
       select ${actorId}::uuid, ${`PARTNER_${move}`}, moved.id, jsonb_build_object('reason', ${reason}::text) from moved
     ), told as (
       insert into staged_jobs (queue, payload, request_id)
-      select 'fan-out', jsonb_build_object('announcement', ${`PARTNER_${to}`}::text, 'subjectId', id), ${requestId} from moved
+      select 'fan-out', jsonb_build_object('event', ${`PARTNER_${to}`}::text, 'subjectId', id), ${requestId} from moved
     )
     select id, name, status from moved`;
   return moved;

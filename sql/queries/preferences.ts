@@ -1,6 +1,6 @@
 import type { Db } from "../db.js";
 
-/** How a user wants to be told of things; the times are of their own zone, HH:MM:SS. */
+/** How a user wants to be notified; the times are of their own zone, HH:MM:SS. */
 export interface Preferences {
   push: boolean;
   sms: boolean;
@@ -10,7 +10,7 @@ export interface Preferences {
   quietHoursEnd: string;
 }
 
-/** What holds for who has never said anything. */
+/** The preferences of a user who has never set any. */
 export const defaultPreferences: Preferences = {
   push: true,
   sms: true,
@@ -56,10 +56,10 @@ export async function updatePreferences(
   return findPreferences(db, userId);
 }
 
-/** Keeps a user's preferences, and the zone of their quiet hours, as they are until the transaction `tx` ends. */
-export const holdPreferences = (tx: Db, userId: string) =>
+/** Keeps a user's preferences, and the zone of their quiet hours, from being changed until the transaction `tx` ends. */
+export const lockPreferencesShared = (tx: Db, userId: string) =>
   tx`select from pg_advisory_xact_lock_shared(hashtextextended('preferences ' || ${userId}::text, 0))`;
 
-/** Waits for those who hold a user's preferences, and keeps others from doing so until the transaction `tx` ends. */
+/** Locks a user's preferences, and the zone of their quiet hours, for a change in the transaction `tx`. */
 export const lockPreferences = (tx: Db, userId: string) =>
   tx`select from pg_advisory_xact_lock(hashtextextended('preferences ' || ${userId}::text, 0))`;

@@ -28,7 +28,7 @@ export async function publishReview(
       from publish_review(${orderId}::uuid, ${userId}::uuid, ${rating}::integer, ${text}::text)
     ), told as (
       insert into staged_jobs (queue, payload, request_id)
-      select 'fan-out', jsonb_build_object('announcement', 'REVIEW_PUBLISHED', 'subjectId', id), ${requestId}
+      select 'fan-out', jsonb_build_object('event', 'REVIEW_PUBLISHED', 'subjectId', id), ${requestId}
       from published
       where outcome = 'PUBLISHED'
     )
@@ -82,7 +82,7 @@ export async function moderateReview(
       where before <> status
     ), told as (
       insert into staged_jobs (queue, payload, request_id)
-      select 'fan-out', jsonb_build_object('announcement', ${`REVIEW_${to}`}::text, 'subjectId', ${id}::uuid), ${requestId}
+      select 'fan-out', jsonb_build_object('event', ${`REVIEW_${to}`}::text, 'subjectId', ${id}::uuid), ${requestId}
       from decided
       where before <> status
     )

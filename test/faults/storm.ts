@@ -62,7 +62,7 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
         const traffic = await clients.finish();
         await until(async () => {
           const open = await postgres.ask(
-            "select from staged_jobs where done_at is null and dead_at is null and payload ->> 'announcement' is distinct from 'PICKUP_SOON'",
+            "select from staged_jobs where done_at is null and dead_at is null and payload ->> 'event' is distinct from 'PICKUP_SOON'",
           );
           const ticks = await postgres.ask("select from heartbeats where name = 'canary' and beat_at > $1", [calm]);
           return (open.length === 0 && ticks.length === 1) || msSince() > SETTLE_LIMIT_MS;

@@ -4,7 +4,7 @@ import { migrate } from "../../sql/migrate.js";
 import { startOwnPostgres } from "../support/own-postgres.js";
 import { recordPlans, type Executed } from "../support/plans.js";
 import { task } from "../support/task.js";
-import type { Occasion } from "../../queues/fan-out.js";
+import type { EventKind } from "../../queues/fan-out.js";
 import type { CallerName, Scene } from "../api/authorisation/scene.js";
 
 /** Of a million orders; `npm run plans` takes them all, and shows the plans. */
@@ -30,7 +30,7 @@ const { setScene } = await import("../api/authorisation/scene.js");
 const { signAccessToken } = await import("../../lib/security/tokens.js");
 const { closeDatabase } = await import("../../sql/db.js");
 const { closeSignals } = await import("../../sql/signals.js");
-const { announce } = await import("../../workers/fan-out.js");
+const { fanOutEvent } = await import("../../workers/fan-out.js");
 const { deliverPush } = await import("../../workers/push.js");
 const { config } = await import("../../lib/process/config.js");
 const { tasks, runUpkeep } = await import("../../workers/upkeep.js");
@@ -213,7 +213,7 @@ describe("nor does the housekeeping read more than it should", () => {
 
 describe("nor does telling people of what happens", () => {
   /** Has it told as often as it takes a prepared statement to settle, and examines what that came to. */
-  async function tell(announcement: Occasion, subjectId: string, after: readonly (string | null)[] = [null]) {
+  async function tell(event: EventKind, subjectId: string, after: readonly (string | null)[] = [null]) {
     const executed: Executed[] = [];
     for (const last of Array.from({ length: REPETITIONS }, () => after).flat()) {
       // as if the messages before were sent, and some days ago
@@ -223,10 +223,10 @@ describe("nor does telling people of what happens", () => {
         set id = overlay(id::text placing left(first_id_at(now() - interval '3 days')::text, 13) from 1)::uuid
         where box_id = '${subjectId}' and id > first_id_at(now() - interval '1 day')`);
       await plans.take();
-      await announce(task({ announcement, subjectId, after: last }));
+      await fanOutEvent(task({ event, subjectId, after: last }));
       executed.push(...(await plans.take()));
     }
-    examine(announcement, executed);
+    examine(event, executed);
   }
 
   test.each([
@@ -236,13 +236,13 @@ describe("nor does telling people of what happens", () => {
     "ORDER_CANCELLED",
     "ORDER_NO_SHOW",
     "PICKUP_SOON",
-  ] as const)("%s", (occasion) => tell(occasion, busyScene.orderId));
+  ] as const)("%s", (event) => tell(event, busyScene.orderId));
 
   test("PARTNER_SUSPENDED", () => tell("PARTNER_SUSPENDED", busyScene.bakeryId));
 
-  test.each(["REVIEW_PUBLISHED", "REVIEW_APPROVED"] as const)("%s", async (occasion) => {
+  test.each(["REVIEW_PUBLISHED", "REVIEW_APPROVED"] as const)("%s", async (event) => {
     const [review] = await postgres.ask<{ id: string }>("select id from reviews limit 1");
-    await tell(occasion, review!.id);
+    await tell(event, review!.id);
   });
 
   test("of a box, to the followers of the partner that most people like", async () => {

@@ -82,14 +82,14 @@ async function* checkStock(ask: Ask, { sellers }: Traffic): AsyncGenerator<strin
 async function* checkJobs(ask: Ask): AsyncGenerator<string> {
   const unfinished = await ask<{ id: string; queue: string; error: string | null; tries: number; dead: boolean }>(`
     select id, queue, last_error as error, tries, dead_at is not null as dead from staged_jobs
-    where done_at is null and payload ->> 'announcement' is distinct from 'PICKUP_SOON'`);
+    where done_at is null and payload ->> 'event' is distinct from 'PICKUP_SOON'`);
   for (const { id, queue, error, tries, dead } of unfinished)
     yield `job ${id} of ${queue} is ${dead ? "dead" : "open"} after ${tries} tries: ${String(error)}`;
   const wrong = await ask<{ what: string }>(`
     select 'order ' || o.id || ' has no job of its own' as what from orders o
     where (
       select count(*) from staged_jobs j
-      where j.queue = 'fan-out' and j.payload ->> 'announcement' = 'ORDER_PLACED' and j.payload ->> 'subjectId' = o.id::text
+      where j.queue = 'fan-out' and j.payload ->> 'event' = 'ORDER_PLACED' and j.payload ->> 'subjectId' = o.id::text
     ) <> 1
     union all
     select 'notification ' || n.id || ' has no job of its own' from notifications n

@@ -185,7 +185,7 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
   const watchBacklog = async (): Promise<void> => {
     while (goesOn()) {
       const [jobs] = await ask<{ open: number }>(
-        "select count(*)::integer as open from staged_jobs where done_at is null and dead_at is null and payload ->> 'announcement' is distinct from 'PICKUP_SOON'",
+        "select count(*)::integer as open from staged_jobs where done_at is null and dead_at is null and payload ->> 'event' is distinct from 'PICKUP_SOON'",
       );
       backlog = jobs?.open ?? 0;
       await delay(250);

@@ -7,7 +7,7 @@ import { closeDatabase, sql, type Db } from "../../sql/db.js";
 import { stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";
 import { closeSignals } from "../../sql/signals.js";
 import type { Task } from "../../workers/consume.js";
-import { announce } from "../../workers/fan-out.js";
+import { fanOutEvent } from "../../workers/fan-out.js";
 import { startApi, type Client } from "../support/api.js";
 import { bakery, listBox, user } from "../support/cast.js";
 import { task } from "../support/task.js";
@@ -25,11 +25,11 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-type Announcement = z.output<(typeof fanOut)["payload"]>;
+type EventPayload = z.output<(typeof fanOut)["payload"]>;
 
-const announcement = (subjectId: string) => task({ announcement: "ORDER_PLACED" as const, subjectId, after: null });
+const orderPlaced = (subjectId: string) => task({ event: "ORDER_PLACED" as const, subjectId, after: null });
 
-const told = (orderId: string) =>
+const inserted = (orderId: string) =>
   sql<{ userId: string; kind: string; jobs: number }[]>`
     select n.user_id as "userId", n.kind, count(j.id)::integer as jobs
     from notifications n
@@ -38,7 +38,7 @@ const told = (orderId: string) =>
     group by n.id
     order by n.kind, n.user_id`;
 
-test("an order is told to its customer and to everyone at the bakery, once each, however often and simultaneously the job runs", async () => {
+test("an order has one notification for its customer and each of the bakery's people, however often and simultaneously the job runs", async () => {
   const shop = await bakery(client);
   const [anna, clerk, stranger] = await Promise.all([user(client), user(client), bakery(client)]);
   await sql`insert into partner_staff (user_id, partner_id) values (${clerk.id}::uuid, ${shop.id}::uuid)`;
@@ -50,21 +50,21 @@ test("an order is told to its customer and to everyone at the bakery, once each,
   const orderId = placed.string("orderId");
 
   await Promise.all([
-    announce(announcement(orderId)),
-    announce(announcement(orderId)),
-    announce(announcement(orderId)),
+    fanOutEvent(orderPlaced(orderId)),
+    fanOutEvent(orderPlaced(orderId)),
+    fanOutEvent(orderPlaced(orderId)),
   ]);
-  await announce(announcement(orderId));
+  await fanOutEvent(orderPlaced(orderId));
 
   const staff = [shop.owner.id, clerk.id].sort().map((userId) => ({ userId, kind: "NEW_ORDER", jobs: 1 }));
-  expect(await told(orderId)).toEqual([...staff, { userId: anna.id, kind: "ORDER_ACCEPTED", jobs: 1 }]);
+  expect(await inserted(orderId)).toEqual([...staff, { userId: anna.id, kind: "ORDER_ACCEPTED", jobs: 1 }]);
   expect((await stranger.owner.client.get("/api/v1/notifications")).list).toEqual([]);
   expect((await anna.client.get("/api/v1/notifications")).list).toMatchObject([
     { kind: "ORDER_ACCEPTED", status: "QUEUED", orderId, partnerId: shop.id },
   ]);
 });
 
-test("when the job cannot be settled, nobody is told: both happen or neither", async () => {
+test("a job that cannot be completed leaves no notification", async () => {
   const shop = await bakery(client);
   const anna = await user(client);
   const placed = await anna.client.post("/api/v1/orders", {
@@ -74,15 +74,15 @@ test("when the job cannot be settled, nobody is told: both happen or neither", a
   });
   const orderId = placed.string("orderId");
   const settledElsewhere = {
-    ...announcement(orderId),
+    ...orderPlaced(orderId),
     done: () => Promise.reject(new Error("settled by another run")),
   };
-  await expect(announce(settledElsewhere)).rejects.toThrow("settled by another run");
-  expect(await told(orderId)).toEqual([]);
+  await expect(fanOutEvent(settledElsewhere)).rejects.toThrow("settled by another run");
+  expect(await inserted(orderId)).toEqual([]);
 });
 
-test("an order that is gone is nothing to tell", async () => {
-  await expect(announce(announcement("01890000-0000-7000-8000-000000000000"))).resolves.toBeUndefined();
+test("an order that is gone has no recipients", async () => {
+  await expect(fanOutEvent(orderPlaced("01890000-0000-7000-8000-000000000000"))).resolves.toBeUndefined();
 });
 
 describe("a large audience", () => {
@@ -103,11 +103,11 @@ describe("a large audience", () => {
         select id, true, true, true, true, '00:00', '00:00' from fan
       )
       insert into favorites (user_id, partner_id) select id, ${shop.id}::uuid from fan`;
-    await stageJob(sql, fanOut, { announcement: "BOX_LISTED", subjectId: boxId, after: null });
+    await stageJob(sql, fanOut, { event: "BOX_LISTED", subjectId: boxId, after: null });
   });
 
   /** Runs the fan-out jobs that are open, as workers do; the pushes of each are sent before the next. Answers how many there were. */
-  async function workOff(run: (id: number) => Partial<Task<Announcement>> = () => ({})): Promise<number> {
+  async function workOff(run: (id: number) => Partial<Task<EventPayload>> = () => ({})): Promise<number> {
     for (let jobs = 0; ;) {
       const open = await sql<{ id: number; payload: unknown }[]>`
         select id, payload from staged_jobs where queue = 'fan-out' and done_at is null order by id`;
@@ -115,7 +115,7 @@ describe("a large audience", () => {
       for (const { id, payload } of open) {
         jobs += 1;
         const settled = { ...task(fanOut.payload.parse(payload)), done: settle(id), ...run(id) };
-        await announce(settled).catch((error: unknown) => {
+        await fanOutEvent(settled).catch((error: unknown) => {
           if (!(error instanceof Interrupted)) throw error;
         });
         await sql`update staged_jobs set done_at = now() where queue = 'push'`;
@@ -130,20 +130,20 @@ describe("a large audience", () => {
   };
 
   const everyoneOnce = async () => {
-    const [row] = await sql<{ people: number; told: number; jobs: number }[]>`
-      select count(distinct n.user_id)::integer as people, count(distinct n.id)::integer as told, count(j.id)::integer as jobs
+    const [row] = await sql<{ people: number; notifications: number; jobs: number }[]>`
+      select count(distinct n.user_id)::integer as people, count(distinct n.id)::integer as notifications, count(j.id)::integer as jobs
       from notifications n
       left join staged_jobs j on j.queue = 'push' and j.payload ->> 'notificationId' = n.id::text
       where n.box_id = ${boxId}::uuid`;
-    expect(row).toEqual({ people: FANS, told: FANS, jobs: FANS });
+    expect(row).toEqual({ people: FANS, notifications: FANS, jobs: FANS });
   };
 
-  test("is told in batches, each once, one job after the other", async () => {
+  test("hears in batches, each recipient once, one job after the other", async () => {
     expect(await workOff()).toBe(3);
     await everyoneOnce();
   });
 
-  test("is told once each, wherever the jobs are cut short and however often they run", async () => {
+  test("hears once each, wherever the jobs are cut short and however often they run", async () => {
     const cutShort = new Set<number>();
     const jobs = await workOff((id) => ({
       done: async (tx) => {
@@ -157,9 +157,9 @@ describe("a large audience", () => {
     await everyoneOnce();
   });
 
-  test("is told once each when every job runs twice at the same time", async () => {
-    const both = (payload: Announcement, id: number) =>
-      Promise.allSettled([1, 2].map(() => announce({ ...task(payload), done: settle(id) })));
+  test("hears once each when every job runs twice at the same time", async () => {
+    const both = (payload: EventPayload, id: number) =>
+      Promise.allSettled([1, 2].map(() => fanOutEvent({ ...task(payload), done: settle(id) })));
     for (;;) {
       const [open] = await sql<{ id: number; payload: unknown }[]>`
         select id, payload from staged_jobs where queue = 'fan-out' and done_at is null`;
@@ -171,25 +171,25 @@ describe("a large audience", () => {
     await everyoneOnce();
   });
 
-  test("waits for the messages before, so that nobody who has ordered waits behind all of them; orders do not wait", async () => {
+  test("waits while many pushes do; the recipients of an order do not", async () => {
     await stageJobs(
       sql,
       push,
       Array.from({ length: 1_000 }, () => ({ notificationId: randomUUID() })),
     );
-    const listed = task({ announcement: "BOX_LISTED" as const, subjectId: boxId, after: null });
-    await expect(announce(listed)).rejects.toThrow(Snooze);
-    await expect(announce(announcement(randomUUID()))).resolves.toBeUndefined();
-    // those that wait for the end of quiet hours hold nobody up
+    const listed = task({ event: "BOX_LISTED" as const, subjectId: boxId, after: null });
+    await expect(fanOutEvent(listed)).rejects.toThrow(Snooze);
+    await expect(fanOutEvent(orderPlaced(randomUUID()))).resolves.toBeUndefined();
+    // pushes that wait for the end of quiet hours do not count
     await sql`
       update staged_jobs set run_at = now() + interval '5 minutes', next_send_at = now() + interval '5 minutes'
       where queue = 'push'`;
-    await expect(announce(listed)).resolves.toBeUndefined();
+    await expect(fanOutEvent(listed)).resolves.toBeUndefined();
   });
 
-  test("that nobody can order from any more is told no further", async () => {
+  test("hears no more of a box that is sold out meanwhile", async () => {
     const [first] = await sql<{ id: number; payload: unknown }[]>`select id, payload from staged_jobs`;
-    await announce({ ...task(fanOut.payload.parse(first!.payload)), done: settle(first!.id) });
+    await fanOutEvent({ ...task(fanOut.payload.parse(first!.payload)), done: settle(first!.id) });
     await sql`update staged_jobs set done_at = now() where queue = 'push'`;
     await sql`update boxes set status = 'SOLD_OUT', quantity_available = 0 where id = ${boxId}::uuid`;
     expect(await workOff()).toBe(1);

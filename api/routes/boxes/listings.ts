@@ -28,7 +28,7 @@ import {
   flawsOf,
   foreignItems,
   invalidBox,
-  newsOf,
+  eventOf,
   OwnListedBox,
   presentBox,
   presentOwnBox,
@@ -210,8 +210,8 @@ boxes.put(
       }
       if (body.items && !(await replaceBoxItems(tx, box.id, partner.id, body.items))) throw foreignItems();
       const merged = merge(box, body);
-      const news = newsOf(box, merged);
-      if (news) await stageJob(tx, fanOut, { announcement: news, subjectId: box.id, after: null }, { requestId });
+      const event = eventOf(box, merged);
+      if (event) await stageJob(tx, fanOut, { event, subjectId: box.id, after: null }, { requestId });
       if (imageFileId === undefined) return updateBox(tx, box.id, { ...merged, image: box.image });
       const image = imageFileId && (await ownImage(tx, imageFileId, user.id));
       const updated = await updateBox(tx, box.id, { ...merged, image });

@@ -58,8 +58,8 @@ export function flawsOf({ price, originalPrice, pickupWindowStart: start, pickup
   return flaws;
 }
 
-/** What those who like a box are told when it changes so; null when it is no news for them. */
-export function newsOf(
+/** The event that a change of a box is for its followers; null when it is none. */
+export function eventOf(
   before: { priceMinor: Minor; quantityAvailable: number },
   after: { priceMinor: Minor; quantityAvailable: number },
 ): "BOX_BACK" | "BOX_CHEAPER" | null {

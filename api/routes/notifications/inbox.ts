@@ -1,17 +1,17 @@
 import { z } from "zod";
-import { isAnnouncementKind, textOf } from "../../../lib/domain/announcements.js";
 import { config } from "../../../lib/process/config.js";
 import { notFound } from "../../../lib/process/errors.js";
+import { isNotificationKind, textOf } from "../../../lib/domain/notification-kinds.js";
 import { platforms } from "../../../lib/messaging/push-token.js";
 import { sql } from "../../../sql/db.js";
 import { listDeliveries } from "../../../sql/queries/deliveries.js";
 import {
+  factsOf,
   listNotifications,
   listNotificationsForSupport,
   updateRead,
-  type InboxRow,
-} from "../../../sql/queries/inbox.js";
-import { factsOf } from "../../../sql/queries/notifications.js";
+  type NotificationRow,
+} from "../../../sql/queries/notifications.js";
 import { ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { Id, QueryFlag, Timestamp } from "../../http/schemas.js";
@@ -40,13 +40,13 @@ const Notification = z
 
 export const notifications = section({ prefix: "/notifications", tag: "Notifications" });
 
-/** Whatever the devices were sent at the time, an inbox speaks of things as they are now. */
-function present(row: InboxRow): z.output<typeof Notification> {
+/** The text is made from the rows as they are now, which may differ from what the devices were sent. */
+function present(row: NotificationRow): z.output<typeof Notification> {
   const { id, kind, status, locale, orderId, partnerId, boxId, createdAt, readAt } = row;
   return {
     id,
     kind,
-    ...(isAnnouncementKind(kind) ? textOf(kind, locale, factsOf(row)) : { title: "", body: "" }),
+    ...(isNotificationKind(kind) ? textOf(kind, locale, factsOf(row)) : { title: "", body: "" }),
     status,
     orderId,
     partnerId,

@@ -3,7 +3,7 @@ import type { Payload } from "../../../queues/contract.js";
 import { fanOut } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
 import { stageJob, updateJobDone } from "../../../sql/queries/staged-jobs.js";
-import { announce } from "../../../workers/fan-out.js";
+import { fanOutEvent } from "../../../workers/fan-out.js";
 import { FanOutPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
@@ -39,13 +39,13 @@ async function prepare(followers: number): Promise<string> {
 
 /** Works off the jobs that tell of a box; answers how long they took. */
 async function tellAll(boxId: string): Promise<number> {
-  await stageJob(sql, fanOut, { announcement: "BOX_LISTED", subjectId: boxId, after: null });
+  await stageJob(sql, fanOut, { event: "BOX_LISTED", subjectId: boxId, after: null });
   for (let ms = 0; ;) {
     const [open] = await sql<{ id: string; payload: Payload }[]>`
       select id::text as id, payload from staged_jobs where queue = 'fan-out' and done_at is null`;
     if (!open) return ms;
     const start = performance.now();
-    await announce({
+    await fanOutEvent({
       payload: fanOut.payload.parse(open.payload),
       log,
       requestId: undefined,

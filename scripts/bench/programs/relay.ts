@@ -13,7 +13,7 @@ const BATCH = 500;
 
 const newJobs = (count: number) =>
   Array.from({ length: count }, () => ({
-    announcement: "ORDER_PLACED" as const,
+    event: "ORDER_PLACED" as const,
     subjectId: randomUUID(),
     after: null,
   }));

@@ -11,7 +11,7 @@ const { closeDatabase, sql } = await import("../../sql/db.js");
 const { insertAdBatch } = await import("../../sql/queries/ad-batches.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { countAds } = await import("../../workers/ad-events.js");
-const { announce } = await import("../../workers/fan-out.js");
+const { fanOutEvent } = await import("../../workers/fan-out.js");
 const { runUpkeep } = await import("../../workers/upkeep.js");
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
@@ -44,43 +44,43 @@ async function campaign(fields: Record<string, unknown> = {}): Promise<string> {
   return id;
 }
 
-async function tellAll(): Promise<void> {
+async function runEvents(): Promise<void> {
   const jobs = await sql<{ payload: unknown }[]>`select payload from staged_jobs where queue = 'fan-out' order by id`;
-  for (const { payload } of jobs) await announce(task(fanOut.payload.parse(payload)));
+  for (const { payload } of jobs) await fanOutEvent(task(fanOut.payload.parse(payload)));
 }
-const told = async ({ client }: Cast.Character) =>
+const texts = async ({ client }: Cast.Character) =>
   (await client.get("/api/v1/notifications")).list.map(({ kind, title, body }) => [kind, title, body]);
-const news = [["CAMPAIGN_COMPLETED", "Кампания завершена", "«Осень»: баннеры больше не показываются."]];
+const completed = [["CAMPAIGN_COMPLETED", "Кампания завершена", "«Осень»: баннеры больше не показываются."]];
 
-test("admins who had to do with a campaign are told once that its budget is spent", async () => {
+test("admins who changed a campaign hear once that its budget is spent", async () => {
   const banner = await cast.banner(olga.client, await campaign({ cpm: 10, budget: 1 }));
   const counts = [{ bannerId: banner, impressions: 100, clicks: 0 }];
   for (const id of [randomUUID(), randomUUID()]) {
     await insertAdBatch(sql, { id, day: "2026-06-01", counts });
     await countAds(task({ batchId: id }));
   }
-  await tellAll();
-  expect(await told(olga)).toEqual(news);
-  expect(await told(pavel)).toEqual(news);
-  expect(await told(rita)).toEqual([]);
+  await runEvents();
+  expect(await texts(olga)).toEqual(completed);
+  expect(await texts(pavel)).toEqual(completed);
+  expect(await texts(rita)).toEqual([]);
 });
 
-test("and that its end has come, unless they are admins no more", async () => {
+test("and that its end has come, while they are admins", async () => {
   const id = await campaign();
   await sql`update ad_campaigns set starts_at = now() - interval '1 day', ends_at = now() where id = ${id}::uuid`;
   for (let times = 0; times < 2; times += 1) await runUpkeep(task({ task: "complete-campaigns" }));
   await sql`update users set is_admin = false where id = ${pavel.id}::uuid`;
-  await tellAll();
-  expect(await told(olga)).toEqual(news);
-  expect(await told(pavel)).toEqual([]);
+  await runEvents();
+  expect(await texts(olga)).toEqual(completed);
+  expect(await texts(pavel)).toEqual([]);
 });
 
-test("an admin by their phone is told as well", async () => {
+test("an admin by their phone hears of it as well", async () => {
   const vera = await cast.user(api.client);
   await sql`update users set phone = ${adminPhone} where id = ${vera.id}::uuid`;
   const id = await cast.activeCampaign(vera.client, { name: "Осень" });
   await sql`update ad_campaigns set starts_at = now() - interval '1 day', ends_at = now() where id = ${id}::uuid`;
   await runUpkeep(task({ task: "complete-campaigns" }));
-  await tellAll();
-  expect(await told(vera)).toEqual(news);
+  await runEvents();
+  expect(await texts(vera)).toEqual(completed);
 });

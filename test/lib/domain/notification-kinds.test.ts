@@ -1,15 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
-  announcements,
   collapseKeyOf,
   expiryOf,
-  isAnnouncementKind,
-  languageOf,
+  isNotificationKind,
+  notificationKinds,
   textOf,
-  type AnnouncementKind,
-  type Facts,
-} from "../../../lib/domain/announcements.js";
+  unmetCondition,
+  type NotificationKind,
+} from "../../../lib/domain/notification-kinds.js";
+import { languageOf, type Facts } from "../../../lib/domain/notification-texts.js";
 
 const facts: Facts = {
   partner: "Пекарня",
@@ -38,9 +38,9 @@ const nothing: Facts = {
   rating: null,
   campaign: null,
 };
-const kinds = Object.keys(announcements).filter(isAnnouncementKind);
+const kinds = Object.keys(notificationKinds).filter(isNotificationKind);
 /** Spaces that do not break a line look like any other. */
-const plain = (kind: AnnouncementKind, locale: string | null, changes: Partial<Facts> = {}) => {
+const plain = (kind: NotificationKind, locale: string | null, changes: Partial<Facts> = {}) => {
   const { title, body } = textOf(kind, locale, { ...facts, ...changes });
   return `${title} | ${body}`.replace(/[\u00a0\u202f]/g, " ");
 };
@@ -51,12 +51,12 @@ test.each([
   ["en-GB", "en"],
   ["kk-KZ", "ru"],
   [null, "ru"],
-])("%s is spoken to in %s", (locale, language) => {
+])("texts for the locale %s are in %s", (locale, language) => {
   expect(languageOf(locale)).toBe(language);
 });
 
 describe.each(kinds)("%s", (kind) => {
-  test("speaks both languages", () => {
+  test("has a text in both languages", () => {
     const [ru, en] = [
       plain(kind, "ru-RU", { partner: "Пекарня" }),
       plain(kind, "en-US", { partner: "B", box: "C", campaign: "D" }),
@@ -69,7 +69,7 @@ describe.each(kinds)("%s", (kind) => {
   test.each([
     ["with everything", facts],
     ["without anything", nothing],
-  ])("says something whole %s", (_case, given) => {
+  ])("has a whole text %s", (_case, given) => {
     for (const locale of ["ru-RU", "en-US"]) {
       const { title, body } = textOf(kind, locale, given);
       for (const text of [title, body]) {
@@ -79,8 +79,8 @@ describe.each(kinds)("%s", (kind) => {
     }
   });
 
-  test("is for somebody, with a preference, and passes", () => {
-    const { audience, preference, expiry, group } = announcements[kind];
+  test("has an audience, a preference, an expiry and a group", () => {
+    const { audience, preference, expiry, group } = notificationKinds[kind];
     expect(["customer", "partner", "admin"]).toContain(audience);
     if (preference === "marketing") expect(audience).toBe("customer");
     expect("hours" in expiry ? expiry.hours : expiry.orHours).toBeGreaterThan(0);
@@ -167,14 +167,41 @@ test("what is about a pickup is useless when that is over, the rest after its ti
   expect(expiryOf("POINTS_EARNED", since, facts)).toEqual(new Date("2026-03-13T12:00:00Z"));
 });
 
-test("the news of one order replace each other, those of two do not, nor those for its partner", () => {
+test("notifications about one order replace each other; those about two orders do not, nor those for its partner", () => {
   const [first, second] = ["01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"] as const;
   expect(collapseKeyOf("ORDER_READY", first)).toBe(collapseKeyOf("ORDER_ACCEPTED", first));
   expect(collapseKeyOf("ORDER_READY", first)).not.toBe(collapseKeyOf("ORDER_READY", second));
   expect(collapseKeyOf("NEW_ORDER", first)).not.toBe(collapseKeyOf("ORDER_ACCEPTED", first));
 });
 
-test("nobody else's name is a kind", () => {
-  expect(isAnnouncementKind("toString")).toBe(false);
-  expect(isAnnouncementKind("ORDER_READY")).toBe(true);
+test("a property of every object is no kind", () => {
+  expect(isNotificationKind("toString")).toBe(false);
+  expect(isNotificationKind("ORDER_READY")).toBe(true);
+});
+
+describe("a notification is sent while", () => {
+  const state = { orderStatus: null, onOffer: null };
+
+  test.each([
+    ["ORDER_ACCEPTED", ["ACCEPTED", "READY"]],
+    ["PICKUP_SOON", ["ACCEPTED", "READY"]],
+    ["NEW_ORDER", ["ACCEPTED", "READY"]],
+    ["ORDER_READY", ["READY"]],
+    ["ORDER_CANCELLED", ["ACCEPTED", "READY", "COMPLETED", "CANCELLED", "NO_SHOW"]],
+  ] as const)("%s: its order is one of %j", (kind, statuses: readonly string[]) => {
+    for (const orderStatus of ["ACCEPTED", "READY", "COMPLETED", "CANCELLED", "NO_SHOW"] as const)
+      expect(unmetCondition(kind, { ...state, orderStatus })).toBe(
+        statuses.includes(orderStatus) ? null : `the order is ${orderStatus}`,
+      );
+    expect(unmetCondition(kind, state)).toBeNull();
+  });
+
+  test.each(["FAVORITE_LISTED", "BOX_BACK", "BOX_CHEAPER"] as const)("%s: its box is on offer", (kind) => {
+    expect(unmetCondition(kind, { ...state, onOffer: false })).toBe("the box is not on offer");
+    expect(unmetCondition(kind, { ...state, onOffer: true })).toBeNull();
+  });
+
+  test("LEVEL_REACHED: always", () => {
+    expect(unmetCondition("LEVEL_REACHED", { orderStatus: "CANCELLED", onOffer: false })).toBeNull();
+  });
 });

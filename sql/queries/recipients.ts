@@ -1,0 +1,279 @@
+import { config } from "../../lib/process/config.js";
+import { loyaltyLevel } from "../../lib/domain/loyalty-level.js";
+import type { NotificationKind } from "../../lib/domain/notification-kinds.js";
+import type { EventKind } from "../../queues/fan-out.js";
+import type { Db } from "../db.js";
+
+/** A user who hears of an event, and what the notification is about. */
+export type Recipient = {
+  readonly userId: string;
+  readonly orderId?: string;
+  readonly partnerId?: string;
+  readonly boxId?: string;
+  /** What its text mentions and no row keeps. */
+  readonly facts?: Readonly<Record<string, string | number>>;
+};
+
+type ListRecipients = (db: Db, subjectId: string) => Promise<readonly Recipient[]>;
+
+/** An event with few recipients. */
+export interface SmallAudience {
+  readonly notify: readonly { readonly kind: NotificationKind; readonly to: ListRecipients }[];
+  /** Another event about the same subject, and when it happens; undefined: it does not. */
+  readonly followUp?: {
+    readonly event: EventKind;
+    readonly at: (db: Db, subjectId: string) => Promise<Date | undefined>;
+  };
+}
+
+/** Some of many recipients. */
+export interface Batch {
+  readonly recipients: readonly Recipient[];
+  /** What the next batch comes after; null when this is the last one. */
+  readonly last: string | null;
+}
+
+/** An event about a box with perhaps very many recipients, who hear of it batch by batch, while its kind may be sent. */
+export interface LargeAudience {
+  readonly kind: NotificationKind;
+  /** Before the first batch: false when the event is none. */
+  readonly begin?: (tx: Db, boxId: string) => Promise<boolean>;
+  /** Before each further batch: false when the event is over. */
+  readonly goOn?: (tx: Db, boxId: string) => Promise<boolean>;
+  readonly list: (tx: Db, boxId: string, after: string | null, limit: number) => Promise<Batch>;
+}
+
+interface OrderRecipient {
+  userId: string;
+  orderId: string;
+  partnerId: string;
+}
+
+/** Lists an order's customer. */
+const listCustomer = (db: Db, orderId: string) =>
+  db<OrderRecipient[]>`
+    select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    from orders o
+    join users u on u.id = o.user_id and u.deleted_at is null
+    where o.id = ${orderId}::uuid`;
+
+/** Lists the people of an order's partner, unless their own till made it: then they know. */
+const listPartnerUnlessByTill = (db: Db, orderId: string) =>
+  db<OrderRecipient[]>`
+    select person as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    from orders o
+    cross join lateral people_of_partner(o.partner_id) as person
+    where o.id = ${orderId}::uuid and not exists (select from pos_orders p where p.order_id = o.id)`;
+
+/** When an order's customer is reminded of it: half an hour before the pickup window, unless that is past. */
+const findReminderTime = async (db: Db, orderId: string) =>
+  (
+    await db<{ remindAt: Date }[]>`
+      with reminder as (
+        select coalesce(pickup_window_start, created_at) - interval '30 minutes' as at from orders where id = ${orderId}::uuid
+      )
+      select coalesce(at, now()) as "remindAt" from reminder where at > now()`
+  )[0]?.remindAt;
+
+/** Lists the customer of an order that was cancelled by somebody else. */
+const listCustomerUnlessActor = (db: Db, orderId: string) =>
+  db<OrderRecipient[]>`
+    select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    from orders o
+    join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role <> 'CUSTOMER'
+    join users u on u.id = o.user_id and u.deleted_at is null
+    where o.id = ${orderId}::uuid`;
+
+/** Lists the people of the partner of an order that its customer cancelled. */
+const listPartnerUnlessActor = (db: Db, orderId: string) =>
+  db<OrderRecipient[]>`
+    select person as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    from orders o
+    join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role = 'CUSTOMER'
+    cross join lateral people_of_partner(o.partner_id) as person
+    where o.id = ${orderId}::uuid`;
+
+/** Lists a completed order's customer with the points that it earned. */
+const listCustomerWithPoints = async (db: Db, orderId: string) =>
+  (
+    await db<{ userId: string; partnerId: string; points: number }[]>`
+      select e.user_id as "userId", o.partner_id as "partnerId", e.points
+      from loyalty_entries e
+      join orders o on o.id = e.order_id
+      join users u on u.id = e.user_id and u.deleted_at is null
+      where e.order_id = ${orderId}::uuid and e.kind = 'ORDER' and e.points > 0
+      order by e.id`
+  ).map(({ userId, partnerId, points }) => ({ userId, orderId, partnerId, facts: { points } }));
+
+/** Lists those who earned points by a friend's order, of which they learn nothing else. */
+const listFriendsWithPoints = async (db: Db, orderId: string) =>
+  (
+    await db<{ userId: string; points: number }[]>`
+      select e.user_id as "userId", e.points
+      from loyalty_entries e
+      join users u on u.id = e.user_id and u.deleted_at is null
+      where e.order_id = ${orderId}::uuid and e.kind <> 'ORDER' and e.points > 0
+      order by e.id`
+  ).map(({ userId, points }) => ({ userId, facts: { points } }));
+
+/** Lists those whom the points of a completed order brought to another level. */
+const listUsersWithNewLevel = async (db: Db, orderId: string) =>
+  (
+    await db<{ userId: string; points: number; earnedBefore: number | null }[]>`
+      select
+        e.user_id as "userId", e.points,
+        (select sum(b.points)::integer from loyalty_entries b where b.user_id = e.user_id and b.id < e.id) as "earnedBefore"
+      from loyalty_entries e
+      join users u on u.id = e.user_id and u.deleted_at is null
+      where e.order_id = ${orderId}::uuid and e.points > 0
+      order by e.id`
+  ).flatMap(({ userId, points, earnedBefore }) => {
+    const level = loyaltyLevel((earnedBefore ?? 0) + points);
+    return level === loyaltyLevel(earnedBefore ?? 0) ? [] : [{ userId, facts: { level } }];
+  });
+
+/** Lists the people of the partner that a review is about. */
+const listPartnerWithRating = async (db: Db, reviewId: string) =>
+  (
+    await db<(OrderRecipient & { rating: number })[]>`
+      select person as "userId", r.order_id as "orderId", r.partner_id as "partnerId", r.rating
+      from reviews r
+      cross join lateral people_of_partner(r.partner_id) as person
+      where r.id = ${reviewId}::uuid`
+  ).map(({ rating, ...recipient }) => ({ ...recipient, facts: { rating } }));
+
+/** Lists a review's author. */
+const listAuthor = (db: Db, reviewId: string) =>
+  db<OrderRecipient[]>`
+    select u.id as "userId", r.order_id as "orderId", r.partner_id as "partnerId"
+    from reviews r
+    join users u on u.id = r.user_id and u.deleted_at is null
+    where r.id = ${reviewId}::uuid`;
+
+/** Lists a partner's people. */
+const listPartner = (db: Db, partnerId: string) =>
+  db<{ userId: string; partnerId: string }[]>`
+    select person as "userId", ${partnerId}::uuid as "partnerId" from people_of_partner(${partnerId}::uuid) as person`;
+
+/** Lists the admins who have changed a campaign. */
+const listAdminsOfCampaign = async (db: Db, campaignId: string) =>
+  (
+    await db<{ userId: string; campaign: string }[]>`
+      select u.id as "userId", c.name as campaign
+      from ad_campaigns c
+      join users u on u.id in (select e.actor_id from audit_events e where e.subject_id = c.id)
+      where c.id = ${campaignId}::uuid and (u.is_admin or u.phone = any (${config.ADMIN_PHONES}::text[]))
+        and u.deleted_at is null`
+  ).map(({ userId, campaign }) => ({ userId, facts: { campaign } }));
+
+/**
+ * Lists a batch of the followers of a box, or of its partner, in the order of their favourites; of them those who want such
+ * notifications and were not sent `most.times` of this kind within `most.inHours`.
+ */
+const followers = (
+  of: "BOX" | "PARTNER",
+  kind: NotificationKind,
+  most: { times: number; inHours: number },
+): LargeAudience => ({
+  kind,
+  list: async (tx, boxId, after, limit) => {
+    const [batch] = await tx<
+      { partnerId: string; willing: string[] | null; last: string | null; count: number | null }[]
+    >`
+      select b.partner_id as "partnerId", batch.willing, batch.last, batch.count
+      from boxes b
+      cross join lateral (
+        select
+          array_agg(f.user_id::text order by f.id) filter (where f.willing) as willing,
+          (array_agg(f.id::text order by f.id desc))[1] as last, count(*) as count
+        from next_favorites(
+          case when ${of}::text = 'PARTNER' then b.partner_id end, b.id, ${kind}, interval '1 hour' * ${most.inHours}::integer,
+          ${most.times}::integer, ${after}::uuid, ${limit}::integer
+        ) as f
+      ) as batch
+      where b.id = ${boxId}::uuid`;
+    if (!batch) return { recipients: [], last: null };
+    const { partnerId, willing, last, count } = batch;
+    return {
+      recipients: (willing ?? []).map((userId) => ({ userId, partnerId, boxId })),
+      last: count === limit ? last : null,
+    };
+  },
+});
+
+/** Lowers a box's lowest price, of which its followers hear, to its present one; false when it has been as low before. */
+async function updateLowestPrice(tx: Db, boxId: string): Promise<boolean> {
+  const { count } = await tx`
+    update boxes set lowest_price_minor = price_minor where id = ${boxId}::uuid and price_minor < lowest_price_minor`;
+  return count === 1;
+}
+
+/** Whether a box costs no more than the lowest price of which its followers hear. */
+async function isAtLowestPrice(db: Db, boxId: string): Promise<boolean> {
+  const { count } = await db`
+    select from boxes where id = ${boxId}::uuid and price_minor <= lowest_price_minor`;
+  return count === 1;
+}
+
+/**
+ * The recipients of each event, and the kind of notification that each of them gets. What a kind says, and under which
+ * condition it is sent, is its entry in `notificationKinds`.
+ */
+export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudience>> = {
+  ORDER_PLACED: {
+    notify: [
+      { kind: "ORDER_ACCEPTED", to: listCustomer },
+      { kind: "NEW_ORDER", to: listPartnerUnlessByTill },
+    ],
+    followUp: { event: "PICKUP_SOON", at: findReminderTime },
+  },
+  PICKUP_SOON: { notify: [{ kind: "PICKUP_SOON", to: listCustomer }] },
+  ORDER_READY: { notify: [{ kind: "ORDER_READY", to: listCustomer }] },
+  ORDER_COMPLETED: {
+    notify: [
+      { kind: "POINTS_EARNED", to: listCustomerWithPoints },
+      { kind: "FRIEND_CAME", to: listFriendsWithPoints },
+      { kind: "LEVEL_REACHED", to: listUsersWithNewLevel },
+    ],
+  },
+  ORDER_CANCELLED: {
+    notify: [
+      { kind: "ORDER_CANCELLED", to: listCustomerUnlessActor },
+      { kind: "ORDER_CANCELLED_BY_CUSTOMER", to: listPartnerUnlessActor },
+    ],
+  },
+  ORDER_NO_SHOW: { notify: [{ kind: "ORDER_NO_SHOW", to: listCustomer }] },
+  REVIEW_PUBLISHED: { notify: [{ kind: "REVIEW_RECEIVED", to: listPartnerWithRating }] },
+  REVIEW_APPROVED: { notify: [{ kind: "REVIEW_APPROVED", to: listAuthor }] },
+  REVIEW_REJECTED: { notify: [{ kind: "REVIEW_REJECTED", to: listAuthor }] },
+  PARTNER_ACTIVE: { notify: [{ kind: "PARTNER_APPROVED", to: listPartner }] },
+  PARTNER_REJECTED: { notify: [{ kind: "PARTNER_REJECTED", to: listPartner }] },
+  PARTNER_SUSPENDED: { notify: [{ kind: "PARTNER_SUSPENDED", to: listPartner }] },
+  CAMPAIGN_COMPLETED: { notify: [{ kind: "CAMPAIGN_COMPLETED", to: listAdminsOfCampaign }] },
+  BOX_LISTED: followers("PARTNER", "FAVORITE_LISTED", { times: 3, inHours: 24 }),
+  BOX_BACK: followers("BOX", "BOX_BACK", { times: 1, inHours: 6 }),
+  BOX_CHEAPER: {
+    ...followers("BOX", "BOX_CHEAPER", { times: 1, inHours: 6 }),
+    begin: updateLowestPrice,
+    goOn: isAtLowestPrice,
+  },
+};
+
+/** Lets one transaction at a time write notifications about a partner's boxes: it would not see what others write. */
+export const lockBoxNotifications = (tx: Db, boxId: string) =>
+  tx`
+    select
+    from boxes b
+    cross join lateral pg_advisory_xact_lock(hashtextextended('notifications about boxes of ' || b.partner_id, 0))
+    where b.id = ${boxId}::uuid`;
+
+/** Whether a box can be ordered; false when there is none. */
+export async function isOnOffer(db: Db, boxId: string): Promise<boolean> {
+  const { count } = await db`
+    select
+    from boxes b
+    join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
+    where b.id = ${boxId}::uuid and b.status = 'ACTIVE' and b.hidden_at is null and b.deleted_at is null
+      and b.pickup_window_end > now()`;
+  return count === 1;
+}

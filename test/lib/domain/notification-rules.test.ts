@@ -1,0 +1,163 @@
+import { describe, expect, test } from "@jest/globals";
+import {
+  decide,
+  decideNextStep,
+  settlementOf,
+  type Decision,
+  type DeliveryStatus,
+  type DueNotification,
+  type PushPreferences,
+} from "../../../lib/domain/notification-rules.js";
+
+const noon = new Date("2026-03-10T09:00:00Z");
+const night = new Date("2026-03-10T20:00:00Z");
+const morning = new Date("2026-03-11T05:00:00Z");
+const later = (date: Date, ms: number) => new Date(date.getTime() + ms);
+const hours = 3_600_000;
+
+const notification: DueNotification = {
+  kind: "ORDER_READY",
+  createdAt: noon,
+  expiresAt: later(noon, 24 * hours),
+  facts: { pickupFrom: null, pickupUntil: null },
+  hasDevices: true,
+  ofPartner: true,
+  orderStatus: null,
+  onOffer: null,
+};
+const preferences: PushPreferences = {
+  push: true,
+  marketing: false,
+  quietHours: { start: "22:00:00", end: "08:00:00" },
+  zone: "Europe/Moscow",
+};
+
+const send: Decision = { action: "send", until: later(noon, 24 * hours) };
+const snooze: Decision = { action: "snooze", until: morning };
+const drop = (reason: string): Decision => ({ action: "drop", reason });
+
+describe("a notification", () => {
+  test.each<[string, Decision, Partial<DueNotification>, Partial<PushPreferences>?, Date?]>([
+    ["by day is sent", send, {}],
+    ["by night is snoozed until the morning", snooze, {}, {}, night],
+    ["by night is sent without quiet hours", send, {}, { quietHours: { start: "00:00", end: "00:00" } }, night],
+    ["by night is sent to a user in another zone", send, {}, { zone: "America/New_York" }, night],
+    ["that expires now is dropped", drop("expired"), { expiresAt: noon }],
+    ["that expires in a moment is sent", { action: "send", until: later(noon, 1) }, { expiresAt: later(noon, 1) }],
+    ["that expires when quiet hours end is dropped", drop("expires in quiet hours"), { expiresAt: morning }, {}, night],
+    ["that expires after quiet hours is snoozed", snooze, { expiresAt: later(morning, 1) }, {}, night],
+    [
+      "without a time of its own expires as its kind says",
+      drop("expired"),
+      { expiresAt: null },
+      {},
+      later(noon, 24 * hours),
+    ],
+    [
+      "about a pickup that is over is dropped",
+      drop("expired"),
+      { expiresAt: null, facts: { pickupFrom: null, pickupUntil: noon } },
+    ],
+    ["to a user with push off is dropped", drop("push is off"), {}, { push: false, marketing: true }],
+    ["to a user without devices is dropped", drop("no device"), { hasDevices: false }],
+    ["to a user without devices is not snoozed", drop("no device"), { hasDevices: false }, {}, night],
+    [
+      "to a user who has left the partner is dropped",
+      drop("no longer with the partner"),
+      { kind: "NEW_ORDER", ofPartner: false },
+    ],
+    ["to a customer is sent, who was never with the partner", send, { ofPartner: false }],
+    ["about an order that is picked up is dropped", drop("the order is COMPLETED"), { orderStatus: "COMPLETED" }],
+    ["about an order that is ready is sent", send, { orderStatus: "READY" }],
+    ["about an order that was cancelled is sent", send, { kind: "ORDER_CANCELLED", orderStatus: "CANCELLED" }],
+    [
+      "about a new order that was cancelled is dropped",
+      drop("the order is CANCELLED"),
+      { kind: "NEW_ORDER", orderStatus: "CANCELLED" },
+    ],
+    ["about a box is dropped without consent", drop("marketing is off"), { kind: "BOX_BACK" }],
+    ["about a box is sent with consent", send, { kind: "BOX_BACK" }, { marketing: true }],
+    [
+      "about a box is dropped when all push is off",
+      drop("push is off"),
+      { kind: "BOX_BACK" },
+      { push: false, marketing: true },
+    ],
+    [
+      "about a box that is sold out by now is dropped",
+      drop("the box is not on offer"),
+      { kind: "BOX_BACK", onOffer: false },
+      { marketing: true },
+    ],
+  ])("%s", (_case, decision, changes, changedPreferences = {}, now = noon) => {
+    expect(decide({ ...notification, ...changes }, { ...preferences, ...changedPreferences }, now)).toEqual(decision);
+  });
+});
+
+describe("a notification that ends with deliveries", () => {
+  test.each<[DeliveryStatus[], string, string | null]>([
+    [["SENT"], "SENT", null],
+    [["FAILED", "GONE", "UNKNOWN", "SENT"], "SENT", null],
+    [["FAILED", "UNKNOWN"], "SENT", "was UNKNOWN"],
+    [["GONE", "FAILED"], "FAILED", "was FAILED"],
+    [["GONE", "LATER"], "FAILED", "was LATER"],
+    [["GONE", "GONE"], "DROPPED", "no device"],
+    [[], "DROPPED", "no device"],
+  ])("%j is %s", (statuses, status, reason) => {
+    const deliveries = statuses.map((each) => ({ status: each, reason: `was ${each}` }));
+    expect(settlementOf(deliveries)).toEqual({ status, reason });
+    const sent = status === "SENT";
+    expect(settlementOf(deliveries, "push is off")).toEqual(
+      sent ? { status, reason } : { status: "DROPPED", reason: "push is off" },
+    );
+  });
+});
+
+describe("after a run has sent what it could", () => {
+  const delivery = (status: DeliveryStatus, attempts = 1, startedAt = noon) => ({
+    status,
+    reason: status === "SENT" ? null : `was ${status}`,
+    attempts,
+    startedAt,
+  });
+  const terms: Parameters<typeof decideNextStep>[1] = {
+    now: noon,
+    expiry: later(noon, 900_000),
+    retryAfterSeconds: 60,
+    claimSeconds: 20,
+  };
+  const snoozed = (seconds: number, waitsFor: string) => ({
+    action: "snooze",
+    until: later(noon, seconds * 1_000),
+    waitsFor,
+  });
+
+  test.each<[string, ReturnType<typeof delivery>[], Partial<typeof terms>, unknown]>([
+    ["all have ended: it ends", [delivery("SENT"), delivery("FAILED")], {}, { action: "settle" }],
+    ["there was no device: it ends", [], {}, { action: "settle" }],
+    [
+      "another run is sending: it waits until the latest claim is over",
+      [delivery("LATER"), delivery("SENDING", 1, later(noon, -9_000)), delivery("SENDING", 1, later(noon, -2_000))],
+      {},
+      snoozed(18, "another run"),
+    ],
+    [
+      "a push service asks for a minute: it is given",
+      [delivery("SENT"), delivery("LATER")],
+      {},
+      snoozed(60, "push service"),
+    ],
+    ["it asks for no time: five seconds", [delivery("LATER")], { retryAfterSeconds: 0 }, snoozed(5, "push service")],
+    [
+      "none says for how long: the job is retried",
+      [delivery("SENT"), delivery("LATER")],
+      { retryAfterSeconds: null },
+      { action: "retry", reason: "was LATER" },
+    ],
+    ["it would expire by then: it ends", [delivery("LATER")], { expiry: later(noon, 60_000) }, { action: "settle" }],
+    ["the last try but one", [delivery("LATER", 19)], {}, snoozed(60, "push service")],
+    ["the last try: it ends", [delivery("LATER", 20)], {}, { action: "settle" }],
+  ])("%s", (_case, deliveries, changes, next) => {
+    expect(decideNextStep(deliveries, { ...terms, ...changes })).toEqual(next);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Told } from "../support/push/service.js";
+import { fcmRefusals } from "../support/push/fcm.js";
+import {
+  addBrowser,
+  addPhone,
+  deliver,
+  deliveries,
+  deviceIds,
+  fcm,
+  notify,
+  snoozedTo,
+  web,
+} from "../support/push/recipient.js";
+
+// these read the configuration
+const { push } = await import("../../queues/index.js");
+const { sql } = await import("../../sql/db.js");
+const { registry } = await import("../../workers/metrics.js");
+const { notificationStatus } = await import("../support/notifications.js");
+
+describe("our own key at fault", () => {
+  const alarms = async () => {
+    const { values } = await registry.getSingleMetric("push_messages_total")!.get();
+    return (
+      values.find(({ labels }) => labels["service"] === "web-push" && labels["result"] === "unauthorized")?.value ?? 0
+    );
+  };
+
+  test("is logged for an operator, deletes no device, and is tried again once it is mended", async () => {
+    const browser = await addBrowser();
+    const id = await notify();
+    const before = await alarms();
+    web.answerWith({ status: 403 });
+    const { thrown, lines } = await deliver(id);
+    expect(thrown).toEqual(new Error("the push service answered 403"));
+    expect(lines).toMatchObject([{ level: 50, service: "web-push", reason: "the push service answered 403" }]);
+    expect(await alarms()).toBe(before + 1);
+    expect(await deviceIds()).toEqual([browser]);
+    expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
+
+    web.answerWith({ status: 403 });
+    expect((await deliver(id, push.attempts)).thrown).toBeInstanceOf(Error);
+    expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 403" });
+    await deliver(id);
+    expect(web.shown).toHaveLength(1);
+    expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
+  });
+});
+
+describe("a push service that asks for patience", () => {
+  test("is given as much as it asks for, by the device that waits longest; the others have their message", async () => {
+    const [browser, phone] = [await addBrowser(), await addPhone()];
+    const other = await addBrowser();
+    const id = await notify();
+    web.answerWith({ status: 429, headers: { "retry-after": "120" } }, { status: 201 });
+    fcm.answerWith(fcmRefusals.unavailable("900"));
+    const until = snoozedTo((await deliver(id)).thrown);
+    expect(Math.abs(until - Date.now() - 900_000)).toBeLessThan(5_000);
+    expect(await notificationStatus(id)).toEqual({ status: "DEFERRED", reason: "the push service asks for patience" });
+    expect(web.shown).toHaveLength(1);
+
+    expect((await deliver(id)).thrown).toBeNull();
+    expect([web.shown.length, fcm.received.length]).toEqual([2, 1]);
+    expect((await deliveries(id)).map(({ attempts }) => attempts).toSorted()).toEqual([1, 2, 2]);
+    expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
+    expect(await deviceIds()).toEqual([browser, phone, other].toSorted());
+  });
+
+  test("and says nothing of how much is tried again by the job's own rhythm, and in the end the job is kept", async () => {
+    await addBrowser();
+    const id = await notify();
+    web.answerWith({ status: 503 }, { status: 503 });
+    expect((await deliver(id)).thrown).toEqual(new Error("the push service answered 503"));
+    expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
+    expect((await deliver(id, push.attempts)).thrown).toEqual(new Error("the push service answered 503"));
+    expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 503" });
+  });
+
+  test("for longer than the message is of use is not asked again", async () => {
+    await addBrowser();
+    const id = await notify();
+    await sql`update notifications set expires_at = now() + interval '1 minute' where id = ${id}::uuid`;
+    web.answerWith({ status: 429, headers: { "retry-after": "120" } });
+    expect((await deliver(id)).thrown).toBeNull();
+    expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 429" });
+  });
+
+  test("without end is not asked without end", async () => {
+    await addBrowser();
+    const id = await notify();
+    const told: Told[] = Array.from({ length: 30 }, () => ({ status: 429, headers: { "retry-after": "0" } }));
+    web.answerWith(...told);
+    const before = web.attempts();
+    let runs = 0;
+    for (let thrown: unknown = true; thrown !== null && runs < 30; runs += 1) ({ thrown } = await deliver(id));
+    expect(web.attempts() - before).toBe(20);
+    expect(await notificationStatus(id)).toMatchObject({ status: "FAILED" });
+  });
+});
