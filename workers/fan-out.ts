@@ -36,12 +36,11 @@ async function notifyAll(tx: Db, { notify }: SmallAudience, { payload }: Task<Ev
   return { ids: await insertNotifications(tx, lists.flat()), last: null };
 }
 
-/** Inserts the notifications of the next `limit` recipients about a box, or logs why there are none. */
-export async function notifyBatch(
+/** Inserts the notifications of the next batch of recipients about a box, or logs why there are none. */
+async function notifyBatch(
   tx: Db,
   { kind, begin, goOn, list }: LargeAudience,
   { payload: { event, subjectId, after }, log }: Task<EventPayload>,
-  limit = BATCH,
 ): Promise<Inserted> {
   const skip = (reason: string): Inserted => {
     log.info({ event, subjectId, reason }, "an event has no recipients");
@@ -52,7 +51,7 @@ export async function notifyBatch(
   if (unmet !== null) return skip(unmet);
   const holds = after === null ? begin : goOn;
   if (holds && !(await holds(tx, subjectId))) return skip("it does not hold any more");
-  const { recipients, last } = await list(tx, subjectId, after, limit);
+  const { recipients, last } = await list(tx, subjectId, after, BATCH);
   const ids = await insertNotifications(
     tx,
     recipients.map((recipient) => ({ ...recipient, kind })),

@@ -20,12 +20,12 @@ export interface PushMessage {
 }
 
 /**
- * What became of one message to one device.
+ * The outcome of one message to one device.
  * - `sent`: the push service has it.
  * - `unknown`: it may have it, so it must not be sent again.
- * - `gone`: the device will never be reached again, and is to be forgotten.
+ * - `gone`: the device will never be reached again, and is to be deleted.
  * - `later`: it was certainly not taken; the service may have said when to try again.
- * - `unauthorized`: our own key or configuration is at fault, whichever the device.
+ * - `unauthorized`: this service's key or configuration is at fault, whichever the device.
  * - `refused`: this message cannot be sent to this device, now or later.
  *
  * A `reason` may be logged and shown: it holds no address, no text and no key.
@@ -67,7 +67,7 @@ interface Call {
   readonly timeoutMs: number;
 }
 
-/** Posts to a push service, following nobody elsewhere; answers what it says, or the outcome when it says nothing. */
+/** Posts to a push service without following redirects; answers its answer, or the outcome when there was none. */
 export async function callPushService(
   url: URL,
   { timeoutMs, ...options }: Call,
@@ -79,7 +79,7 @@ export async function callPushService(
     return {
       answer: {
         status: statusCode,
-        // what it says besides is of less weight than that it answered
+        // the status counts, also when the body is cut off
         text: await body.text().catch(() => ""),
         retryAfter: retryAfterSeconds(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter, new Date()),
       },

@@ -11,7 +11,7 @@ const sendFcm = config.FCM_SERVICE_ACCOUNT ? fcmSender(config.FCM_SERVICE_ACCOUN
 
 export type PushService = "web-push" | "fcm";
 
-/** Who brings messages to a device: Web Push when it gave a subscription, FCM when it gave a registration token. */
+/** The service that reaches a device: Web Push for a subscription, FCM for a registration token. */
 export const serviceOf = ({ keys }: PushAddress): PushService => (keys ? "web-push" : "fcm");
 
 /** Sends a message to a device; never throws. Outside production it goes to the log where there are no keys to send it with. */
@@ -22,7 +22,7 @@ export async function sendPush(device: PushAddress, message: PushMessage, log: L
     try {
       return await send(device, message);
     } catch (error) {
-      // one device's fault is not the others', and nobody knows how far this one came
+      // the other devices still get their message; how far this one came is unknown
       log.error({ service, error: describeErrorWithPlaces(error) }, "a message could not be sent as it should be");
       return { result: "unknown", reason: "sending it went wrong" };
     }

@@ -19,7 +19,7 @@ import { Id, QueryFlag, Timestamp } from "../../http/schemas.js";
 const Kind = z.string().meta({ description: "what happened", example: "ORDER_ACCEPTED" });
 const Status = z.enum(["QUEUED", "DEFERRED", "SENT", "FAILED", "DROPPED"]).meta({
   description:
-    "what became of it on the user's devices: DEFERRED waits for quiet hours to end or for a push service, DROPPED was not " +
+    "how far it came on the user's devices: DEFERRED waits for quiet hours to end or for a push service, DROPPED was not " +
     "sent because the user has no device, wants no such messages, or it came too late",
 });
 
@@ -146,7 +146,7 @@ export const adminNotifications = section({ prefix: "/admin/notifications", tag:
 adminNotifications.get(
   "/",
   {
-    summary: "List a user's notifications and what became of them, newest first",
+    summary: "List a user's notifications and their deliveries, newest first",
     auth: "ADMIN",
     query: PageQuery.extend({ userId: Id }),
     answers: { 200: z.array(SupportNotification) },
