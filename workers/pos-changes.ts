@@ -1,7 +1,9 @@
 import { createHash, randomInt } from "node:crypto";
+import { enums } from "../lib/domain/enums.js";
 import type { PosChange } from "../lib/pos/adapter.js";
 import { orderNumberOf, PosChangeJson } from "../lib/pos/event.js";
 import { toMajor } from "../lib/domain/money.js";
+import { partnersOrderMoves } from "../lib/domain/order-moves.js";
 import { readPhone } from "../lib/domain/phone.js";
 import type { Db } from "../sql/db.js";
 import { moveOrder, placeOrder, type Placement } from "../sql/queries/orders.js";
@@ -128,16 +130,15 @@ function refusal(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">)
   }
 }
 
-const moves = ["READY", "COMPLETED", "CANCELLED"] as const;
-/** Nothing that a POS moves an order to: it begins with one, and only we say the other. */
-const others = ["ACCEPTED", "NO_SHOW"];
-
 async function applyStatus(tx: Db, event: MailboxEvent, change: Change<"order.status">): Promise<void> {
   const { partnerId, provider, requestId } = event;
   const status = change.status.toUpperCase();
-  if (others.includes(status)) return;
-  const move = moves.find((known) => known === status);
-  if (move === undefined) throw new Unfit("orders do not have this status");
+  const move = partnersOrderMoves.find((known) => known === status);
+  if (move === undefined) {
+    // an order begins with ACCEPTED, and only the service says NO_SHOW
+    if (enums.orderStatus.some((known) => known === status)) return;
+    throw new Unfit("orders do not have this status");
+  }
   const orderId = await findPosOrder(tx, partnerId, provider, change.orderExternalId);
   // when it comes in, this event gets its turn again
   if (orderId === undefined) throw new Unfit("the order has not come in", 60 * MINUTE_MS);

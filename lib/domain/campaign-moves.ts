@@ -1,4 +1,6 @@
-export type CampaignStatus = "DRAFT" | "ACTIVE" | "PAUSED" | "COMPLETED";
+import type { Enum } from "./enums.js";
+
+export type CampaignStatus = Enum<"campaignStatus">;
 
 /** Which moves a campaign can make, from where to where; there are no others. Its end date makes COMPLETE by itself. */
 export const campaignMoves = {

@@ -1,12 +1,10 @@
-const levels = [
-  { level: "PLATINUM", from: 10_000 },
-  { level: "GOLD", from: 2_000 },
-  { level: "SILVER", from: 500 },
-  { level: "BRONZE", from: 0 },
-] as const;
+export const loyaltyLevels = ["BRONZE", "SILVER", "GOLD", "PLATINUM"] as const;
 
-export type LoyaltyLevel = (typeof levels)[number]["level"];
+export type LoyaltyLevel = (typeof loyaltyLevels)[number];
+
+/** The earned points at which each level begins. */
+const begins: Readonly<Record<LoyaltyLevel, number>> = { BRONZE: 0, SILVER: 500, GOLD: 2_000, PLATINUM: 10_000 };
 
 /** The level that this many earned points make. */
 export const loyaltyLevel = (points: number): LoyaltyLevel =>
-  levels.find(({ from }) => points >= from)?.level ?? "BRONZE";
+  loyaltyLevels.findLast((level) => points >= begins[level]) ?? "BRONZE";

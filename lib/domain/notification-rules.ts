@@ -1,3 +1,4 @@
+import type { Enum } from "./enums.js";
 import { expiryOf, notificationKinds, unmetCondition, type NotificationKind } from "./notification-kinds.js";
 import type { Facts } from "./notification-texts.js";
 import type { OrderStatus } from "./order-moves.js";
@@ -50,7 +51,7 @@ export function decide(notification: DueNotification, preferences: PushPreferenc
   return quiet < expiry ? { action: "snooze", until: quiet } : drop("expires in quiet hours");
 }
 
-export type DeliveryStatus = "SENDING" | "SENT" | "UNKNOWN" | "LATER" | "GONE" | "FAILED";
+export type DeliveryStatus = Enum<"deliveryStatus">;
 
 /** How a notification ends. */
 export interface Settlement {

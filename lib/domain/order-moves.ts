@@ -1,5 +1,7 @@
-export type OrderStatus = "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
-export type OrderActor = "CUSTOMER" | "PARTNER" | "SERVICE";
+import type { Enum } from "./enums.js";
+
+export type OrderStatus = Enum<"orderStatus">;
+export type OrderActor = Enum<"orderActor">;
 
 /** To which status an order may be moved, from which, and by whom; there are no other moves. */
 export const orderMoves = {
@@ -10,3 +12,6 @@ export const orderMoves = {
 } as const satisfies Partial<Record<OrderStatus, { from: readonly OrderStatus[]; by: readonly OrderActor[] }>>;
 
 export type OrderMove = keyof typeof orderMoves;
+
+/** What a partner, in person or by its POS, moves its orders to. */
+export const partnersOrderMoves = ["READY", "COMPLETED", "CANCELLED"] as const satisfies readonly OrderMove[];

@@ -1,4 +1,6 @@
-export type PartnerStatus = "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+import type { Enum } from "./enums.js";
+
+export type PartnerStatus = Enum<"partnerStatus">;
 
 /** Which moves an admin may make, from where to where; there are no others. */
 export const partnerMoves = {

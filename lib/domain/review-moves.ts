@@ -1,10 +1,10 @@
-export type ReviewStatus = "PUBLISHED" | "PENDING" | "APPROVED" | "REJECTED";
+import { enums, type Enum } from "./enums.js";
 
-const everyStatus = ["PUBLISHED", "PENDING", "APPROVED", "REJECTED"] as const satisfies readonly ReviewStatus[];
+export type ReviewStatus = Enum<"reviewStatus">;
 
 /** How a review's status changes: its author edits it until it is moderated; an admin decides, and may decide otherwise later. */
 export const reviewMoves = {
   EDIT: { from: ["PUBLISHED", "PENDING"], to: "PENDING" },
-  APPROVE: { from: everyStatus, to: "APPROVED" },
-  REJECT: { from: everyStatus, to: "REJECTED" },
+  APPROVE: { from: enums.reviewStatus, to: "APPROVED" },
+  REJECT: { from: enums.reviewStatus, to: "REJECTED" },
 } as const satisfies Record<string, { from: readonly ReviewStatus[]; to: ReviewStatus }>;

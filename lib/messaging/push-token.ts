@@ -1,8 +1,8 @@
 import { ECDH } from "node:crypto";
 import { z } from "zod";
+import type { Enum } from "../domain/enums.js";
 
-export const platforms = ["ios", "android", "web"] as const;
-export type Platform = (typeof platforms)[number];
+export type Platform = Enum<"devicePlatform">;
 
 /** Where a device gets its messages: through FCM with a registration token, or as a Web Push subscription. */
 export interface PushAddress {

@@ -1,6 +1,7 @@
+import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
 
-export type BoxStatus = "ACTIVE" | "SOLD_OUT" | "EXPIRED";
+export type BoxStatus = Enum<"boxStatus">;
 
 export interface NewBox {
   title: string;

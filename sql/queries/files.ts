@@ -1,6 +1,7 @@
+import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
 
-export type FileStatus = "UPLOADING" | "STORED" | "READY" | "REFUSED";
+export type FileStatus = Enum<"fileStatus">;
 
 export interface FileRow {
   id: string;

@@ -1,6 +1,7 @@
+import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
 
-export type GeocodeStatus = "ASKED" | "FOUND" | "NOT_FOUND" | "FAILED";
+export type GeocodeStatus = Enum<"geocodeStatus">;
 
 /** For so long nobody asks again for an address after the provider gave no answer. */
 export const FAILURE_SECONDS = 30;

@@ -1,7 +1,8 @@
+import type { Enum } from "../../lib/domain/enums.js";
 import type { Delimiter, MenuColumn, MenuRow } from "../../lib/menu-csv/menu-csv.js";
 import type { Db } from "../db.js";
 
-export type MenuImportStatus = "QUEUED" | "RUNNING" | "DONE" | "FAILED";
+export type MenuImportStatus = Enum<"menuImportStatus">;
 
 export interface NewMenuImport {
   partnerId: string;

@@ -1,6 +1,7 @@
+import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
 
-export type ItemSource = "MANUAL" | "CSV" | "POS";
+export type ItemSource = Enum<"itemSource">;
 
 export interface MenuItemRow {
   id: string;

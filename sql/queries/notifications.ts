@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { config } from "../../lib/process/config.js";
+import type { Enum } from "../../lib/domain/enums.js";
+import { loyaltyLevels } from "../../lib/domain/loyalty-level.js";
 import type { NotificationKind } from "../../lib/domain/notification-kinds.js";
 import type { DueNotification, PushPreferences, Settlement } from "../../lib/domain/notification-rules.js";
 import type { Facts } from "../../lib/domain/notification-texts.js";
@@ -30,7 +32,7 @@ export interface Subject {
 
 const KeptFacts = z.object({
   points: z.int().nullable().default(null),
-  level: z.enum(["BRONZE", "SILVER", "GOLD", "PLATINUM"]).nullable().default(null),
+  level: z.enum(loyaltyLevels).nullable().default(null),
   rating: z.int().nullable().default(null),
   campaign: z.string().nullable().default(null),
 });
@@ -202,7 +204,7 @@ export const hurryDeferred = (tx: Db, userId: string) =>
     where job.payload ->> 'notificationId' = waiting.id and job.queue = 'push' and job.run_at > job.created_at
       and job.run_at > now() and job.done_at is null and job.dead_at is null`;
 
-export type NotificationStatus = "QUEUED" | "DEFERRED" | "SENT" | "FAILED" | "DROPPED";
+export type NotificationStatus = Enum<"notificationStatus">;
 
 /** A notification as its user reads it. */
 export interface NotificationRow extends Subject {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { enums } from "../../lib/domain/enums.js";
 import { orderMoves, type OrderActor, type OrderMove, type OrderStatus } from "../../lib/domain/order-moves.js";
 import { PromoRefusal } from "../../lib/domain/promo.js";
 import type { Db } from "../db.js";
@@ -22,7 +23,7 @@ export interface NewOrder {
 }
 
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
-const orderStatus = z.enum(["ACCEPTED", "READY", "COMPLETED", "CANCELLED", "NO_SHOW"]);
+const orderStatus = z.enum(enums.orderStatus);
 const earlierOrder = { orderId: z.uuid(), orderStatus, estimatedReadyAt: instant };
 
 /** What `place_order` (sql/functions/place_order.sql) answers. */

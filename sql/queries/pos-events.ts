@@ -1,3 +1,4 @@
+import type { Enum } from "../../lib/domain/enums.js";
 import type { PosChange } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
 
@@ -31,7 +32,7 @@ export async function receivePosEvents(
   return row ?? { added: 0, staged: false };
 }
 
-export type PosEventStatus = "QUEUED" | "PROCESSED" | "PARKED";
+export type PosEventStatus = Enum<"posEventStatus">;
 
 /** An event that has its turn. */
 export interface MailboxEvent {

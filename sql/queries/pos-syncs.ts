@@ -1,3 +1,4 @@
+import type { Enum } from "../../lib/domain/enums.js";
 import type { PosMenuItem } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
 
@@ -12,8 +13,8 @@ export async function requestPosSync(
   return row?.id ?? undefined;
 }
 
-export type PosSyncStatus = "QUEUED" | "RUNNING" | "DONE" | "FAILED";
-export type PosSyncFailure = "REFUSED" | "UNAVAILABLE" | "TOO_LARGE" | "EMPTY" | "REPLACED" | "ABANDONED";
+export type PosSyncStatus = Enum<"posSyncStatus">;
+export type PosSyncFailure = Enum<"posSyncFailure">;
 
 export interface PosSyncRow {
   id: string;

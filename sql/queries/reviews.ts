@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { enums } from "../../lib/domain/enums.js";
 import { reviewMoves, type ReviewStatus } from "../../lib/domain/review-moves.js";
 import type { Db } from "../db.js";
 
@@ -36,7 +37,7 @@ export async function publishReview(
   return row && Published.parse(row);
 }
 
-const Status = z.enum(["PUBLISHED", "PENDING", "APPROVED", "REJECTED"]);
+const Status = z.enum(enums.reviewStatus);
 const Changed = z.object({ moved: z.boolean(), status: Status });
 
 /** Changes an author's own review, which is PENDING from then on; `moved` is false once it is moderated. Undefined when they have no such review. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { campaignMoves, type CampaignMove } from "../../../lib/domain/campaign-moves.js";
+import { enums } from "../../../lib/domain/enums.js";
 import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
 import { toMajor, toMicro, wholeMinor } from "../../../lib/domain/money.js";
 import { sql, transaction } from "../../../sql/db.js";
@@ -56,7 +57,7 @@ const counted = {
   spent: Money.meta({ description: "of the budget, in major units, rounded down to two decimals" }),
 };
 
-const CampaignStatus = z.enum(["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"]);
+const CampaignStatus = z.enum(enums.campaignStatus);
 
 const Campaign = z
   .object({

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { ApiError } from "../../../lib/process/errors.js";
 import { imageAddress, thumbnailAddress } from "../../../lib/storage/file-store.js";
 import { toMajor, type Minor } from "../../../lib/domain/money.js";
@@ -76,7 +77,7 @@ export const invalidBox = (...errors: { path: string; message: string }[]) =>
 
 export const foreignItems = () => invalidBox({ path: "items", message: "some are not on this partner's menu" });
 
-export const BoxStatus = z.enum(["ACTIVE", "SOLD_OUT", "EXPIRED"]);
+export const BoxStatus = z.enum(enums.boxStatus);
 
 export const ListedBox = z
   .object({

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { conflict, notFound } from "../../../lib/process/errors.js";
 import { deleteStored } from "../../../lib/storage/file-store.js";
 import { isForeignKeyViolation, sql, transaction } from "../../../sql/db.js";
@@ -11,7 +12,7 @@ import { present, StoredFile } from "./stored-file.js";
 const OwnFile = z
   .object({
     fileId: Id,
-    status: z.enum(["UPLOADING", "STORED", "READY", "REFUSED"]).meta({
+    status: z.enum(enums.fileStatus).meta({
       description:
         "UPLOADING: it can be finished until `expiresAt`; STORED: it is being converted; REFUSED: it could not be read",
     }),

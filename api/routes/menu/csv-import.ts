@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { ApiError, notFound, unavailable } from "../../../lib/process/errors.js";
 import { files, keysOf, newFileName } from "../../../lib/storage/file-store.js";
@@ -124,7 +125,7 @@ const Imported = z
   .meta({ id: "ImportedMenu" });
 
 const MenuImport = Imported.extend({
-  status: z.enum(["QUEUED", "RUNNING", "DONE", "FAILED"]).meta({
+  status: z.enum(enums.menuImportStatus).meta({
     description: "FAILED: it ended before the end of the file; what had been imported stays",
   }),
   progress: z.number().min(0).max(1).meta({ description: "the part of the file that is dealt with", example: 0.4 }),

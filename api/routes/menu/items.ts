@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { notFound } from "../../../lib/process/errors.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { sql } from "../../../sql/db.js";
@@ -43,7 +44,7 @@ const MenuItem = z
     description: z.string().nullable(),
     weightGrams: z.int().nullable(),
     externalId: z.string().nullable(),
-    source: z.enum(["MANUAL", "CSV", "POS"]),
+    source: z.enum(enums.itemSource),
   })
   .meta({ id: "MenuItem" });
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { sha256 } from "../../../lib/security/crypto.js";
 import { ApiError, notFound } from "../../../lib/process/errors.js";
-import { parsePushToken, platforms } from "../../../lib/messaging/push-token.js";
+import { parsePushToken } from "../../../lib/messaging/push-token.js";
 import { sql } from "../../../sql/db.js";
 import { deleteDevice, insertDevice, listDevices } from "../../../sql/queries/devices.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
@@ -11,7 +12,7 @@ import { Id, IdParams, Locale, Timestamp } from "../../http/schemas.js";
 /** Who registers more has long lost the oldest. */
 const mostDevices = 20;
 
-const Platform = z.enum(platforms);
+const Platform = z.enum(enums.devicePlatform);
 
 const RegisteredDevice = z.object({ id: Id, platform: Platform, locale: Locale }).meta({ id: "RegisteredDevice" });
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
+import { isNotificationKind, textOf } from "../../../lib/domain/notification-kinds.js";
 import { config } from "../../../lib/process/config.js";
 import { notFound } from "../../../lib/process/errors.js";
-import { isNotificationKind, textOf } from "../../../lib/domain/notification-kinds.js";
-import { platforms } from "../../../lib/messaging/push-token.js";
 import { sql } from "../../../sql/db.js";
 import { listDeliveries } from "../../../sql/queries/deliveries.js";
 import {
@@ -17,7 +17,7 @@ import { page, PageQuery } from "../../http/pagination.js";
 import { Id, QueryFlag, Timestamp } from "../../http/schemas.js";
 
 const Kind = z.string().meta({ description: "what happened", example: "ORDER_ACCEPTED" });
-const Status = z.enum(["QUEUED", "DEFERRED", "SENT", "FAILED", "DROPPED"]).meta({
+const Status = z.enum(enums.notificationStatus).meta({
   description:
     "how far it came on the user's devices: DEFERRED waits for quiet hours to end or for a push service, DROPPED was not " +
     "sent because the user has no device, wants no such messages, or it came too late",
@@ -111,8 +111,8 @@ notifications.get(
 const Delivery = z
   .object({
     deviceId: Id,
-    platform: z.enum(platforms),
-    status: z.enum(["SENDING", "SENT", "UNKNOWN", "LATER", "GONE", "FAILED"]).meta({
+    platform: z.enum(enums.devicePlatform),
+    status: z.enum(enums.deliveryStatus).meta({
       description:
         "UNKNOWN: the push service may have it, so it is not sent again; LATER: it was not taken and is tried again; " +
         "GONE: the device is not to be reached any more and was forgotten",

@@ -1,7 +1,9 @@
 import { createHash, randomInt } from "node:crypto";
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
 import { toMajor } from "../../../lib/domain/money.js";
+import { partnersOrderMoves } from "../../../lib/domain/order-moves.js";
 import { contended, lookups, sql } from "../../../sql/db.js";
 import {
   findOrder,
@@ -60,7 +62,7 @@ const IdempotencyHeaders = z.object({
     .meta({ description: "makes a repeated request safe for 24 hours: the same key never makes a second order" }),
 });
 
-const OrderStatus = z.enum(["ACCEPTED", "READY", "COMPLETED", "CANCELLED", "NO_SHOW"]);
+const OrderStatus = z.enum(enums.orderStatus);
 const OrderLine = z.object({ menuItemId: Id, name: z.string(), price: Money, qty: z.int() });
 
 const OrderReceipt = z
@@ -293,7 +295,7 @@ orders.get(
           .object({
             from: OrderStatus.nullable().meta({ description: "null when the order was placed" }),
             to: OrderStatus,
-            by: z.enum(["CUSTOMER", "PARTNER", "SERVICE"]),
+            by: z.enum(enums.orderActor),
             at: Timestamp,
           })
           .meta({ id: "OrderEvent" }),
@@ -343,7 +345,7 @@ orders.put(
       "ACCEPTED → READY → COMPLETED, ACCEPTED → COMPLETED, or CANCELLED from ACCEPTED and READY. Repeating a move that was made changes nothing.",
     auth: "PARTNER",
     params: IdParams,
-    body: z.object({ status: z.enum(["READY", "COMPLETED", "CANCELLED"]) }),
+    body: z.object({ status: z.enum(partnersOrderMoves) }),
     answers: { 200: OrderState },
     errors: ["409 CONFLICT"],
   },

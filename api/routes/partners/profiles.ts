@@ -1,5 +1,6 @@
 import slugify from "@sindresorhus/slugify";
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
 import { flawsOfHours } from "../../../lib/domain/opening-hours.js";
@@ -37,7 +38,7 @@ import {
   Zone,
 } from "../../http/schemas.js";
 
-const PartnerStatus = z.enum(["PENDING_REVIEW", "ACTIVE", "REJECTED", "SUSPENDED"]);
+const PartnerStatus = z.enum(enums.partnerStatus);
 
 const profile = {
   name: text(200),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { conflict, notFound } from "../../../lib/process/errors.js";
 import { sql, transaction } from "../../../sql/db.js";
 import { hasPosEvent, listPosEvents, replayPosEvent } from "../../../sql/queries/pos-events.js";
@@ -7,7 +8,7 @@ import { ok, section } from "../../http/endpoint.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
 import { Id, shownAs, Timestamp } from "../../http/schemas.js";
 
-const EventStatus = z.enum(["QUEUED", "PROCESSED", "PARKED"]);
+const EventStatus = z.enum(enums.posEventStatus);
 const EventId = z
   .int()
   .min(1)

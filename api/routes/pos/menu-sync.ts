@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { conflict, notFound, unavailable, type ApiError } from "../../../lib/process/errors.js";
 import { lookups, sql } from "../../../sql/db.js";
@@ -26,7 +27,7 @@ const SyncErrors = z.array(
 const SyncView = z
   .object({
     syncId: Id,
-    status: z.enum(["QUEUED", "RUNNING", "DONE", "FAILED"]),
+    status: z.enum(enums.posSyncStatus),
     progress: z
       .number()
       .nullable()

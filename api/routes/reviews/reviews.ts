@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { enums } from "../../../lib/domain/enums.js";
 import { conflict, notFound } from "../../../lib/process/errors.js";
 import { lookups, sql } from "../../../sql/db.js";
 import {
@@ -15,7 +16,7 @@ import { page, PageQuery } from "../../http/pagination.js";
 import { changesOf, Id, IdParams, text, Timestamp } from "../../http/schemas.js";
 
 const Rating = z.int().min(1).max(5);
-const ReviewStatus = z.enum(["PUBLISHED", "PENDING", "APPROVED", "REJECTED"]);
+const ReviewStatus = z.enum(enums.reviewStatus);
 const ReviewState = z.object({ id: Id, status: ReviewStatus });
 
 const ShownReview = z

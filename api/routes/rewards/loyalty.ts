@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError, conflict } from "../../../lib/process/errors.js";
-import { loyaltyLevel } from "../../../lib/domain/loyalty-level.js";
+import { loyaltyLevel, loyaltyLevels } from "../../../lib/domain/loyalty-level.js";
 import { sql } from "../../../sql/db.js";
 import {
   attachReferral,
@@ -11,7 +11,7 @@ import {
 import { ok, section } from "../../http/endpoint.js";
 import { Id, text } from "../../http/schemas.js";
 
-const Level = z.enum(["BRONZE", "SILVER", "GOLD", "PLATINUM"]);
+const Level = z.enum(loyaltyLevels);
 
 const Score = z
   .object({

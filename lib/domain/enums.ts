@@ -1,0 +1,23 @@
+/** Every enum of the schema, under its name there in camelCase, and in its order; test/sql/enums.test.ts compares them. */
+export const enums = {
+  boxStatus: ["ACTIVE", "SOLD_OUT", "EXPIRED"],
+  campaignStatus: ["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"],
+  deliveryStatus: ["SENDING", "SENT", "UNKNOWN", "LATER", "GONE", "FAILED"],
+  devicePlatform: ["ios", "android", "web"],
+  fileStatus: ["UPLOADING", "STORED", "READY", "REFUSED"],
+  geocodeStatus: ["ASKED", "FOUND", "NOT_FOUND", "FAILED"],
+  itemSource: ["MANUAL", "CSV", "POS"],
+  loyaltyKind: ["ORDER", "REFERRED", "REFERRER"],
+  menuImportStatus: ["QUEUED", "RUNNING", "DONE", "FAILED"],
+  notificationStatus: ["QUEUED", "DEFERRED", "SENT", "FAILED", "DROPPED"],
+  orderActor: ["CUSTOMER", "PARTNER", "SERVICE"],
+  orderStatus: ["ACCEPTED", "READY", "COMPLETED", "CANCELLED", "NO_SHOW"],
+  partnerStatus: ["PENDING_REVIEW", "ACTIVE", "REJECTED", "SUSPENDED"],
+  posEventStatus: ["QUEUED", "PROCESSED", "PARKED"],
+  posSyncFailure: ["REFUSED", "UNAVAILABLE", "TOO_LARGE", "REPLACED", "ABANDONED", "EMPTY"],
+  posSyncStatus: ["QUEUED", "RUNNING", "DONE", "FAILED"],
+  reviewStatus: ["PUBLISHED", "PENDING", "APPROVED", "REJECTED"],
+} as const;
+
+/** One value of an enum. */
+export type Enum<Name extends keyof typeof enums> = (typeof enums)[Name][number];
