@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { files } from "../lib/storage/file-store.js";
+import { limits } from "../lib/domain/limits.js";
 import { menuColumns, type MenuHeader } from "../lib/menu-csv/menu-csv.js";
 import { readBatches, splitBatch, type Batch, type Ending } from "../lib/menu-csv/menu-csv-batches.js";
 import { menuImport } from "../queues/index.js";
@@ -22,7 +23,6 @@ import {
 import { poke, signal } from "../sql/signals.js";
 import type { Handler, Task } from "./consume.js";
 
-const MAX_ROWS = 500_000;
 /** How long an import waits for each one that comes before it, and at most. */
 const TURN_MS = 1_000;
 const LONGEST_TURN_MS = 30_000;
@@ -137,7 +137,7 @@ async function importRows(importId: string, work: MenuImportWork, stopping: Abor
     from.position < work.size
       ? await files.read(work.fileKey, { start: from.position, end: work.size - 1 })
       : Readable.from([]);
-  const batches = readBatches(bytes, { from, maxRows: MAX_ROWS, rowsBefore: work.rows });
+  const batches = readBatches(bytes, { from, maxRows: limits.menuFile.rows, rowsBefore: work.rows });
   let saving = Promise.resolve();
   try {
     for (;;) {

@@ -2,6 +2,7 @@ import { createHash, randomInt } from "node:crypto";
 import { enums } from "../lib/domain/enums.js";
 import type { PosChange } from "../lib/pos/adapter.js";
 import { orderNumberOf, PosChangeJson } from "../lib/pos/event.js";
+import { limits } from "../lib/domain/limits.js";
 import { toMajor } from "../lib/domain/money.js";
 import { partnersOrderMoves } from "../lib/domain/order-moves.js";
 import { readPhone } from "../lib/domain/phone.js";
@@ -18,11 +19,8 @@ import {
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
 
 const MINUTE_MS = 60_000;
-const MAX_LINES = 50;
-const MAX_QTY = 100;
-const MAX_ADDRESS = 500;
-/** The most that one thing may cost: a till is wrong about more, and reports would be with it. */
-const MAX_TOTAL_MINOR = 1_000_000_000;
+/** As much as one thing may cost: a till is wrong about more, and reports would be with it. */
+const MAX_TOTAL_MINOR = limits.priceMinor;
 
 /** An event that cannot be made ours as things are; its message is for admins and quotes nothing of the event. */
 export class Unfit extends Error {
@@ -81,9 +79,10 @@ async function applyAvailability(
 async function linesOf(tx: Db, { partnerId }: MailboxEvent, { items }: Change<"order.created">) {
   const wanted = new Map<string, number>();
   for (const { externalId, qty } of items) wanted.set(externalId, (wanted.get(externalId) ?? 0) + qty);
-  if (wanted.size === 0 || wanted.size > MAX_LINES) throw new Unfit(`an order has 1 to ${MAX_LINES} items`);
-  if ([...wanted.values()].some((qty) => qty < 1 || qty > MAX_QTY))
-    throw new Unfit(`an order has 1 to ${MAX_QTY} of an item`);
+  if (wanted.size === 0 || wanted.size > limits.order.lines)
+    throw new Unfit(`an order has 1 to ${limits.order.lines} items`);
+  if ([...wanted.values()].some((qty) => qty < 1 || qty > limits.order.pieces))
+    throw new Unfit(`an order has 1 to ${limits.order.pieces} of an item`);
   const found = await listItemsByExternalId(tx, partnerId, [...wanted.keys()]);
   if (found.length < wanted.size) throw new Unfit("the menu does not have some of the items", 10 * MINUTE_MS, true);
   return found.map(({ id, externalId }) => ({ id, qty: wanted.get(externalId) ?? 0 }));
@@ -105,7 +104,7 @@ async function applyOrder(tx: Db, event: MailboxEvent, change: Change<"order.cre
     partnerId,
     items,
     totalMinor: change.totalMinor,
-    address: change.address?.trim().slice(0, MAX_ADDRESS) ?? null,
+    address: change.address?.trim().slice(0, limits.text.address) ?? null,
     promoCode: null,
     takenElsewhere: true,
     idempotency: userId === null ? null : { key, fingerprint: createHash("sha256").update(key).digest() },

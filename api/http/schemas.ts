@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ZodOpenApiOverrideMeta } from "zod-openapi";
-import { toMinor } from "../../lib/domain/money.js";
+import { limits } from "../../lib/domain/limits.js";
+import { toMajor, toMinor } from "../../lib/domain/money.js";
 import { phonePattern } from "../../lib/domain/phone.js";
 import { isTimeZone } from "../../lib/domain/time-zones.js";
 
@@ -38,8 +39,7 @@ export const Phone = z
   .regex(phonePattern, "must be +7 followed by 10 digits")
   .meta({ example: "+79991234567" });
 
-/** Largest amount in major units: keeps every sum of an order well inside a 64-bit integer and a JSON number. */
-const maxAmount = 10_000_000;
+const maxAmount = toMajor(limits.priceMinor);
 
 const amountUpTo = (most: number) =>
   z
@@ -65,7 +65,7 @@ export const QueryAmount = z
   .string()
   .regex(/^\d{1,8}(\.\d{1,2})?$/, "must be an amount with at most two decimals")
   .transform((major) => toMinor(Number(major)) ?? 0)
-  .refine((minor) => minor <= maxAmount * 100, `must be at most ${maxAmount}`)
+  .refine((minor) => minor <= limits.priceMinor, `must be at most ${maxAmount}`)
   .meta({ description: "Major units", override: shownAs({ type: "number", minimum: 0, maximum: maxAmount }) });
 
 /** Money as callers see it, in major units. */

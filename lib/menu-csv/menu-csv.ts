@@ -1,5 +1,6 @@
 import { CsvError, parse } from "csv-parse/sync";
-import type { Minor } from "../domain/money.js";
+import { limits } from "../domain/limits.js";
+import { toMajor, type Minor } from "../domain/money.js";
 
 /** The columns of a menu as CSV, by their exact names; in a file they may come in any order. */
 export const menuColumns = [
@@ -169,7 +170,6 @@ class Fault extends Error implements RowFault {
 }
 
 const price = /^(\d{1,8})(?:[.,](\d{1,2}))?$/;
-const maxPriceMinor = 1_000_000_000;
 
 const availability = new Map([
   ["true", true],
@@ -210,17 +210,18 @@ export function rowReader(columns: readonly MenuColumn[]): (fields: readonly str
   const readPrice = (field: string): Minor => {
     const [, whole, fraction = ""] = price.exec(field) ?? [];
     const minor = whole === undefined ? Infinity : Number(whole + fraction.padEnd(2, "0"));
-    if (minor > maxPriceMinor)
+    if (minor > limits.priceMinor)
       throw new Fault(
         "price",
-        "must be digits only, without currency or thousands separators, such as 249.90 or 249,90, and at most 10000000",
+        `must be digits only, without currency or thousands separators, such as 249.90 or 249,90, and at most ${toMajor(limits.priceMinor)}`,
       );
     return minor;
   };
   const readWeight = (field: string): number | null => {
     if (field === "") return null;
     const grams = /^\d{1,7}$/.test(field) ? Number(field) : 0;
-    if (grams < 1 || grams > 1_000_000) throw new Fault("weightGrams", "must be whole grams between 1 and 1000000");
+    if (grams < 1 || grams > limits.weightGrams)
+      throw new Fault("weightGrams", `must be whole grams between 1 and ${limits.weightGrams}`);
     return grams;
   };
   const readAvailable = (field: string): boolean | null => {
@@ -237,11 +238,11 @@ export function rowReader(columns: readonly MenuColumn[]): (fields: readonly str
       throw new Fault(null, `must have as many fields as the header, ${columns.length}, and has ${count}`);
     }
     return {
-      name: text(fields, nameAt, "name", 200),
-      category: text(fields, categoryAt, "category", 100),
+      name: text(fields, nameAt, "name", limits.text.name),
+      category: text(fields, categoryAt, "category", limits.text.category),
       priceMinor: readPrice(trimmed(fields, priceAt)),
-      externalId: optional(fields, externalIdAt, "externalId", 200),
-      description: optional(fields, descriptionAt, "description", 2_000),
+      externalId: optional(fields, externalIdAt, "externalId", limits.text.externalId),
+      description: optional(fields, descriptionAt, "description", limits.text.description),
       weightGrams: readWeight(trimmed(fields, weightAt)),
       available: readAvailable(trimmed(fields, availableAt)),
     };

@@ -1,17 +1,9 @@
 import { z } from "zod";
 import { inWords } from "../process/input-words.js";
+import { limits } from "../domain/limits.js";
 import { toMinor, type Minor } from "../domain/money.js";
 import { PosUnavailable, type MenuPage, type PosMenuItem, type RejectedItem } from "./adapter.js";
 import { inBatches } from "./lists.js";
-
-const most = {
-  externalId: 200,
-  name: 200,
-  category: 100,
-  description: 2_000,
-  priceMinor: 1_000_000_000,
-  grams: 1_000_000,
-};
 
 /** Where items go that the POS puts in no category. */
 const defaultCategory = "Menu";
@@ -95,13 +87,13 @@ export function readAnswer<T>(schema: z.ZodType<T>, sent: unknown): T {
 }
 
 function reasonAgainst({ externalId, name, priceMinor }: Draft, seen: ReadonlySet<string>): string | null {
-  if (externalId.length > most.externalId) return "its id is too long";
+  if (externalId.length > limits.text.externalId) return "its id is too long";
   if (externalId.includes("\u0000") || !externalId.isWellFormed() || externalId.trim() !== externalId)
     return "its id is not valid text";
   if (seen.has(externalId)) return "another item has the same id";
-  if (fit(name, most.name) === "") return "it has no name";
+  if (fit(name, limits.text.name) === "") return "it has no name";
   if (priceMinor === null) return "it has no price that can be paid";
-  if (priceMinor > most.priceMinor) return "its price is too high";
+  if (priceMinor > limits.priceMinor) return "its price is too high";
   return null;
 }
 
@@ -109,11 +101,11 @@ function fitted({ externalId, name, category, priceMinor, description, weightGra
   const grams = Math.round(weightGrams ?? 0);
   return {
     externalId,
-    name: fit(name, most.name),
-    category: fit(category, most.category) || defaultCategory,
+    name: fit(name, limits.text.name),
+    category: fit(category, limits.text.category) || defaultCategory,
     priceMinor: priceMinor ?? 0,
-    description: fit(description, most.description) || null,
-    weightGrams: grams >= 1 && grams <= most.grams ? grams : null,
+    description: fit(description, limits.text.description) || null,
+    weightGrams: grams >= 1 && grams <= limits.weightGrams ? grams : null,
     available,
   };
 }
@@ -132,8 +124,8 @@ export function menuPages(candidatesOf: (sent: unknown) => readonly Candidate[],
     const rejected: RejectedItem[] = [];
     const reject = ({ externalId, reason }: Misfit, name: string | undefined) =>
       rejected.push({
-        externalId: fit(externalId, most.externalId) || null,
-        name: fit(name, most.name) || null,
+        externalId: fit(externalId, limits.text.externalId) || null,
+        name: fit(name, limits.text.name) || null,
         position,
         reason,
       });

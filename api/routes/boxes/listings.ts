@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { conflict, notFound } from "../../../lib/process/errors.js";
+import { limits } from "../../../lib/domain/limits.js";
 import { fanOut } from "../../../queues/index.js";
 import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.js";
 import {
@@ -234,8 +235,8 @@ boxes.patch(
     params: IdParams,
     body: z
       .object({
-        quantityAvailable: z.int().min(0).max(10_000),
-        quantity: z.int().min(0).max(10_000).meta({ description: "synonym of `quantityAvailable`" }),
+        quantityAvailable: z.int().min(0).max(limits.box.boxes),
+        quantity: z.int().min(0).max(limits.box.boxes).meta({ description: "synonym of `quantityAvailable`" }),
       })
       .partial()
       .transform(({ quantityAvailable, quantity }, context) => {

@@ -2,26 +2,29 @@ import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { ApiError } from "../../../lib/process/errors.js";
 import { imageAddress, thumbnailAddress } from "../../../lib/storage/file-store.js";
+import { limits } from "../../../lib/domain/limits.js";
 import { toMajor, type Minor } from "../../../lib/domain/money.js";
 import type { BoxRow, PartnerBoxRow } from "../../../sql/queries/boxes.js";
 import { ImageFileId } from "../../shared/own-image.js";
 import { Amount, Id, Instant, Money, text, Timestamp } from "../../http/schemas.js";
 
-const maxWindowMs = 48 * 60 * 60 * 1_000;
+const maxWindowHours = 48;
 
 export const boxFields = {
-  title: text(200),
-  description: text(2_000),
+  title: text(limits.text.name),
+  description: text(limits.text.description),
   price: Amount,
   originalPrice: Amount.meta({ description: "what the contents cost undiscounted; not below `price`" }),
-  quantity: z.int().min(1).max(10_000),
-  weightGrams: z.int().min(1).max(1_000_000),
+  quantity: z.int().min(1).max(limits.box.boxes),
+  weightGrams: z.int().min(1).max(limits.weightGrams),
   pickupWindowStart: Instant,
-  pickupWindowEnd: Instant.meta({ description: "after the start, in the future, at most 48 hours after the start" }),
+  pickupWindowEnd: Instant.meta({
+    description: `after the start, in the future, at most ${maxWindowHours} hours after the start`,
+  }),
   imageFileId: ImageFileId,
   items: z
-    .array(z.object({ menuItemId: Id, qty: z.int().min(1).max(100) }))
-    .max(50)
+    .array(z.object({ menuItemId: Id, qty: z.int().min(1).max(limits.box.pieces) }))
+    .max(limits.box.items)
     .refine(
       (items) => new Set(items.map(({ menuItemId }) => menuItemId.toLowerCase())).size === items.length,
       "must name each menu item once",
@@ -53,8 +56,8 @@ export function flawsOf({ price, originalPrice, pickupWindowStart: start, pickup
   if (originalPrice !== undefined && originalPrice !== null && originalPrice < price)
     flaws.push({ path: "originalPrice", message: "must not be below price" });
   if (end <= start) flaws.push({ path: "pickupWindowEnd", message: "must be after pickupWindowStart" });
-  else if (end.getTime() - start.getTime() > maxWindowMs)
-    flaws.push({ path: "pickupWindowEnd", message: "must be at most 48 hours after pickupWindowStart" });
+  else if (end.getTime() - start.getTime() > maxWindowHours * 3_600_000)
+    flaws.push({ path: "pickupWindowEnd", message: `must be at most ${maxWindowHours} hours after pickupWindowStart` });
   if (end.getTime() <= Date.now()) flaws.push({ path: "pickupWindowEnd", message: "must be in the future" });
   return flaws;
 }

@@ -5,6 +5,7 @@ import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { ApiError, notFound, unavailable } from "../../../lib/process/errors.js";
 import { files, keysOf, newFileName } from "../../../lib/storage/file-store.js";
+import { limits } from "../../../lib/domain/limits.js";
 import { checkFormat, readHeader, WrongHeader, type MenuHeader } from "../../../lib/menu-csv/menu-csv.js";
 import { NotUtf8, Utf8Check } from "../../../lib/menu-csv/utf8.js";
 import { menuImport } from "../../../queues/index.js";
@@ -22,7 +23,7 @@ import { ok, section } from "../../http/endpoint.js";
 import { Id } from "../../http/schemas.js";
 import { receiveFile } from "../../http/upload.js";
 
-const MAX_BYTES = 50 * 1_048_576;
+const MAX_BYTES = limits.menuFile.megabytes * 1_048_576;
 /** How long a file may take to come in, and to become an import, before it is cleared away. */
 const UPLOAD_MS = 60 * 60_000;
 const CSV = "text/csv";
@@ -165,7 +166,8 @@ const present = (row: MenuImportRow): z.output<typeof MenuImport> => ({
 });
 
 const description =
-  "The body is the file, as `text/csv` or as the part `file` of a form: UTF-8, at most 50 MB and 500,000 rows. Its first line names its columns, " +
+  `The body is the file, as \`text/csv\` or as the part \`file\` of a form: UTF-8, at most ${limits.menuFile.megabytes} MB and ` +
+  `${limits.menuFile.rows.toLocaleString("en")} rows. Its first line names its columns, ` +
   "with these exact names and in any order: `name`, `category`, `price` and, if wanted, `externalId`, `description`, `weightGrams`, " +
   "`available` (true, false, 1, 0, yes, no). Fields are separated by commas or by semicolons; prices have a decimal point " +
   "or comma. " +

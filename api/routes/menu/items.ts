@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { notFound } from "../../../lib/process/errors.js";
+import { limits } from "../../../lib/domain/limits.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { sql } from "../../../sql/db.js";
 import {
@@ -16,17 +17,20 @@ import { page, PageQuery } from "../../http/pagination.js";
 import { Amount, changesOf, Id, IdParams, Money, QueryFlag, text } from "../../http/schemas.js";
 
 const item = {
-  name: text(200),
-  category: text(100).meta({ description: "a name; a category is made when it is first used", example: "Bread" }),
+  name: text(limits.text.name),
+  category: text(limits.text.category).meta({
+    description: "a name; a category is made when it is first used",
+    example: "Bread",
+  }),
   price: Amount,
-  description: text(2_000).optional(),
-  weightGrams: z.int().min(1).max(1_000_000).optional(),
+  description: text(limits.text.description).optional(),
+  weightGrams: z.int().min(1).max(limits.weightGrams).optional(),
   available: z.boolean().optional(),
 };
 
 const NewMenuItem = z.object({
   ...item,
-  externalId: text(200)
+  externalId: text(limits.text.externalId)
     .optional()
     .meta({ description: "the partner's own key; an item with the same one is changed and un-archived" }),
 });

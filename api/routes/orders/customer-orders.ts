@@ -2,6 +2,7 @@ import { createHash, randomInt } from "node:crypto";
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { limits } from "../../../lib/domain/limits.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { partnersOrderMoves } from "../../../lib/domain/order-moves.js";
 import { contended, lookups, sql } from "../../../sql/db.js";
@@ -23,9 +24,7 @@ import { page, PageQuery } from "../../http/pagination.js";
 import { invalidPromo, PromoCode } from "../../shared/promo-codes.js";
 import { Id, IdParams, Money, shownAs, text, Timestamp, TotalAmount } from "../../http/schemas.js";
 
-const maxQty = 100;
-
-const Qty = z.int().min(1).max(maxQty);
+const Qty = z.int().min(1).max(limits.order.pieces);
 
 const NewOrder = z.object({
   items: z
@@ -36,19 +35,22 @@ const NewOrder = z.object({
       })),
     )
     .min(1)
-    .max(50)
+    .max(limits.order.lines)
     .transform((lines) => {
       const sums = new Map<string, number>();
       for (const { id, qty } of lines) sums.set(id, (sums.get(id) ?? 0) + qty);
       return [...sums].map(([id, qty]) => ({ id, qty }));
     })
-    .refine((lines) => lines.every(({ qty }) => qty <= maxQty), `must not ask for more than ${maxQty} of one item`)
+    .refine(
+      (lines) => lines.every(({ qty }) => qty <= limits.order.pieces),
+      `must not ask for more than ${limits.order.pieces} of one item`,
+    )
     .meta({
       description: "`menuItemId` names a menu item or a box (`boxId` is a synonym); the same id twice is summed",
     }),
   totalAmount: TotalAmount,
   partnerId: Id,
-  address: text(500).optional(),
+  address: text(limits.text.address).optional(),
   promoCode: PromoCode.optional().meta({
     description: "a promo for this order alone; without it the one that was applied last counts",
   }),

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { limits } from "../../../lib/domain/limits.js";
 import { flawsOfHours } from "../../../lib/domain/opening-hours.js";
 import { partnerMoves, type PartnerMove } from "../../../lib/domain/partner-moves.js";
 import { geocode } from "../../../queues/index.js";
@@ -41,9 +42,9 @@ import {
 const PartnerStatus = z.enum(enums.partnerStatus);
 
 const profile = {
-  name: text(200),
+  name: text(limits.text.name),
   cityId: CityId.meta({ description: "the platform's key of the city; an unknown one becomes a city" }),
-  address: text(500),
+  address: text(limits.text.address),
   latitude: Latitude,
   longitude: Longitude,
 };
@@ -51,7 +52,7 @@ const profile = {
 const details = {
   phone: Phone.optional(),
   email: z.email().max(254).optional(),
-  description: text(2_000).optional(),
+  description: text(limits.text.description).optional(),
   timezone: Zone.optional(),
 };
 

@@ -1,0 +1,11 @@
+/** What callers, CSV files and POS systems may ask for alike. */
+export const limits = {
+  /** The most that one thing may cost, in minor units; with it every sum of an order is a safe integer. */
+  priceMinor: 1_000_000_000,
+  weightGrams: 1_000_000,
+  /** Characters. */
+  text: { name: 200, category: 100, description: 2_000, externalId: 200, address: 500 },
+  order: { lines: 50, pieces: 100 },
+  box: { boxes: 10_000, items: 50, pieces: 100 },
+  menuFile: { megabytes: 50, rows: 500_000 },
+} as const;
