@@ -51,6 +51,8 @@ export const ANSWER_TIMEOUT_MS = 10_000;
 export const PREPARATION_SHARE = 0.5;
 /** A sender has its outcome by then. */
 export const LONGEST_SEND_MS = ANSWER_TIMEOUT_MS * (1 + PREPARATION_SHARE);
+/** No push service is waited for longer. */
+const LONGEST_WAIT_SECONDS = 24 * 60 * 60;
 /** More than any push service has to say. */
 export const LONGEST_ANSWER = 64 * 1_024;
 
@@ -75,13 +77,12 @@ export async function callPushService(
   try {
     const signal = AbortSignal.timeout(timeoutMs);
     const { statusCode, headers, body } = await request(url, { ...options, method: "POST", signal });
-    const retryAfter = headers["retry-after"];
     return {
       answer: {
         status: statusCode,
         // the status counts, also when the body is cut off
         text: await body.text().catch(() => ""),
-        retryAfter: retryAfterSeconds(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter, new Date()),
+        retryAfter: retryAfterSeconds(headers["retry-after"], new Date(), LONGEST_WAIT_SECONDS),
       },
     };
   } catch (error) {

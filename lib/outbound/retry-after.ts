@@ -1,11 +1,14 @@
-/** Nobody is waited for longer. */
-const LONGEST_SECONDS = 24 * 60 * 60;
-
-/** What a `Retry-After` header asks for, in seconds from `now`: it has either their number or a date. Null for neither. */
-export function retryAfterSeconds(header: string | undefined, now: Date): number | null {
-  const text = header?.trim() ?? "";
+/**
+ * How long a `Retry-After` header asks to wait, in whole seconds from `now` and `most` at most. It has their number or a date;
+ * null when it has neither, or is repeated.
+ */
+export function retryAfterSeconds(header: string | string[] | undefined, now: Date, most: number): number | null {
+  if (typeof header !== "string") return null;
+  const text = header.trim();
+  // every form of a date begins with its day of the week; `Date.parse` takes a bare "-5" for a year
+  if (!/^(\d+|[A-Za-z]{3,9},? .*)$/.test(text)) return null;
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now.getTime()) / 1_000;
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(Math.ceil(seconds), 0), LONGEST_SECONDS);
+  return Number.isNaN(seconds) ? null : Math.min(Math.max(Math.ceil(seconds), 0), most);
 }
 
 const counted = (count: number, unit: string) => `${count} ${unit}${count === 1 ? "" : "s"}`;

@@ -1,8 +1,9 @@
 import { Agent, request } from "undici";
-import { z } from "zod";
 import { config } from "../process/config.js";
+import { networkCode } from "../outbound/network-error.js";
 import { PosRefused, PosUnavailable } from "./adapter.js";
 import { PrivateAddress, publicLookup, requirePublicHost } from "../outbound/public-address.js";
+import { retryAfterSeconds } from "../outbound/retry-after.js";
 
 const timeoutMs = 10_000;
 
@@ -34,26 +35,6 @@ export function isCallable(address: string): boolean {
   if (url.username !== "" || url.password !== "") return false;
   return url.protocol === "https:" || (config.ALLOW_PRIVATE_ADDRESSES && url.protocol === "http:");
 }
-
-/** How long an answer asks to wait, in seconds; null when it does not say so in either form of the header. */
-export function retryAfterSeconds(header: string | string[] | undefined, now: Date): number | null {
-  if (typeof header !== "string") return null;
-  const text = header.trim();
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now.getTime()) / 1_000;
-  // a date has words in it: `Date.parse` takes a bare "-5" for a year
-  if (Number.isNaN(seconds) || !/^(\d+|[A-Za-z]{3,9},? .*)$/.test(text)) return null;
-  return Math.min(Math.max(Math.ceil(seconds), 0), mostRetryAfterSeconds);
-}
-
-/** What tells failures apart without giving anything away: the code of the system's error, or its name. */
-const codeOf = (error: unknown): string => {
-  const known = z
-    .object({ code: z.string() })
-    .or(z.object({ name: z.string() }))
-    .safeParse(error);
-  if (!known.success) return "unknown";
-  return "code" in known.data ? known.data.code : known.data.name;
-};
 
 type Lookup = typeof publicLookup;
 
@@ -105,7 +86,7 @@ export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeout
         if (error instanceof PosRefused || error instanceof PosUnavailable) throw error;
         if (error instanceof PrivateAddress) throw new PosRefused("the address of the POS is not a public one");
         throw new PosUnavailable(
-          deadline.aborted ? "the POS takes too long to answer" : `the POS gives no answer (${codeOf(error)})`,
+          deadline.aborted ? "the POS takes too long to answer" : `the POS gives no answer (${networkCode(error)})`,
         );
       },
     );
@@ -123,7 +104,7 @@ function refusalOf(status: number, retryAfter: string | string[] | undefined): E
   const message = `the POS answers ${status}`;
   if (status === 401) return new TokenRefused(message);
   if (status >= 500 || status === 408 || status === 425 || status === 429)
-    return new PosUnavailable(message, retryAfterSeconds(retryAfter, new Date()));
+    return new PosUnavailable(message, retryAfterSeconds(retryAfter, new Date(), mostRetryAfterSeconds));
   return new PosRefused(status >= 300 && status < 400 ? `${message}: it redirects elsewhere` : message);
 }
 

@@ -119,8 +119,8 @@ export interface OwnBoxRow extends BoxRow {
   repeatUntil: string | null;
 }
 
-/** Finds a partner's own box, hidden or not, with its contents, null when it has none; holds its row until the transaction ends. */
-export const takeOwnBox = async (db: Db, id: string, partnerId: string) =>
+/** Finds a partner's own box, hidden or not, with its contents, null when it has none. */
+export const findOwnBox = async (db: Db, id: string, partnerId: string) =>
   (
     await db<OwnBoxRow[]>`
       select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
@@ -136,9 +136,14 @@ export const takeOwnBox = async (db: Db, id: string, partnerId: string) =>
                where i.box_id = b.id
              ) as items
       from boxes b
-      where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null
-      for no key update`
+      where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null`
   )[0];
+
+/** Locks a partner's own box until the transaction ends, and finds it. */
+export async function lockOwnBox(tx: Db, id: string, partnerId: string): Promise<OwnBoxRow | undefined> {
+  await tx`select from boxes where id = ${id}::uuid and partner_id = ${partnerId}::uuid for no key update`;
+  return findOwnBox(tx, id, partnerId);
+}
 
 /** A box of a partner's list, with when it is listed again. */
 export interface PartnerBoxRow extends BoxRow {
@@ -176,12 +181,12 @@ export const updateBoxRepeat = async (db: Db, id: string, repeat: Repeat | null)
       returning id, title, quantity_available as "quantityAvailable", status`
   )[0];
 
-/** A box as it shall be; `takeOwnBox` holds it. */
+/** A box as it shall be; `lockOwnBox` has locked it. */
 export interface ChangedBox extends Omit<NewBox, "quantity" | "items"> {
   quantityAvailable: number;
 }
 
-/** Rewrites a box, in the transaction that holds it. */
+/** Rewrites a box, in the transaction that has locked it. */
 export const updateBox = async (db: Db, id: string, box: ChangedBox) =>
   (
     await db<BoxState[]>`
@@ -198,7 +203,7 @@ export const updateBox = async (db: Db, id: string, box: ChangedBox) =>
       returning id, title, quantity_available as "quantityAvailable", status`
   )[0];
 
-/** Replaces what is in a box, in the transaction that holds it; false when one of the items is not on the partner's menu. */
+/** Replaces what is in a box, in the transaction that has locked it; false when one of the items is not on the partner's menu. */
 export async function replaceBoxItems(
   db: Db,
   boxId: string,

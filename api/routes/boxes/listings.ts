@@ -6,11 +6,12 @@ import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.j
 import {
   deleteBox,
   findBox,
+  findOwnBox,
   insertBox,
   listBoxesByPartner,
+  lockOwnBox,
   repeatBox,
   replaceBoxItems,
-  takeOwnBox,
   updateBox,
   updateBoxHidden,
   updateBoxQuantity,
@@ -102,7 +103,7 @@ boxes.get(
 
 /** A partner's own box; 404 for everyone else's. */
 async function ownBox(id: string, partnerId: string): Promise<OwnBoxRow> {
-  const box = await takeOwnBox(sql, id, partnerId);
+  const box = await findOwnBox(sql, id, partnerId);
   if (!box) throw notFound("This box");
   return box;
 }
@@ -197,7 +198,7 @@ boxes.put(
   },
   async ({ user, partner, params: { id }, body: { imageFileId, ...body }, requestId }) => {
     const changed = await transaction(async (tx) => {
-      const box = await takeOwnBox(tx, id, partner.id);
+      const box = await lockOwnBox(tx, id, partner.id);
       if (!box) throw notFound("This box");
       if (box.status === null || box.status === "EXPIRED") {
         const { repeat, ...others } = body;

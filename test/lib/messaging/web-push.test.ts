@@ -145,9 +145,13 @@ describe("an answer", () => {
     expect(service.attempts()).toBe(before + 1);
   });
 
-  test.each([429, 503])("%d says when to try again, in seconds", async (status) => {
-    service.answerWith(answered(status, { "retry-after": "17" }));
-    expect(await sent(service.subscribe(publicKey))).toMatchObject({ result: "later", retryAfterSeconds: 17 });
+  test.each([
+    [429, "17", 17],
+    [503, "17", 17],
+    [503, "99999999", 86_400],
+  ])("%d says when to try again, in seconds: %s", async (status, header, retryAfterSeconds) => {
+    service.answerWith(answered(status, { "retry-after": header }));
+    expect(await sent(service.subscribe(publicKey))).toMatchObject({ result: "later", retryAfterSeconds });
   });
 
   test("says when to try again, by a date", async () => {

@@ -3,6 +3,7 @@ import { closeDatabase, sql } from "../../../../sql/db.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
 import { startApi, type Client, type Reply } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
+import { hold } from "../../../support/hold.js";
 import { task } from "../../../support/task.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -186,6 +187,17 @@ describe("hiding and deleting", () => {
     expect(outcome(await order(id))).toBe("400 VALIDATION_ERROR");
     for (let times = 0; times < 2; times += 1) expect((await set("unhide")).body).toEqual({ id, hidden: false });
     expect(await seen(client)).toBe("200");
+  });
+
+  test("its own people read a hidden box while another transaction has locked it", async () => {
+    const id = await cast.listBox(bakery);
+    await bakery.owner.client.post(`/api/v1/boxes/${id}/hide`);
+    const unlock = await hold((tx) => tx`select from boxes where id = ${id}::uuid for no key update`);
+    try {
+      expect(outcome(await bakery.owner.client.get(`/api/v1/boxes/${id}`))).toBe("200");
+    } finally {
+      await unlock();
+    }
   });
 
   test("the box of a partner that is not active is not shown to the public", async () => {
