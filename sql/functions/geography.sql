@@ -128,12 +128,12 @@ begin
       cross join lateral (
         select b.id
         from boxes b
-        where b.partner_id = p.id and b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end > now()
+        where b.partner_id = p.id and box_is_on_offer(b, p)
           and (max_price_minor is null or b.price_minor <= max_price_minor)
           and (available_from is null or b.pickup_window_end > available_from)
           and (available_to is null or b.pickup_window_start < available_to)
       ) as offer
-      where p.status = 'ACTIVE' and p.location <@ search.area
+      where p.location <@ search.area
         and (in_city is null or p.city_id = in_city)
         and great_circle(at_latitude, at_longitude, p.latitude, p.longitude) <= radius
         and (
@@ -153,9 +153,9 @@ begin
   from (
     select b.id as box_id, great_circle(at_latitude, at_longitude, p.latitude, p.longitude) as distance
     from search_areas(at_latitude, at_longitude, coalesce(bound, radius)) as search
-    join partners p on p.location <@ search.area and p.status = 'ACTIVE' and (in_city is null or p.city_id = in_city)
+    join partners p on p.location <@ search.area and (in_city is null or p.city_id = in_city)
     join boxes b
-      on b.partner_id = p.id and b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end > now()
+      on b.partner_id = p.id and box_is_on_offer(b, p)
       and (max_price_minor is null or b.price_minor <= max_price_minor)
       and (available_from is null or b.pickup_window_end > available_from)
       and (available_to is null or b.pickup_window_start < available_to)

@@ -90,7 +90,7 @@ begin
          coalesce(
            (select r.rate_percent from commission_rates r where r.partner_id = p.id),
            (select r.rate_percent from commission_rates r where r.partner_id is null),
-           15
+           default_commission_percent()
          ) as commission_percent
   into partner
   from partners p
@@ -116,7 +116,7 @@ begin
   from (
     select b.id, b.title, b.price_minor, b.quantity_available, b.pickup_window_start, b.pickup_window_end,
            item_qtys[array_position(item_ids, b.id)] as qty,
-           b.status = 'EXPIRED' or b.pickup_window_end <= arrived_at as expired,
+           not box_is_open(b, arrived_at) as expired,
            b.pickup_window_end <= clock_timestamp() as closed
     from boxes b
     where b.id = any (item_ids) and b.partner_id = seller and b.hidden_at is null

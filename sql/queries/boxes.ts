@@ -107,8 +107,8 @@ export const findBox = async (db: Db, id: string) =>
                where i.box_id = b.id
              ) as items
       from boxes b
-      join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
-      where b.id = ${id}::uuid and b.hidden_at is null`
+      join partners p on p.id = b.partner_id
+      where b.id = ${id}::uuid and box_is_visible(b, p)`
   )[0];
 
 /** What a partner's own people see of a box. */
@@ -163,10 +163,7 @@ export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, afte
     from boxes b
     join partners p on p.id = b.partner_id
     where b.partner_id = ${partnerId}::uuid and b.deleted_at is null
-      and (
-        ${all}::boolean
-        or (b.hidden_at is null and b.status <> 'EXPIRED' and b.pickup_window_end > now() and p.status = 'ACTIVE')
-      )
+      and (${all}::boolean or (box_is_visible(b, p) and box_is_open(b, now())))
       and (${after}::uuid is null or b.id < ${after}::uuid)
     order by b.id desc
     limit ${limit}`;
@@ -237,9 +234,8 @@ export const updateBoxQuantity = async (
     await db<{ id: string; quantityAvailable: number }[]>`
       with before as materialized (
         select id, quantity_available
-        from boxes
-        where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null
-          and status <> 'EXPIRED' and pickup_window_end > now()
+        from boxes b
+        where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null and box_is_open(b, now())
         for no key update
       ), changed as (
         update boxes b

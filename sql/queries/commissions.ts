@@ -1,31 +1,34 @@
 import type { Db } from "../db.js";
 
-/** What the platform takes where nobody has set anything, in percent; `place_order` knows it too. */
-const DEFAULT_PERCENT = 15;
-
 export interface Rate {
   ratePercent: number;
   /** Whether it was set for this very partner, or, for the global rate, at all. */
   override: boolean;
 }
 
-/** Finds the global rate. */
+/** Finds the global rate, or what it is while none has been set. */
 export async function findGlobalRate(db: Db): Promise<Rate> {
-  const [row] = await db<{ ratePercent: number }[]>`
-    select rate_percent::double precision as "ratePercent" from commission_rates where partner_id is null`;
-  return row ? { ...row, override: true } : { ratePercent: DEFAULT_PERCENT, override: false };
+  const [row] = await db<Rate[]>`
+    select coalesce(max(rate_percent), default_commission_percent())::double precision as "ratePercent",
+           count(*) > 0 as override
+    from commission_rates
+    where partner_id is null`;
+  if (!row) throw new Error("an aggregate answered no row");
+  return row;
 }
 
 /** Finds the rate that holds for a partner's next order; undefined when there is no such partner. */
-export async function findPartnerRate(db: Db, partnerId: string): Promise<Rate | undefined> {
-  const [row] = await db<{ own: number | null; everyones: number | null }[]>`
-    select own.rate_percent::double precision as own, everyones.rate_percent::double precision as everyones
-    from partners p
-    left join commission_rates own on own.partner_id = p.id
-    left join commission_rates everyones on everyones.partner_id is null
-    where p.id = ${partnerId}::uuid`;
-  return row && { ratePercent: row.own ?? row.everyones ?? DEFAULT_PERCENT, override: row.own !== null };
-}
+export const findPartnerRate = async (db: Db, partnerId: string) =>
+  (
+    await db<Rate[]>`
+      select coalesce(own.rate_percent, everyones.rate_percent, default_commission_percent())::double precision
+               as "ratePercent",
+             own.rate_percent is not null as override
+      from partners p
+      left join commission_rates own on own.partner_id = p.id
+      left join commission_rates everyones on everyones.partner_id is null
+      where p.id = ${partnerId}::uuid`
+  )[0];
 
 /** Held while a rate is set, so that each record has the rate before it; the first of a partner has no row to lock. */
 const RATES_LOCK = 7_306_021;

@@ -14,8 +14,8 @@ export async function insertFavorite(db: Db, userId: string, targetType: Favorit
     with target as (
       select b.id as box_id, null::uuid as partner_id
       from boxes b
-      join partners seller on seller.id = b.partner_id and seller.status = 'ACTIVE'
-      where ${targetType} = 'BOX' and b.id = ${targetId}::uuid and b.hidden_at is null and b.deleted_at is null
+      join partners seller on seller.id = b.partner_id
+      where ${targetType} = 'BOX' and b.id = ${targetId}::uuid and box_is_visible(b, seller)
       union all
       select null, p.id
       from partners p

@@ -119,10 +119,7 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
       n.timezone as zone, p.push, p.marketing, p.quiet_hours_start::text as "quietHoursStart",
       p.quiet_hours_end::text as "quietHoursEnd", n.has_devices as "hasDevices",
       exists (select from people_of_partner(n.partner_id) as person where person = n.user_id) as "ofPartner", o.status as "orderStatus",
-      case
-        when b.id is not null
-        then b.status = 'ACTIVE' and b.hidden_at is null and b.deleted_at is null and partner.status = 'ACTIVE'
-      end as "onOffer",
+      case when b.id is not null then box_is_on_offer(b, partner)::boolean end as "onOffer",
       n.order_id as "orderId", n.partner_id as "partnerId", n.box_id as "boxId", n.facts,
       partner.name as partner, partner.timezone as "partnerZone", city.timezone as "cityZone",
       b.title as box, b.price_minor as "boxPriceMinor", b.pickup_window_start as "boxFrom",

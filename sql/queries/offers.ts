@@ -30,7 +30,7 @@ export interface Circle {
   radius: number;
 }
 
-/** Lists boxes that can be ordered within a circle, nearest first, beyond the box `after`. */
+/** Lists boxes on offer within a circle, nearest first, beyond the box `after`. */
 export const listOffersNear = (
   db: Db,
   { latitude, longitude, radius }: Circle,
@@ -56,8 +56,8 @@ export const listOffersNear = (
     order by near.distance, b.id`;
 
 /**
- * Lists boxes that can be ordered, those that can be picked up soonest first, beyond the box `after`. The windows' ends are
- * compared in a way that no index serves: by the index of the ends Postgres would read and sort every box on offer.
+ * Lists boxes on offer, those that can be picked up soonest first, beyond the box `after`. `availableFrom` is compared as
+ * box_is_on_offer compares: no index serves.
  */
 export const listOffersSoon = (
   db: Db,
@@ -76,8 +76,8 @@ export const listOffersSoon = (
                b.hidden_at is not null as hidden, b.image, p.name as "partnerName", p.latitude, p.longitude,
                b.pickup_window_start::text as "startKey"
         from boxes b
-        join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
-        where b.status = 'ACTIVE' and b.hidden_at is null and b.pickup_window_end - now() > interval '0'
+        join partners p on p.id = b.partner_id
+        where box_is_on_offer(b, p)
           and (b.pickup_window_start, b.id) > (${start}::text::timestamptz, ${id}::uuid)
           and (${maxPriceMinor}::bigint is null or b.price_minor <= ${maxPriceMinor}::bigint)
           and (${availableFrom}::timestamptz is null or b.pickup_window_end - ${availableFrom}::timestamptz > interval '0')
@@ -93,9 +93,8 @@ export const listOffersSoon = (
                b.hidden_at is not null as hidden, b.image, p.name as "partnerName", p.latitude, p.longitude,
                b.pickup_window_start::text as "startKey"
         from boxes b
-        join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
-        where b.city_id = ${cityId} and b.status = 'ACTIVE' and b.hidden_at is null
-          and b.pickup_window_end - now() > interval '0'
+        join partners p on p.id = b.partner_id
+        where b.city_id = ${cityId} and box_is_on_offer(b, p)
           and (b.pickup_window_start, b.id) > (${start}::text::timestamptz, ${id}::uuid)
           and (${maxPriceMinor}::bigint is null or b.price_minor <= ${maxPriceMinor}::bigint)
           and (${availableFrom}::timestamptz is null or b.pickup_window_end - ${availableFrom}::timestamptz > interval '0')

@@ -272,8 +272,7 @@ export async function isOnOffer(db: Db, boxId: string): Promise<boolean> {
   const { count } = await db`
     select
     from boxes b
-    join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
-    where b.id = ${boxId}::uuid and b.status = 'ACTIVE' and b.hidden_at is null and b.deleted_at is null
-      and b.pickup_window_end > now()`;
+    join partners p on p.id = b.partner_id
+    where b.id = ${boxId}::uuid and box_is_on_offer(b, p)`;
   return count === 1;
 }
