@@ -1,3 +1,5 @@
+import { accessTokenSeconds } from "../../lib/security/tokens.js";
+
 /**
  * What fields look like, by name: the document shows it in place of the example of the field's type. `Tag.name` or
  * `Schema.name` is more particular than `name`.
@@ -25,7 +27,7 @@ const examples: Readonly<Record<string, unknown>> = {
   email: "anna@example.com",
   endsAt: "2100-06-30T23:59:00+03:00",
   error: null,
-  expiresIn: 900,
+  expiresIn: accessTokenSeconds,
   externalId: "sku-4711",
   firstName: "Anna",
   foodSavedGrams: 1_200,

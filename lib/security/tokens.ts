@@ -4,6 +4,7 @@ import { z } from "zod";
 import { config } from "../process/config.js";
 import { keyedHashes, randomToken, sha256 } from "./crypto.js";
 
+/** How long an access token lives. */
 export const accessTokenSeconds = 900;
 
 const issuer = config.PUBLIC_URL;
@@ -23,7 +24,7 @@ export interface AccessClaims {
 
 const Payload = z.object({ sub: z.uuid(), scope: z.string(), partnerId: z.uuid().optional(), exp: z.int() });
 
-/** Signs an access token with the first key; it lives 900 seconds. */
+/** Signs an access token with the first key. */
 export async function signAccessToken({ userId, scope, partnerId }: AccessClaims): Promise<string> {
   const [key] = config.SIGNING_KEYS;
   if (!key) throw new Error("SIGNING_KEYS holds no key");

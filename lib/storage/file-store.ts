@@ -42,7 +42,7 @@ export function isSigned(what: string, { expires, signature: given }: { expires:
 }
 
 /** How long the address of a document works. */
-const DOCUMENT_SECONDS = 15 * 60;
+export const DOCUMENT_SECONDS = 15 * 60;
 
 export const imageAddress = (name: string): string => `${config.PUBLIC_URL}/files/${name}.webp`;
 export const thumbnailAddress = (name: string): string => `${config.PUBLIC_URL}/files/${name}-thumbnail.webp`;

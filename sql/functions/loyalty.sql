@@ -1,3 +1,10 @@
+-- What a referral earns each of the two.
+create or replace function referral_points() returns integer
+language sql immutable parallel safe
+as $$
+  select 100
+$$;
+
 -- The account of a user, made at the first look; the code they bring others with is unambiguous to read out.
 create or replace function open_loyalty_account(of_user uuid) returns void
 language plpgsql
@@ -13,8 +20,8 @@ begin
 end
 $$;
 
--- Credits a completed order: a point for every 10 whole units of currency that were paid, the food it saved, and 100 points
--- to whoever brought the customer when it is their first. Crediting an order again changes nothing. What was sold at a till
+-- Credits a completed order: a point for every 10 whole units of currency that were paid, the food it saved, and points
+-- to the referrer when it is the customer's first. Crediting an order again changes nothing. What was sold at a till
 -- earns nothing, as only the till says who bought it and what it cost; and no order earns more than a million points.
 create or replace function credit_completed_order(completed uuid) returns void
 language plpgsql
@@ -55,13 +62,13 @@ begin
   where user_id = sale.user_id;
 
   if brought_by is not null then
-    insert into loyalty_entries (user_id, kind, points, order_id) values (brought_by, 'REFERRER', 100, completed);
-    update loyalty_accounts set points = points + 100 where user_id = brought_by;
+    insert into loyalty_entries (user_id, kind, points, order_id) values (brought_by, 'REFERRER', referral_points(), completed);
+    update loyalty_accounts set points = points + referral_points() where user_id = brought_by;
   end if;
 end
 $$;
 
--- Notes who brought a new user, and gives them 100 points. The answer says what came of it: ATTACHED, UNKNOWN_CODE, OWN_CODE,
+-- Notes who brought a new user, and gives the user points. The answer says what came of it: ATTACHED, UNKNOWN_CODE, OWN_CODE,
 -- ALREADY_REFERRED, ALREADY_CUSTOMER (an order is completed) or CYCLE (the two would have brought each other).
 create or replace function attach_referral(newcomer uuid, code text) returns text
 language plpgsql
@@ -94,8 +101,8 @@ begin
     return 'CYCLE';
   end if;
 
-  update loyalty_accounts set referrer_id = referrer, points = points + 100 where user_id = newcomer;
-  insert into loyalty_entries (user_id, kind, points) values (newcomer, 'REFERRED', 100);
+  update loyalty_accounts set referrer_id = referrer, points = points + referral_points() where user_id = newcomer;
+  insert into loyalty_entries (user_id, kind, points) values (newcomer, 'REFERRED', referral_points());
   return 'ATTACHED';
 end
 $$;

@@ -1,3 +1,17 @@
+-- When the wrong guesses of a phone are forgotten: a day after the first of them.
+create or replace function otp_guesses_end(o otp) returns timestamptz
+language sql stable parallel safe
+as $$
+  select o.guesses_since + interval '1 day'
+$$;
+
+-- A phone that had too many wrong guesses gets no code, and no code of it is compared.
+create or replace function otp_is_locked(o otp) returns boolean
+language sql stable parallel safe
+as $$
+  select o.wrong_guesses >= 50 and otp_guesses_end(o) > now()
+$$;
+
 -- Adds one send to a counter and answers null; or, when that would pass the limit of 5 minutes, answers the end of them
 -- and counts nothing. Without a limit nothing is counted either.
 create or replace function count_otp_send(counted text, send_limit integer) returns timestamptz
@@ -31,7 +45,6 @@ language plpgsql
 as $$
 declare
   max_sends constant integer := 3;
-  max_wrong_guesses constant integer := 50;
   send_window constant interval := '5 minutes';
   known otp;
   recent timestamptz[];
@@ -44,8 +57,8 @@ begin
 
   if cardinality(recent) >= max_sends then
     next_send := recent[max_sends] + send_window;
-  elsif known.wrong_guesses >= max_wrong_guesses and known.guesses_since > now() - interval '1 day' then
-    next_send := known.guesses_since + interval '1 day';
+  elsif otp_is_locked(known) then
+    next_send := otp_guesses_end(known);
   else
     -- The counter that every send shares comes last: it is locked for the shortest time.
     next_send := coalesce(

@@ -1,3 +1,10 @@
+-- For so long an Idempotency-Key stands for the order that it made.
+create or replace function idempotency_key_lifetime() returns interval
+language sql immutable parallel safe
+as $$
+  select interval '24 hours'
+$$;
+
 -- Places an order: everything it writes and every job it causes, or nothing. One call is one statement, so it is atomic
 -- even when its connection is lost, and no round trip is made while a box's row is locked.
 --
@@ -73,7 +80,7 @@ begin
     select k.fingerprint, o.id, o.status, o.estimated_ready_at into previous
     from idempotency_keys k
     join orders o on o.id = k.order_id
-    where k.user_id = buyer and k.key = order_key and k.created_at > arrived_at - interval '24 hours';
+    where k.user_id = buyer and k.key = order_key and k.created_at > arrived_at - idempotency_key_lifetime();
     if found then
       return jsonb_build_object(
         'outcome', case when previous.fingerprint = order_fingerprint then 'DUPLICATE' else 'KEY_REUSED' end,
@@ -212,7 +219,7 @@ begin
     insert into order_events (order_id, position, actor_id, actor_role, to_status, at)
     values (new_order_id, 1, buyer, 'CUSTOMER', 'ACCEPTED', arrived_at)
   ), kept_key as (
-    -- a key older than its 24 hours is taken over
+    -- a key past its lifetime is taken over
     insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)
     select buyer, order_key, order_fingerprint, new_order_id, arrived_at
     where order_key is not null

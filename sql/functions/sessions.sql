@@ -1,3 +1,10 @@
+-- How long a refresh token may be exchanged.
+create or replace function refresh_token_lifetime() returns interval
+language sql immutable parallel safe
+as $$
+  select interval '30 days'
+$$;
+
 -- Uses a code up and opens a session for its phone's user, who is made at the first login; the partner that waits for this
 -- phone as its owner gets them, unless they own or work for another. A new user takes the first of the service ids that is free. No row when the code was used or replaced in the meantime.
 create or replace function log_in(otp_id uuid, new_service_ids text[], token_digest bytea, to_dashboard boolean)
@@ -39,7 +46,7 @@ begin
     and not exists (select from partner_staff where user_id = member_id);
 
   insert into sessions (user_id, for_dashboard) values (member_id, to_dashboard) returning id into login_session;
-  insert into refresh_tokens (digest, session_id, expires_at) values (token_digest, login_session, now() + interval '30 days');
+  insert into refresh_tokens (digest, session_id, expires_at) values (token_digest, login_session, now() + refresh_token_lifetime());
   return query select member_id;
 end
 $$;
@@ -65,7 +72,7 @@ begin
   end if;
 
   if token.rotated_at is null then
-    insert into refresh_tokens (digest, session_id, expires_at) values (successors[1], token.session_id, now() + interval '30 days');
+    insert into refresh_tokens (digest, session_id, expires_at) values (successors[1], token.session_id, now() + refresh_token_lifetime());
     update refresh_tokens set rotated_at = now(), successor = successors[1] where digest = presented;
     return query select owner_id, successors[1];
   elsif token.replayed_at is null

@@ -241,12 +241,12 @@ export const listOrderEvents = (db: Db, orderId: string) =>
     where order_id = ${orderId}::uuid
     order by position`;
 
-/** Deletes up to `limit` idempotency keys whose 24 hours are over; answers how many. */
+/** Deletes up to `limit` idempotency keys past their lifetime; answers how many. */
 export async function deleteOldIdempotencyKeys(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from idempotency_keys
     where (user_id, key) in (
-      select user_id, key from idempotency_keys where created_at < now() - interval '24 hours' limit ${limit}
+      select user_id, key from idempotency_keys where created_at < now() - idempotency_key_lifetime() limit ${limit}
       for update skip locked
     )`;
   return count;

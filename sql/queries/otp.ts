@@ -40,23 +40,29 @@ export type Guess =
   | { outcome: "EXPIRED" }
   | { outcome: "TOO_MANY"; retryAfterSeconds: number };
 
-/** Counts a guess before it is compared, so that a code is compared with 5 guesses at most, also when they arrive at once. */
+/** Guesses that one code is compared with. */
+const MAX_TRIES = 5;
+
+/** Counts a guess before it is compared, so that a code is compared with `MAX_TRIES` at most, also when they arrive at once. */
 export async function takeGuess(db: Db, phone: string): Promise<Guess> {
   const [taken] = await db<{ id: string; hash: Buffer }[]>`
     update otp set
       tries = tries + 1,
-      wrong_guesses = case when guesses_since > now() - interval '1 day' then wrong_guesses + 1 else 1 end,
-      guesses_since = case when guesses_since > now() - interval '1 day' then guesses_since else now() end
-    where phone = ${phone}::text and used_at is null and tries < 5 and expires_at > now()
-      and (wrong_guesses < 50 or guesses_since <= now() - interval '1 day')
+      wrong_guesses = case when otp_guesses_end(otp) > now() then wrong_guesses + 1 else 1 end,
+      guesses_since = case when otp_guesses_end(otp) > now() then guesses_since else now() end
+    where phone = ${phone}::text and used_at is null and tries < ${MAX_TRIES}::integer and expires_at > now()
+      and not otp_is_locked(otp)
     returning id, code_hash as "hash"`;
   if (taken) return { outcome: "COMPARE", ...taken };
 
   const [refused] = await db<{ outcome: "NO_CODE" | "EXPIRED" | "TOO_MANY"; retryAfterSeconds: number | null }[]>`
     select
-      case when used_at is not null or tries >= 5 then 'NO_CODE' when expires_at <= now() then 'EXPIRED' else 'TOO_MANY' end
-        as "outcome",
-      greatest(1, ceil(extract(epoch from guesses_since + interval '1 day' - now())))::integer as "retryAfterSeconds"
+      case
+        when used_at is not null or tries >= ${MAX_TRIES}::integer then 'NO_CODE'
+        when expires_at <= now() then 'EXPIRED'
+        else 'TOO_MANY'
+      end as "outcome",
+      greatest(1, ceil(extract(epoch from otp_guesses_end(otp) - now())))::integer as "retryAfterSeconds"
     from otp
     where phone = ${phone}::text`;
   const { outcome = "NO_CODE", retryAfterSeconds } = refused ?? {};
@@ -100,7 +106,7 @@ export async function deleteOldOtp(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from otp where phone in (
       select phone from otp
-      where expires_at < now() - interval '1 day' and guesses_since < now() - interval '1 day'
+      where expires_at < now() - interval '1 day' and otp_guesses_end(otp) < now()
       limit ${limit}::integer
       for update skip locked
     )`;
