@@ -1,40 +1,17 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { config } from "../lib/process/config.js";
 import { addDays } from "../lib/domain/days.js";
-import { isConnectionLost, sql, transaction } from "../sql/db.js";
-import { closeDay, findYesterday, listDueDays, rollUpDay, workInWeights } from "../sql/queries/rollups.js";
+import { config } from "../lib/process/config.js";
+import { sql, transaction } from "../sql/db.js";
+import { findYesterday, listDueDays, rollUpDay, workInWeights } from "../sql/queries/rollups.js";
 import type { Handler } from "./consume.js";
 
-/** What is counted again every night, whatever is known of it. */
+/** So many days are rolled up again every night, with or without a change. */
 const LATEST_DAYS = 3;
 const WEIGHTS = 200;
-const CLOSING_TRIES = 20;
-const CLOSING_PAUSE_MS = 250;
 
-/**
- * Counts one day anew as it is cut in a zone, whole or not at all. It may be any day that is over, and be done any number
- * of times at once.
- */
-export async function rollUpOneDay(day: string, zone: string): Promise<void> {
-  for (let counted = false; !counted;) {
-    await close(day, zone);
-    // a transaction has a connection to itself: nobody waits behind it
-    counted = await transaction((tx) => rollUpDay(tx, day, zone));
-  }
-}
-
-/** Closes a day as soon as nobody is in the middle of changing what it counts. */
-async function close(day: string, zone: string): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await transaction((tx) => closeDay(tx, day, zone));
-      return;
-    } catch (error) {
-      if (tries === CLOSING_TRIES || !isConnectionLost(error)) throw error;
-      await delay(CLOSING_PAUSE_MS);
-    }
-  }
-}
+/** Rolls up one past day as it is cut in a zone, whole or not at all; any number of times, also at once. */
+export const rollUpOneDay = (day: string, zone: string): Promise<void> =>
+  // in a transaction it has a connection to itself: no other statement waits behind it
+  transaction((tx) => rollUpDay(tx, day, zone));
 
 /** Works in all the weights that have changed. */
 export async function updateWeights(signal?: AbortSignal): Promise<number> {

@@ -1,16 +1,16 @@
--- The figures of days that are over. A report adds up days that are rolled up, and counts the others (live_days) from orders
--- and boxes, in one statement: it is right in its snapshot, because of what holds in every snapshot:
+-- Analytics of past days, computed once (a rollup) and again when something in them changes. A report sums the days that
+-- are rolled up and counts the other days (live_days) from orders and boxes, in one statement. It is exact because every
+-- snapshot keeps this promise:
 --
---   A day that was rolled up and has no change noted has the figures that one gets by counting.
+--   A rolled-up day without a note in rollup_changes has the figures that counting its orders and boxes gives.
 --
--- Whatever changes a figure takes, before it looks whether its day is closed, a lock that it shares with all others of its
--- quarter of an hour and keeps until it is committed. Closing a day takes these locks for itself alone. So a change either
--- sees that the day is closed, and notes itself in its own transaction; or it was committed before the day was closed, and
--- all counting comes after that. Neither a clock nor how long anything takes matters to that: an order that was made just
--- before midnight may be committed whenever it likes.
+-- 1. Whatever changes a figure inserts a note of its moment in the same transaction, so both become visible together.
+-- 2. A rollup deletes the notes of its day first and counts in later statements, whose snapshots see at least as much.
+--    A change is either committed before the notes are deleted, and counted; or its note stays, and the day is live
+--    until it is rolled up again.
 --
--- Counting a day takes away the notes first. A change that a count does not see keeps its note, since it is committed, with
--- its note, after the notes were taken away; the day is counted again then.
+-- Orders and rollups never wait for each other, and no clock matters: an order placed just before midnight may commit
+-- long after its day was rolled up.
 
 -- The first moment of a day: at midnight, at the first of two midnights, or at what clocks show where there is none.
 create or replace function start_of_day(day date, zone text) returns timestamptz
@@ -28,27 +28,19 @@ begin
 end
 $$;
 
--- Which lock belongs to a moment. There are enough for ten days: a transaction that makes a year's orders stays within bounds.
-create or replace function rollup_quarter(at timestamptz) returns integer
-language sql stable parallel safe
-as $$ select (floor(extract(epoch from at) / 900)::bigint % 1024)::integer $$;
-
+-- Notes that a day's figures change. One row per change, never an update of a shared one: orders must not queue for it.
 create or replace function note_rollup_change() returns trigger
 language plpgsql
 as $$
 begin
-  perform pg_advisory_xact_lock_shared(7306028, rollup_quarter(new.created_at));
-  -- a statement of its own: it sees what was committed while this one waited
-  insert into rollup_changes (at)
-  select new.created_at
-  where exists (select from rollup_days d where d.until_at > new.created_at and d.from_at <= new.created_at);
+  insert into rollup_changes (at) values (new.created_at);
   return null;
 end
 $$;
 
--- Food that was saved weighs what it is said to weigh now, on days long ago too. Those who read days that were rolled up add
--- the difference for what is noted here, until it is worked in. The update of a note that is there already is for its lock:
--- work_in_weights must not take it away before this change is committed.
+-- Notes that an item weighs something else. Saved food is counted with today's weights, on past days too: reports add the
+-- difference for items noted here until work_in_weights adds it to the rollups. An existing note is updated for its lock:
+-- work_in_weights must not delete it before this change is committed.
 create or replace function note_weight_change() returns trigger
 language plpgsql
 as $$
@@ -59,66 +51,29 @@ begin
 end
 $$;
 
--- One rollup at a time.
-create or replace function take_turn_to_roll_up() returns void
-language sql
-as $$ select pg_advisory_xact_lock(7306029) $$;
-
--- Closes a day, unless it is closed as it is cut in this zone; to be committed before the day is rolled up. Days of another
--- zone that have moments in common with it are forgotten.
-create or replace function close_day(closed date, in_zone text) returns void
+-- Rolls up a day as it is cut in a zone, in place of its last rollup and of days of another zone that overlap it. Two
+-- rollups never run at once, because each replaces rows that the other one may read.
+create or replace function roll_up(rolled date, in_zone text) returns void
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  starts constant timestamptz := start_of_day(closed, in_zone);
-  ends constant timestamptz := start_of_day(closed + 1, in_zone);
+  starts constant timestamptz := start_of_day(rolled, in_zone);
+  ends constant timestamptz := start_of_day(rolled + 1, in_zone);
+  replaced date[];
 begin
-  perform take_turn_to_roll_up();
-  if exists (select from rollup_days where day = closed and zone = in_zone and from_at = starts and until_at = ends) then
-    return;
-  end if;
-  -- sooner than Postgres looks for deadlocks: whoever makes orders must never be the victim
-  perform set_config('lock_timeout', '400ms', true);
-  perform pg_advisory_xact_lock(7306028, quarters.quarter)
-  from (
-    select distinct rollup_quarter(least(at, ends - interval '1 microsecond')) as quarter
-    from generate_series(starts, ends + interval '15 minutes', interval '15 minutes') as at
-    order by 1
-  ) as quarters;
-  with forgotten as (
-    delete from rollup_days where day = closed or (until_at > starts and from_at < ends) returning day
-  ), partners as (
-    delete from rollup_partners using forgotten where rollup_partners.day = forgotten.day
-  ), items as (
-    delete from rollup_items using forgotten where rollup_items.day = forgotten.day
-  )
-  delete from rollup_hours using forgotten where rollup_hours.day = forgotten.day;
-  insert into rollup_days (day, zone, from_at, until_at) values (closed, in_zone, starts, ends);
-end
-$$;
-
--- Counts a closed day, again if need be; false when it is not closed in this zone. A session would keep plans that were made
--- while the rollups were empty, and read them whole for each day when they no longer are: it plans anew each time.
-create or replace function roll_up_day(rolled date, in_zone text) returns boolean
-language plpgsql
-set plan_cache_mode = force_custom_plan
-set enable_seqscan = off
-as $$
-#variable_conflict use_column
-declare
-  starts timestamptz;
-  ends timestamptz;
-begin
-  perform take_turn_to_roll_up();
-  select from_at, until_at into starts, ends from rollup_days where day = rolled and zone = in_zone;
-  if not found then
-    return false;
-  end if;
-  -- before anything is counted
+  perform pg_advisory_xact_lock(7306029);
+  -- a statement of its own before anything is counted: see above
   delete from rollup_changes where at >= starts and at < ends;
 
-  delete from rollup_items where day = rolled;
+  with deleted as (
+    delete from rollup_days where day = rolled or (until_at > starts and from_at < ends) returning day
+  )
+  select array_agg(day) into replaced from deleted;
+  delete from rollup_items where day = any (replaced);
+  delete from rollup_partners where day = any (replaced);
+  delete from rollup_hours where day = any (replaced);
+
   insert into rollup_items (item_id, day, partner_id, is_box, orders, gmv_minor, picked_up, weight_grams)
   select sold.item_id, rolled, sold.partner_id, sold.is_box, sold.orders, sold.gmv_minor, sold.picked_up,
          coalesce(b.weight_grams, m.weight_grams, 0)
@@ -132,7 +87,6 @@ begin
   left join boxes b on b.id = sold.item_id
   left join menu_items m on m.id = sold.item_id;
 
-  delete from rollup_partners where day = rolled;
   insert into rollup_partners (partner_id, day, orders, gmv_minor, commission_minor, saved_grams)
   select parts.partner_id, rolled, sum(parts.orders), sum(parts.gmv_minor), sum(parts.commission_minor), sum(parts.saved_grams)
   from (
@@ -149,7 +103,6 @@ begin
   group by parts.partner_id
   having sum(parts.orders) > 0;
 
-  delete from rollup_hours where day = rolled;
   insert into rollup_hours (day, hour, orders, listings)
   select rolled, counted.hour, sum(counted.orders), sum(counted.listings)
   from (
@@ -163,23 +116,19 @@ begin
   ) as counted
   group by counted.hour;
 
-  update rollup_days d
-  set orders = total.orders, gmv_minor = total.gmv_minor, commission_minor = total.commission_minor,
-      -- a change that came between may be in one sum and not in the other: what it noted has this day counted again
-      saved_grams = total.saved_grams, rolled_up_at = clock_timestamp()
-  from (
-    select coalesce(sum(orders), 0) as orders, coalesce(sum(gmv_minor), 0) as gmv_minor,
-           coalesce(sum(commission_minor), 0) as commission_minor, coalesce(sum(saved_grams), 0) as saved_grams
-    from rollup_partners
-    where day = rolled
-  ) as total
-  where d.day = rolled;
-  return true;
+  -- a change that commits between two of these statements is in one sum and not in another: its note has the day done again
+  insert into rollup_days (
+    day, zone, from_at, until_at, rolled_up_at, orders, gmv_minor, commission_minor, saved_grams
+  )
+  select rolled, in_zone, starts, ends, clock_timestamp(), coalesce(sum(orders), 0), coalesce(sum(gmv_minor), 0),
+         coalesce(sum(commission_minor), 0), coalesce(sum(saved_grams), 0)
+  from rollup_partners
+  where day = rolled;
 end
 $$;
 
--- Works changed weights of up to `most` things into the days on which these were picked up; answers of how many. It waits for
--- nobody but another rollup: a thing whose weight is being changed has its turn the next time.
+-- Adds the changed weights of up to `most` items to the rolled-up days on which these were picked up; returns how many items.
+-- An item whose weight is being changed right now is skipped until the next call.
 create or replace function work_in_weights(most integer) returns integer
 language plpgsql
 as $$
@@ -187,14 +136,14 @@ as $$
 declare
   ids uuid[];
 begin
-  perform take_turn_to_roll_up();
+  perform pg_advisory_xact_lock(7306029);
   with due as (
     select item_id from weight_changes order by item_id limit most for update skip locked
   ), taken as (
     delete from weight_changes w using due where w.item_id = due.item_id returning w.item_id
   )
   select coalesce(array_agg(item_id), '{}') into ids from taken;
-  -- a statement of its own: it sees the weights that belong to the notes
+  -- a later statement sees the weights that belong to the notes
   with changed as (
     select r.item_id, r.day, r.partner_id, now.weight_grams, r.picked_up * (now.weight_grams - r.weight_grams) as more
     from (
@@ -219,8 +168,8 @@ begin
 end
 $$;
 
--- Of these days, the ones that have to be counted from orders and boxes: not rolled up as they are cut in this zone, or changed
--- since. It looks with the eyes of the statement that calls it ("stable"), so that the rest of that statement fits to it.
+-- The days of a range that must be counted from orders and boxes: not rolled up as they are cut in this zone, or changed since.
+-- Being stable it reads the snapshot of the calling statement, so it agrees with the rest of that statement.
 create or replace function live_days(in_zone text, first_day date, last_day date)
 returns table (day date, from_at timestamptz, until_at timestamptz)
 language plpgsql stable
@@ -239,7 +188,7 @@ begin
 end
 $$;
 
--- What was due for a line of an order, its share of the order's discount taken off; half a unit is rounded up.
+-- The amount due for a line of an order: its price less its share of the order's discount, half a unit rounded up.
 create or replace function line_due_minor(price_minor bigint, qty integer, total_minor bigint, due_minor bigint) returns bigint
 language sql immutable parallel safe
 as $$

@@ -1,18 +1,8 @@
 import type { Db } from "../db.js";
 
-/**
- * Closes a day as it is cut in a zone, to be committed before it is rolled up. Throws an error of `isConnectionLost` when
- * orders or boxes of that day are just being made or moved: then it is for later.
- */
-export async function closeDay(db: Db, day: string, zone: string): Promise<void> {
-  await db`select from close_day(${day}::date, ${zone}::text)`;
-}
-
-/** Counts a closed day, also when it has been counted before; false when it is not closed in this zone (any more). */
-export async function rollUpDay(db: Db, day: string, zone: string): Promise<boolean> {
-  const [row] = await db<{ done: boolean | null }[]>`
-    select done from roll_up_day(${day}::date, ${zone}::text) as done`;
-  return row?.done === true;
+/** Rolls up a day as it is cut in a zone, in place of its last rollup. Orders do not wait for it; another rollup does. */
+export async function rollUpDay(db: Db, day: string, zone: string): Promise<void> {
+  await db`select from roll_up(${day}::date, ${zone}::text)`;
 }
 
 /** The day before today, as Postgres's clock shows it in a zone: YYYY-MM-DD. */

@@ -179,8 +179,7 @@ describe("a report reads no orders and boxes of days that are rolled up", () => 
     await postgres.ask(`
       do $$ begin
         for n in 1..365 loop
-          perform close_day(${today} - n, '${zone}');
-          perform roll_up_day(${today} - n, '${zone}');
+          perform roll_up(${today} - n, '${zone}');
         end loop;
       end $$`);
     await postgres.ask("vacuum analyze");

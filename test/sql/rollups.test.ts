@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { addDays, startOfDay } from "../../lib/domain/days.js";
-import { closeDatabase, isConnectionLost, sql, transaction } from "../../sql/db.js";
-import { closeDay, rollUpDay, workInWeights } from "../../sql/queries/rollups.js";
+import { closeDatabase, sql, transaction } from "../../sql/db.js";
+import { rollUpDay, workInWeights } from "../../sql/queries/rollups.js";
 import { countWaiting, hold } from "../support/hold.js";
 import { idAt, makePast, addPast, type PastOrder } from "../support/past.js";
 import { until } from "../support/until.js";
@@ -64,10 +64,7 @@ const figures = async (of = day) =>
       select orders, saved_grams as "savedGrams" from rollup_days where day = ${of}::date and rolled_up_at is not null`
   )[0];
 
-const rollUp = async (of = day, inZone = zone) => {
-  await closeDay(sql, of, inZone);
-  expect(await rollUpDay(sql, of, inZone)).toBe(true);
-};
+const rollUp = (of = day, inZone = zone) => rollUpDay(sql, of, inZone);
 
 describe("a day", () => {
   // where clocks change at midnight, by half an hour, by an odd offset from UTC, at 24:00 of the day before, and not at all
@@ -131,15 +128,6 @@ describe("a day", () => {
     expect(await figures()).toEqual({ orders: 2, savedGrams: 600 });
   });
 
-  test("that is not closed is not counted", async () => {
-    expect(await rollUpDay(sql, day, zone)).toBe(false);
-    await closeDay(sql, day, zone);
-    expect(await isLive()).toBe(true);
-    expect(await rollUpDay(sql, day, "Asia/Tokyo")).toBe(false);
-    expect(await rollUpDay(sql, day, zone)).toBe(true);
-    expect(await isLive()).toBe(false);
-  });
-
   test("is cut in one zone at a time", async () => {
     await makePast([], [order(new Date("2026-03-10T23:30:00Z"))]);
     await rollUp("2026-03-10");
@@ -191,37 +179,12 @@ describe("what changes a day that was rolled up makes it live until it is counte
   });
 });
 
-describe("a change that is on its way", () => {
-  test("while its day is being closed is waited for", async () => {
-    const commit = await hold((tx) => addPast(tx, [], [order()]));
-    const refused: unknown = await closeDay(sql, day, zone).catch((error: unknown) => error);
-    expect(isConnectionLost(refused)).toBe(true);
-    await commit();
-    await rollUp();
-    expect(await figures()).toMatchObject({ orders: 1 });
-  });
-
-  test("while another day is being closed keeps nobody waiting", async () => {
-    const commit = await hold((tx) => addPast(tx, [], [order()]));
-    await rollUp(addDays(day, 1));
-    await rollUp(addDays(day, -1));
-    await commit();
-    expect([await isLive(addDays(day, 1)), await isLive(addDays(day, -1))]).toEqual([false, false]);
-  });
-
-  test("and comes while its day is being closed is made afterwards, and noted", async () => {
-    const proceed = await hold((tx) => tx`select close_day(${day}::date, ${zone})`);
-    let added = false;
-    const adding = addPast(sql, [], [order()]).then(() => (added = true));
-    await until(async () => (await countWaiting()) === 1);
-    expect(added).toBe(false);
-    await proceed();
-    await adding;
-    expect((await sql`select from rollup_changes`).length).toBe(1);
-  });
-
-  test("while its closed day is being counted is noted, and neither waits", async () => {
-    await rollUp();
+describe("an uncommitted change", () => {
+  test.each([
+    ["for the first time", () => Promise.resolve()],
+    ["again", () => rollUp()],
+  ])("of a day that is rolled up %s leaves its note, and neither waits for the other", async (_case, before) => {
+    await before();
     const commit = await hold((tx) => addPast(tx, [], [order()]));
     await rollUp();
     expect([await isLive(), await figures()]).toEqual([false, { orders: 0, savedGrams: 0 }]);
@@ -230,6 +193,38 @@ describe("a change that is on its way", () => {
     await rollUp();
     expect([await isLive(), await figures()]).toEqual([false, { orders: 1, savedGrams: 300 }]);
   });
+
+  test("that commits after the notes were deleted and before its day is counted leaves the day live", async () => {
+    await makePast([], [order()]);
+    // a rollup deletes notes, and waits there for this one
+    const release = await hold((tx) => tx`select from rollup_changes for update`);
+    const rolling = rollUp();
+    await until(async () => (await countWaiting()) === 1);
+    await addPast(sql, [], [order()]);
+    await release();
+    await rolling;
+    expect([await isLive(), await figures()]).toEqual([true, { orders: 2, savedGrams: 600 }]);
+    await rollUp();
+    expect([await isLive(), await figures()]).toEqual([false, { orders: 2, savedGrams: 600 }]);
+  });
+
+  test("commits while its day is being rolled up, without waiting", async () => {
+    const proceed = await hold((tx) => rollUpDay(tx, day, zone));
+    await addPast(sql, [], [order()]);
+    await proceed();
+    expect([await isLive(), await figures()]).toEqual([true, { orders: 0, savedGrams: 0 }]);
+  });
+});
+
+test("rollups of one day wait for each other", async () => {
+  await makePast([], [order()]);
+  await rollUp();
+  const proceed = await hold((tx) => rollUpDay(tx, day, zone));
+  const second = rollUp();
+  await until(async () => (await countWaiting()) === 1);
+  await proceed();
+  await second;
+  expect([await isLive(), await figures()]).toEqual([false, { orders: 1, savedGrams: 300 }]);
 });
 
 describe("a weight", () => {

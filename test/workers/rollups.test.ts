@@ -133,9 +133,6 @@ describe("the job", () => {
     });
     await rollUp({ ...task({ days: "DUE" as const }), signal });
     expect(await due()).toEqual([-2, -3].map((ago) => addDays(today, ago)));
-    // one that was closed, and no more
-    await sql`select close_day(${addDays(today, -2)}::date, ${zone}::text)`;
-    expect(await due()).toEqual([-2, -3].map((ago) => addDays(today, ago)));
     await rollUp(task({ days: "DUE" as const }));
     expect(await due()).toEqual([]);
   });
