@@ -23,7 +23,8 @@ import { adminCities, cities } from "./routes/geo/cities.js";
 import { commissions } from "./routes/commissions/rates.js";
 import { devices } from "./routes/notifications/devices.js";
 import { favorites } from "./routes/accounts/favorites.js";
-import { files } from "./routes/files/uploads.js";
+import { uploads } from "./routes/files/uploads.js";
+import { partUploads } from "./routes/files/parts.js";
 import { geo } from "./routes/geo/locations.js";
 import { loyalty } from "./routes/rewards/loyalty.js";
 import { menu } from "./routes/menu/items.js";
@@ -53,7 +54,8 @@ const sections: Section[] = [
   favorites,
   menuSync,
   menu,
-  files,
+  uploads,
+  partUploads,
   ownFiles,
   menuImports,
   partnerOrders,

@@ -17,6 +17,8 @@ export interface IncomingFile {
   announcedBytes: number | null;
   /** Fails with what the client is to be told: 413 past `readBytes`, 400 when the form breaks off. */
   body: Readable;
+  /** How many bytes of it have come in so far. */
+  receivedBytes: () => number;
 }
 
 export const tooLarge = (bytes: number) =>
@@ -34,7 +36,7 @@ const nothing = (): void => undefined;
  * Somewhere for what comes in with a request, which lets at most so many bytes pass and fails beyond, and when the request
  * breaks off. Once it is closed the rest is read and forgotten, so that the client hears the answer.
  */
-function bounded(incoming: IncomingMessage, bytes: number): Transform {
+function bounded(incoming: IncomingMessage, bytes: number): { body: Transform; receivedBytes: () => number } {
   let passed = 0;
   const body = new Transform({
     transform(chunk: Buffer, _encoding, next) {
@@ -52,12 +54,12 @@ function bounded(incoming: IncomingMessage, bytes: number): Transform {
   });
   // whoever reads it hears of its failure; nobody does between the steps of reading it
   body.on("error", nothing);
-  return body;
+  return { body, receivedBytes: () => passed };
 }
 
 /** A request's body, which fails past so many bytes. */
 export const receiveBody = (incoming: IncomingMessage, bytes: number): Readable =>
-  incoming.pipe(bounded(incoming, bytes));
+  incoming.pipe(bounded(incoming, bytes).body);
 
 /** What may come in, and how. */
 export interface Reception {
@@ -83,10 +85,11 @@ export async function receiveFile(
   const announcedBytes = length === undefined ? null : Math.max(0, Number(length) - (isForm ? FORM_BYTES : 0));
   if (announcedBytes !== null && announcedBytes > maxBytes) throw tooLarge(maxBytes);
 
-  const body = bounded(incoming, readBytes);
-  if (!isForm) return { declaredType: type, announcedBytes, body: incoming.pipe(body) };
+  const { body, receivedBytes } = bounded(incoming, readBytes);
+  if (!isForm) return { declaredType: type, announcedBytes, body: incoming.pipe(body), receivedBytes };
   try {
-    return { declaredType: mediaType(await readForm(incoming, part, body)), announcedBytes, body };
+    const declaredType = mediaType(await readForm(incoming, part, body));
+    return { declaredType, announcedBytes, body, receivedBytes };
   } catch (error) {
     body.destroy();
     throw error;

@@ -3,7 +3,7 @@ import { Router, type Request, type Response } from "express";
 import { ApiError, notFound } from "../../../lib/process/errors.js";
 import { files, folder, isSigned, keysOf } from "../../../lib/storage/file-store.js";
 import { WrongParts, type Range } from "../../../lib/storage/storage.js";
-import { PART_BYTES } from "./uploads.js";
+import { PART_BYTES } from "./parts.js";
 import { receiveBody, tooLarge } from "../../http/upload.js";
 
 const YEAR_SECONDS = 31_536_000;

@@ -2,12 +2,14 @@ import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { conflict, notFound } from "../../../lib/process/errors.js";
 import { deleteStored } from "../../../lib/storage/file-store.js";
-import { isForeignKeyViolation, sql, transaction } from "../../../sql/db.js";
+import { isForeignKeyViolation, lookups, sql, transaction } from "../../../sql/db.js";
 import { deleteOwnFile, findOwnFile, listOwnFiles, type ListedFile } from "../../../sql/queries/files.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { Id, IdParams, Timestamp } from "../../http/schemas.js";
-import { present, StoredFile } from "./stored-file.js";
+import { comesInParts, presentPolicy } from "./parts.js";
+import { unreadable } from "./refusals.js";
+import { later, Pending, present, StoredFile } from "./stored-file.js";
 
 const OwnFile = z
   .object({
@@ -55,6 +57,30 @@ ownFiles.get(
       listOwnFiles(sql, user.id, after, limit),
     );
     return ok(rows.map(presentListed), headers);
+  },
+);
+
+ownFiles.get(
+  "/:id",
+  {
+    summary: "Read an own file",
+    description: "202 while it is still coming in or being converted.",
+    auth: "USER",
+    params: IdParams,
+    answers: {
+      200: StoredFile,
+      202: Pending.describe(
+        "With `uploadPolicy`: it is still to come in parts, at new addresses. Without: look again later.",
+      ),
+    },
+    errors: ["400 UNSUPPORTED_MEDIA_TYPE"],
+  },
+  async ({ user, params }) => {
+    const file = await findOwnFile(lookups, params.id, user.id);
+    if (!file || file.expired) throw notFound("This file");
+    if (file.status === "REFUSED") throw unreadable();
+    if (file.status === "READY") return ok(present(file));
+    return later(file.id, comesInParts(file) ? await presentPolicy(file) : undefined);
   },
 );
 

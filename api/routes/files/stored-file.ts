@@ -3,7 +3,7 @@ import { DOCUMENT_SECONDS, documentAddress, imageAddress, thumbnailAddress } fro
 import { isImage } from "../../../lib/storage/file-types.js";
 import { waitInWords } from "../../../lib/outbound/retry-after.js";
 import type { FileRow } from "../../../sql/queries/files.js";
-import { Id } from "../../http/schemas.js";
+import { Id, Timestamp } from "../../http/schemas.js";
 
 /** A file that is ready, as its owner sees it. */
 export const StoredFile = z
@@ -33,3 +33,35 @@ export const present = (file: FileRow): z.output<typeof StoredFile> => {
     height: file.height,
   };
 };
+
+/** How a large file comes in parts. */
+export const UploadPolicy = z
+  .object({
+    uploadId: z.string(),
+    partSize: z.int().meta({ description: "bytes of each part but the last" }),
+    parts: z.array(z.object({ partNumber: z.int(), url: z.url(), method: z.literal("PUT") })).meta({
+      description:
+        "where each part goes: its bytes as the body, without a token; keep the `ETag` that is answered. A part may be " +
+        "sent again. There may be more addresses than the file has parts",
+    }),
+    completeUrl: z.url().meta({
+      description: "where to POST `{parts: [{partNumber, etag}]}`, with your token, once all parts were sent",
+    }),
+    expiresAt: Timestamp.meta({ description: "when the upload is given up" }),
+  })
+  .meta({
+    id: "UploadPolicy",
+    description:
+      "How a large file comes in parts: cut it after every `partSize` bytes, PUT each part to its `url`, and finish at " +
+      "`completeUrl`.",
+  });
+
+/** A file that is not ready yet. */
+export const Pending = z.object({ fileId: Id, uploadPolicy: UploadPolicy.optional() });
+
+/** Answers 202 for a file that is not ready yet, with where to read it later. */
+export const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) => ({
+  status: 202 as const,
+  body: { fileId, uploadPolicy },
+  headers: { Location: `/api/v1/files/${fileId}` },
+});

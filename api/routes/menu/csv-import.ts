@@ -21,7 +21,7 @@ import { stageJob } from "../../../sql/queries/staged-jobs.js";
 import { awaitResult, poke } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { Id } from "../../http/schemas.js";
-import { receiveFile } from "../../http/upload.js";
+import { peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 
 const MAX_BYTES = limits.menuFile.megabytes * 1_048_576;
 /** How long a file may take to come in, and to become an import, before it is cleared away. */
@@ -34,37 +34,14 @@ const MAX_ERRORS = 1_000;
 const refuse = (path: string, detail: string) =>
   new ApiError(400, "VALIDATION_ERROR", detail, { errors: [{ path, message: detail }] });
 
-/** A file as it comes in. */
-type Pieces = AsyncIterator<Buffer, undefined>;
-
-/** Reads the beginning of a file; all of it when it is short. */
-async function readHead(body: Pieces): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for (let length = 0; length < HEAD_BYTES;) {
-    const { done, value } = await body.next();
-    if (done) break;
-    pieces.push(value);
-    length += value.length;
-  }
-  return Buffer.concat(pieces);
-}
-
-/** The beginning of a file, and what has looked through it. */
-interface CheckedHead {
-  bytes: Buffer;
-  utf8: Utf8Check;
-}
-
-/** Gives the file piece by piece as long as it is UTF-8 and not too large. */
-async function* checked(head: CheckedHead, body: Pieces, seen: { bytes: number }): AsyncGenerator<Buffer> {
-  for (let piece: Buffer | undefined = head.bytes; piece;) {
-    seen.bytes += piece.length;
+/** Passes a file on as long as it is UTF-8. */
+async function* checkUtf8(file: Readable): AsyncGenerator<Buffer> {
+  const utf8 = new Utf8Check();
+  for await (const piece of file as AsyncIterable<Buffer>) {
+    utf8.add(piece);
     yield piece;
-    const { done, value } = await body.next();
-    piece = done ? undefined : value;
-    if (piece) head.utf8.add(piece);
   }
-  head.utf8.end();
+  utf8.end();
 }
 
 /** The refusal of a file that can be seen to be no menu before any of its rows is read; undefined when it is something else. */
@@ -82,35 +59,34 @@ interface StoredMenu extends MenuHeader {
   size: number;
 }
 
-/** Puts a file into storage as it comes in, unless its beginning or its bytes say that it is no menu. */
-async function storeMenu(userId: string, body: Pieces): Promise<StoredMenu> {
-  const head = { bytes: await readHead(body), utf8: new Utf8Check() };
-  checkFormat(head.bytes);
-  head.utf8.add(head.bytes);
-  const header = readHeader(head.bytes);
+/** Streams a file into storage, unless its beginning or its bytes show that it is no menu. */
+async function storeMenu(userId: string, { body, receivedBytes }: IncomingFile): Promise<StoredMenu> {
+  const { head, whole } = await peek(body, HEAD_BYTES);
+  checkFormat(head);
+  new Utf8Check().add(head);
+  const header = readHeader(head);
   const name = newFileName();
   const fileKey = keysOf(name).menu;
   const expiresAt = new Date(Date.now() + UPLOAD_MS);
   const fileId = await insertFile(sql, userId, { name, contentType: CSV, inParts: null, expiresAt });
-  const seen = { bytes: 0 };
   try {
-    await files.put(fileKey, Readable.from(checked(head, body, seen), { objectMode: false }), CSV);
+    await files.put(fileKey, Readable.from(checkUtf8(whole), { objectMode: false }), CSV);
   } catch (error) {
     await deleteUnfinishedFile(sql, fileId);
     throw error;
   }
-  return { ...header, fileId, fileKey, size: seen.bytes };
+  return { ...header, fileId, fileKey, size: receivedBytes() };
 }
 
-/** Takes a menu in. Throws what is wrong with a file that can be seen to be none before any of its rows is read. */
+/** Receives a menu. Throws 400 for a file that can be seen to be none before any of its rows is read. */
 async function receiveMenu(userId: string, incoming: IncomingMessage): Promise<StoredMenu> {
-  const { body } = await receiveFile(incoming, { part: "file", alone: CSV, maxBytes: MAX_BYTES });
+  const file = await receiveFile(incoming, { part: "file", alone: CSV, maxBytes: MAX_BYTES });
   try {
-    return await storeMenu(userId, body.iterator({ destroyOnReturn: false }));
+    return await storeMenu(userId, file);
   } catch (error) {
     throw refusalOf(error) ?? error;
   } finally {
-    body.destroy();
+    file.body.destroy();
   }
 }
 

@@ -1,0 +1,102 @@
+import { config } from "../../../lib/process/config.js";
+import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { deleteFile, keysOf } from "../../../lib/storage/file-store.js";
+import { isImage } from "../../../lib/storage/file-types.js";
+import { images } from "../../../queues/index.js";
+import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.js";
+import {
+  deleteUnfinishedFile,
+  findFile,
+  findUploads,
+  insertFile,
+  isKept,
+  lockUploads,
+  updateDocumentReady,
+  updateFileStored,
+  type FileRow,
+  type NewFile,
+} from "../../../sql/queries/files.js";
+import { stageJob } from "../../../sql/queries/staged-jobs.js";
+import { awaitResult, poke } from "../../../sql/signals.js";
+import { created } from "../../http/endpoint.js";
+import { unreadable } from "./refusals.js";
+import { later, present } from "./stored-file.js";
+
+// The life of an upload, however its bytes come: it begins while its owner has room, is settled when all of it lies in
+// storage, and is answered when it is ready.
+
+const MB = 1_048_576;
+/** Per user: begun uploads expire by themselves, documents are kept until their owner deletes them. */
+const MAX_UNFINISHED = 50;
+const MAX_DOCUMENT_BYTES = 1_024 * MB;
+
+/** An upload that has begun, and whose it is. */
+export type Upload = Pick<FileRow, "id" | "name" | "contentType"> & { userId: string };
+
+const documentsFull = () => conflict("There is room for 1 GB of your documents, and for no more: delete some first.");
+
+/** The key in storage under which a file of this type comes in. */
+export const keyOf = (contentType: string, name: string): string =>
+  keysOf(name)[isImage(contentType) ? "original" : "document"];
+
+/** Begins an upload and returns its id. Throws 409 without room; uploads of one user begin one after the other, so the count is exact. */
+export const beginUpload = (userId: string, file: NewFile): Promise<string> =>
+  transaction(async (tx) => {
+    await lockUploads(tx, userId);
+    const { unfinished, documentBytes, announcedBytes } = await findUploads(tx, userId);
+    if (unfinished >= MAX_UNFINISHED)
+      throw conflict(`${MAX_UNFINISHED} of your uploads are not finished: finish or delete one first.`);
+    const bytes = file.inParts?.size ?? 1;
+    if (!isImage(file.contentType) && documentBytes + announcedBytes + bytes > MAX_DOCUMENT_BYTES)
+      throw documentsFull();
+    return await insertFile(tx, userId, file);
+  });
+
+/** Deletes an upload that is not to become a file. */
+export async function dropUpload({ id, name }: Upload): Promise<void> {
+  await deleteFile(name);
+  await deleteUnfinishedFile(sql, id);
+}
+
+/** Makes an upload a document; false when it was settled before. Throws 409 when the owner's documents come to too much with it. */
+async function settleDocument(tx: Db, { id, userId }: Upload, size: number): Promise<boolean> {
+  await lockUploads(tx, userId);
+  const settled = await updateDocumentReady(tx, id, size);
+  // its size is known only now
+  const { documentBytes } = await findUploads(tx, userId);
+  if (settled && documentBytes > MAX_DOCUMENT_BYTES) throw documentsFull();
+  return settled;
+}
+
+/**
+ * Settles an upload whose bytes are all in storage: an image goes to a worker, a document is ready. Where it was deleted
+ * meanwhile, its bytes are deleted again, as they may have come after that, and it is not found.
+ */
+export async function settleUpload(upload: Upload, size: number, requestId: string): Promise<void> {
+  const { id, name, contentType } = upload;
+  const settled = await transaction(async (tx) => {
+    if (!isImage(contentType)) return await settleDocument(tx, upload, size);
+    const stored = await updateFileStored(tx, id, size);
+    if (stored) await stageJob(tx, images, { fileId: id }, { requestId });
+    return stored;
+  }).catch(async (error: unknown) => {
+    if (error instanceof ApiError) await dropUpload(upload);
+    throw error;
+  });
+  if (settled) poke("staged_jobs");
+  else if (!(await isKept(contended, id))) {
+    await deleteFile(name);
+    throw notFound("This upload");
+  }
+}
+
+/** Answers 201 with a settled file once it is ready, or 202 when that takes too long. */
+export async function answerSettled(id: string, gone: AbortSignal) {
+  const file = await awaitResult({ name: "file", id, deadlineMs: config.SYNC_WAIT_MS, abort: gone }, async () => {
+    const found = await findFile(lookups, id);
+    if (!found) throw notFound("This upload");
+    if (found.status === "REFUSED") throw unreadable();
+    return found.status === "READY" ? found : null;
+  });
+  return file ? created(present(file), `/api/v1/files/${id}`) : later(id);
+}
