@@ -6,6 +6,7 @@ import { describeError } from "../lib/process/describe-error.js";
 import { inTime } from "../lib/process/in-time.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
+import { version } from "../lib/process/version.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
@@ -37,7 +38,10 @@ async function serve(): Promise<void> {
   server.listen(config.PORT, config.HOST);
   await once(server, "listening");
   const address = server.address();
-  log.info({ port: typeof address === "object" ? address?.port : address, pid: process.pid }, "the API listens");
+  log.info(
+    { version, port: typeof address === "object" ? address?.port : address, pid: process.pid },
+    "the API listens",
+  );
   void complainOfDatabase();
   void complainOfStorage();
   announceUp();

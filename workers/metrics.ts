@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
+import { version } from "../lib/process/version.js";
 import { mayReadMetrics } from "../lib/security/metrics-token.js";
 
 /** `skipped`: settled before; `failed`: to be retried; `dead`: given up. */
@@ -37,8 +38,8 @@ export function serveMetrics(port: number, stopping: AbortSignal): Server {
   const server = createServer((request, response) => {
     if (request.url === "/healthz") {
       response
-        .writeHead(stopping.aborted ? 503 : 200, { "content-type": "text/plain" })
-        .end(stopping.aborted ? "stopping\n" : "ok\n");
+        .writeHead(stopping.aborted ? 503 : 200, { "content-type": "application/json" })
+        .end(JSON.stringify({ status: stopping.aborted ? "stopping" : "ok", version }));
     } else if (request.url !== "/metrics") {
       response.writeHead(404).end();
     } else if (!mayReadMetrics(request.headers.authorization)) {

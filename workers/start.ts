@@ -1,5 +1,6 @@
 import { config } from "../lib/process/config.js";
 import { log } from "../lib/process/log.js";
+import { version } from "../lib/process/version.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import {
   adEvents,
@@ -71,7 +72,7 @@ export function startWorkers(names: readonly string[]): { stop(): Promise<void> 
   const workers = served.map(({ serve }) => serve(stopping.signal));
   const relay = startRelay(contracts);
   const schedules = startSchedules();
-  log.info({ queues: served.map(({ contract }) => contract.queue) }, "workers started");
+  log.info({ version, queues: served.map(({ contract }) => contract.queue) }, "workers started");
   return {
     stop: async () => {
       stopping.abort();

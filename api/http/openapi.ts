@@ -7,6 +7,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from "zod-openapi";
 import { config } from "../../lib/process/config.js";
+import { version } from "../../lib/process/version.js";
 import { keyScopes, type Auth } from "./auth.js";
 import type { Endpoint } from "./endpoint.js";
 import { Problem } from "./errors.js";
@@ -125,7 +126,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
     openapi: "3.1.0",
     info: {
       title: "Surplus-food marketplace",
-      version: "1.0.0",
+      version,
       description:
         "Partners list discounted boxes of surplus food, customers order and pick them up. Amounts are in major units of " +
         `${config.CURRENCY}, with at most two decimals; ` +

@@ -5,6 +5,7 @@ import { files } from "../../lib/storage/file-store.js";
 import { log } from "../../lib/process/log.js";
 import { mayReadMetrics } from "../../lib/security/metrics-token.js";
 import { inTime } from "../../lib/process/in-time.js";
+import { version } from "../../lib/process/version.js";
 import { pingBroker } from "../../queues/broker.js";
 import { pingDatabase, sql } from "../../sql/db.js";
 import { pendingMigrations } from "../../sql/migrate.js";
@@ -52,7 +53,7 @@ export async function complainOfStorage(): Promise<void> {
 export const health = Router();
 
 health.get("/healthz", (_request, response) => {
-  response.json({ status: "ok" });
+  response.json({ status: "ok", version });
 });
 
 /**

@@ -5,6 +5,7 @@ import { Agent, createServer, get, type IncomingMessage } from "node:http";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "@jest/globals";
 import { config } from "../../lib/process/config.js";
+import { version } from "../../lib/process/version.js";
 import { closeDatabase } from "../../sql/db.js";
 import { Client } from "../support/api.js";
 import { user } from "../support/cast.js";
@@ -95,6 +96,11 @@ async function endedInOrder({ process, said }: Running): Promise<void> {
   expect(said.out).toContain('"msg":"stopped"');
   expect(said.out).not.toContain("cut short");
 }
+
+test("the first line of the log names the version", async () => {
+  const { said } = await startServer();
+  expect(said.out).toMatch(new RegExp(`^{.*"version":"${version}".*"msg":"the API listens"`));
+});
 
 test("SIGTERM lets the request in flight finish, takes no new one, and ends well", async () => {
   const server = await startServer();
@@ -226,6 +232,7 @@ test("a worker serves its own health and metrics until it is stopped", async () 
   expect((await fetch(`${url}/metrics`)).status).toBe(401);
   const metrics = await fetch(`${url}/metrics`, { headers: { authorization: "Bearer a-token-for-metrics" } });
   expect(await metrics.text()).toContain("job_duration_seconds");
+  expect(worker.said.out).toMatch(new RegExp(`"version":"${version}".*"msg":"workers started"`));
   worker.process.kill("SIGTERM");
   expect(await ended(worker.process)).toEqual({ code: 0, signal: null });
 });

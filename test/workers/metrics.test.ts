@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "@jest/globals";
 
 process.env["HOST"] = "127.0.0.1";
 process.env["METRICS_TOKEN"] = "a-token-for-metrics";
+const { version } = await import("../../lib/process/version.js");
 const { jobDurations, serveMetrics } = await import("../../workers/metrics.js");
 
 const stopping = new AbortController();
@@ -24,7 +25,8 @@ test("metrics tell durations by queue and outcome, to whoever has the token", as
 });
 
 test("health is good until the process stops", async () => {
-  expect((await fetch(`${base}/healthz`)).status).toBe(200);
+  const answer = await fetch(`${base}/healthz`);
+  expect([answer.status, await answer.json()]).toEqual([200, { status: "ok", version }]);
   stopping.abort();
   expect((await fetch(`${base}/healthz`)).status).toBe(503);
   expect((await fetch(`${base}/else`)).status).toBe(404);

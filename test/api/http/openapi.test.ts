@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { endpoints } from "../../../api/app.js";
 import { openApiDocument } from "../../../api/http/openapi.js";
+import { version } from "../../../lib/process/version.js";
 import { closeDatabase } from "../../../sql/db.js";
 import { startApi, type Client } from "../../support/api.js";
 
@@ -36,6 +37,7 @@ test("the document that is served is valid OpenAPI 3.1", async () => {
   const validator = new Validator();
   expect(await validator.validate(served)).toEqual({ valid: true });
   expect(validator.version).toBe("3.1");
+  expect(document.info.version).toBe(version);
 });
 
 test("every declared endpoint is in it, and nothing else", () => {

@@ -7,6 +7,7 @@ process.env["DATABASE_URL"] = proxy.url;
 const { closeBroker } = await import("../../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../../sql/db.js");
 const { closeSignals } = await import("../../../sql/signals.js");
+const { version } = await import("../../../lib/process/version.js");
 const { stopBeingReady } = await import("../../../api/ops/health.js");
 const { startApi } = await import("../../support/api.js");
 const { bakery, listBox } = await import("../../support/cast.js");
@@ -28,7 +29,7 @@ afterAll(async () => {
 });
 
 test("a process that can do its work says so", async () => {
-  expect(await probe("/healthz")).toEqual({ status: 200, body: { status: "ok" } });
+  expect(await probe("/healthz")).toEqual({ status: 200, body: { status: "ok", version } });
   expect(await probe("/readyz")).toEqual(ready);
 });
 
