@@ -36,7 +36,7 @@ const rooms = {
 /** Where the packages that shape the house may be imported; benchmarks measure them bare, tests look behind the scenes. */
 const homes = [
   {
-    packages: ["express", "express-rate-limit", "helmet", "cors", "@bull-board", "swagger-ui-dist"],
+    packages: ["express", "helmet", "cors", "@bull-board", "swagger-ui-dist"],
     rooms: ["api", "scripts/bench"],
   },
   { packages: ["bullmq", "ioredis"], rooms: ["queues/broker.ts", "workers", "scripts/bench", "test"] },

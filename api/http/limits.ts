@@ -1,7 +1,7 @@
 import type { Request, Response } from "express";
-import { ipKeyGenerator } from "express-rate-limit";
 import { config } from "../../lib/process/config.js";
 import { ApiError } from "../../lib/process/errors.js";
+import { clientNetwork } from "./client-network.js";
 import { SharedCounters, windowMs } from "./shared-counters.js";
 
 const counters = new SharedCounters();
@@ -18,7 +18,7 @@ export interface OwnLimit {
  */
 export function limitRequests(request: Request, response: Response, userId: string | null, own?: OwnLimit): void {
   if (config.RATE_LIMIT_DISABLED) return;
-  const address = () => ipKeyGenerator(request.ip ?? "");
+  const address = () => clientNetwork(request.ip ?? "", 56);
   const [key, limit] = own
     ? [`${own.name} ${address()}`, own.perMinute]
     : userId === null

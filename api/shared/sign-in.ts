@@ -1,4 +1,3 @@
-import { ipKeyGenerator } from "express-rate-limit";
 import { config } from "../../lib/process/config.js";
 import { keyedHash, matchesKeyedHash, randomDigits, seal } from "../../lib/security/crypto.js";
 import { ApiError } from "../../lib/process/errors.js";
@@ -9,6 +8,7 @@ import { insertOtp, takeGuess } from "../../sql/queries/otp.js";
 import { insertSession } from "../../sql/queries/sessions.js";
 import { stageJob } from "../../sql/queries/staged-jobs.js";
 import { poke } from "../../sql/signals.js";
+import { clientNetwork } from "../http/client-network.js";
 
 const codeDigits = 6;
 
@@ -28,7 +28,7 @@ export async function sendCode(phone: string, { ip, requestId }: { ip: string; r
       phone,
       hash: keyedHash("otp", otpOf(phone, code)),
       sealed: seal(code, `otp:${phone}`),
-      address: ipKeyGenerator(ip, 64),
+      address: clientNetwork(ip, 64),
       addressLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_PER_ADDRESS,
       totalLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_TOTAL,
     });
