@@ -60,9 +60,10 @@ const listCustomer = (db: Db, orderId: string) =>
 /** Lists the people of an order's partner, unless their own till made it: then they know. */
 const listPartnerUnlessByTill = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
-    select person as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
     from orders o
-    cross join lateral people_of_partner(o.partner_id) as person
+    cross join lateral (select id from people_of_partner(o.partner_id) as id) as person
+    join users u on u.id = person.id
     where o.id = ${orderId}::uuid and not exists (select from pos_orders p where p.order_id = o.id)`;
 
 /** When an order's customer is reminded of it: half an hour before the pickup window, unless that is past. */
@@ -87,10 +88,11 @@ const listCustomerUnlessActor = (db: Db, orderId: string) =>
 /** Lists the people of the partner of an order that its customer cancelled. */
 const listPartnerUnlessActor = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
-    select person as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
     from orders o
     join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role = 'CUSTOMER'
-    cross join lateral people_of_partner(o.partner_id) as person
+    cross join lateral (select id from people_of_partner(o.partner_id) as id) as person
+    join users u on u.id = person.id
     where o.id = ${orderId}::uuid`;
 
 /** Lists a completed order's customer with the points that it earned. */
@@ -136,9 +138,10 @@ const listUsersWithNewLevel = async (db: Db, orderId: string) =>
 const listPartnerWithRating = async (db: Db, reviewId: string) =>
   (
     await db<(OrderRecipient & { rating: number })[]>`
-      select person as "userId", r.order_id as "orderId", r.partner_id as "partnerId", r.rating
+      select u.id as "userId", r.order_id as "orderId", r.partner_id as "partnerId", r.rating
       from reviews r
-      cross join lateral people_of_partner(r.partner_id) as person
+      cross join lateral (select id from people_of_partner(r.partner_id) as id) as person
+      join users u on u.id = person.id
       where r.id = ${reviewId}::uuid`
   ).map(({ rating, ...recipient }) => ({ ...recipient, facts: { rating } }));
 
@@ -153,7 +156,11 @@ const listAuthor = (db: Db, reviewId: string) =>
 /** Lists a partner's people. */
 const listPartner = (db: Db, partnerId: string) =>
   db<{ userId: string; partnerId: string }[]>`
-    select person as "userId", ${partnerId}::uuid as "partnerId" from people_of_partner(${partnerId}::uuid) as person`;
+    select u.id as "userId", p.id as "partnerId"
+    from partners p
+    cross join lateral (select id from people_of_partner(p.id) as id) as person
+    join users u on u.id = person.id
+    where p.id = ${partnerId}::uuid`;
 
 /** Lists the admins who have changed a campaign. */
 const listAdminsOfCampaign = async (db: Db, campaignId: string) =>
@@ -178,7 +185,7 @@ const followers = (
   kind,
   list: async (tx, boxId, after, limit) => {
     const [batch] = await tx<
-      { partnerId: string; willing: string[] | null; last: string | null; count: number | null }[]
+      { partnerId: string; willing: (string | null)[] | null; last: string | null; count: number }[]
     >`
       select b.partner_id as "partnerId", batch.willing, batch.last, batch.count
       from boxes b
@@ -195,7 +202,7 @@ const followers = (
     if (!batch) return { recipients: [], last: null };
     const { partnerId, willing, last, count } = batch;
     return {
-      recipients: (willing ?? []).map((userId) => ({ userId, partnerId, boxId })),
+      recipients: (willing ?? []).flatMap((userId) => (userId === null ? [] : [{ userId, partnerId, boxId }])),
       last: count === limit ? last : null,
     };
   },
