@@ -2,7 +2,7 @@ import "./environment.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";
-import { replayDeadJobs, replayJob } from "../sql/queries/staged-jobs.js";
+import { replayDeadJobs, replayJob } from "../sql/outbox.js";
 
 /** Runs jobs anew that were given up: every one of a queue, or one by its number or by the id that the dashboard shows. */
 

@@ -1,4 +1,7 @@
+import { coalesced } from "../lib/process/coalesced.js";
 import { config } from "../lib/process/config.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { log } from "../lib/process/log.js";
 import { openConnection, type Connection } from "./driver/connection.js";
 import { connectionLost, DatabaseError } from "./driver/errors.js";
 import { tag, type Db } from "./driver/tag.js";
@@ -33,7 +36,10 @@ function share(purpose: string, most: number): { db: Db; connections: ReadonlySe
       if (!best || isFreer(connection, best)) best = connection;
     }
     if (best && connections.size >= most) return best;
-    const connection = openConnection(purpose, { onLost: () => connections.delete(connection) });
+    const connection = openConnection(purpose, {
+      onLost: () => connections.delete(connection),
+      onStaged: wakeRelays,
+    });
     connections.add(connection);
     return connection;
   }
@@ -65,6 +71,19 @@ export const lookups: Db = quick.db;
  */
 export const contended: Db = waiters.db;
 
+/** The signal that jobs are due. */
+export const jobsDue = "jobs";
+
+/**
+ * Wakes the relays when what staged jobs is committed, in a transaction of its own. The signal may be lost, so relays also
+ * look for themselves.
+ */
+const wakeRelays = coalesced(() =>
+  sql`select from pg_notify('signals', ${jobsDue})`.catch((error: unknown) =>
+    log.debug({ error: describeError(error) }, "the relays were not woken"),
+  ),
+);
+
 /** A connection that serves one transaction at a time, apart from the shared ones. */
 interface Session {
   readonly connection: Connection;
@@ -72,6 +91,8 @@ interface Session {
   readonly command: Db;
   /** Ends the transaction that the session serves just now. */
   interrupt(error: DatabaseError): void;
+  /** Whether that transaction has staged jobs. */
+  staged: boolean;
 }
 
 const nothing = () => undefined;
@@ -84,9 +105,12 @@ function openSession(): Session {
     idle.delete(session);
     session.interrupt(error);
   };
-  const connection = openConnection("transactions", { onLost });
+  const onStaged = () => {
+    session.staged = true;
+  };
+  const connection = openConnection("transactions", { onLost, onStaged });
   const command = tag((statement) => connection.run(statement));
-  const session: Session = { connection, command, interrupt: nothing };
+  const session: Session = { connection, command, interrupt: nothing, staged: false };
   return session;
 }
 
@@ -157,6 +181,7 @@ async function runIn<T>(session: Session, work: (tx: Db) => Promise<T>): Promise
     const { command: outcome } = await command`commit`;
     if (outcome !== "COMMIT")
       throw new DatabaseError("a statement of the transaction failed, so nothing of it was kept", "25P02");
+    if (session.staged) wakeRelays();
     idle.add(session);
     return result;
   } catch (error) {
@@ -166,6 +191,7 @@ async function runIn<T>(session: Session, work: (tx: Db) => Promise<T>): Promise
     throw error;
   } finally {
     session.interrupt = nothing;
+    session.staged = false;
   }
 }
 

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
 import { openConnection } from "./driver/connection.js";
-import { sql } from "./db.js";
 import { tag, type Db } from "./driver/tag.js";
 
 /** How soon a lost listening connection is opened again. */
@@ -94,27 +93,6 @@ export async function signal(db: Db, name: string, id: string): Promise<void> {
 /** Calls `listener` at every signal of that name, and whenever signals may have been missed. Answers what ends it. */
 export function onSignal(name: string, listener: Listener): () => void {
   return subscribe(name, listener);
-}
-
-const poking = new Set<string>();
-const pokeAgain = new Set<string>();
-
-/**
- * Signals `name` soon, in a transaction of its own: to be called after the commit it tells of. However often it is called,
- * one is on its way and one follows. It may be lost, so its listeners also look for themselves now and then.
- */
-export function poke(name: string): void {
-  if (poking.has(name)) {
-    pokeAgain.add(name);
-    return;
-  }
-  poking.add(name);
-  sql`select from pg_notify('signals', ${name})`
-    .catch((error: unknown) => log.debug({ error: describeError(error) }, "a signal was not sent"))
-    .finally(() => {
-      poking.delete(name);
-      if (pokeAgain.delete(name)) poke(name);
-    });
 }
 
 /** Something that is rung, and heard by one who listens now or later. */

@@ -6,7 +6,7 @@ import { log, type Logger } from "../lib/process/log.js";
 import { openWorker, pingBroker, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { sql, type Db } from "../sql/db.js";
-import * as staged from "../sql/queries/staged-jobs.js";
+import * as staged from "../sql/outbox.js";
 import { jobDurations, type Outcome } from "./metrics.js";
 
 /** What a handler gets. It may be called twice for one job, even at the same time: its effect has to be conditional. */
@@ -65,7 +65,7 @@ export function consume<P extends Payload>(
 
   /** Runs a job that has a row: counts the start, runs the handler, settles the row before BullMQ hears of it. */
   const runStaged = async (job: BrokerJob, id: string, generation: number): Promise<Ending> => {
-    const row = await staged.updateJobStarted(sql, id, generation);
+    const row = await staged.startJob(sql, id, generation);
     if (!row) return { outcome: "skipped" };
     const requestId = row.requestId ?? undefined;
     const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
@@ -79,20 +79,20 @@ export function consume<P extends Payload>(
         attempt: row.tries,
         signal,
         done: async (tx) => {
-          progress.settled = await staged.updateJobDone(tx, id, generation);
+          progress.settled = await staged.completeJob(tx, id, generation);
           if (!progress.settled) throw new AlreadyDone();
         },
       });
-      if (!progress.settled) await staged.updateJobDone(sql, id, generation);
+      if (!progress.settled) await staged.completeJob(sql, id, generation);
       return { outcome: "done" };
     } catch (error) {
       if (error instanceof AlreadyDone) return { outcome: "skipped" };
       if (error instanceof Snooze) {
-        await staged.updateJobPostponed(sql, id, generation, error.until);
+        await staged.snoozeJob(sql, id, generation, error.until);
         return { outcome: "snoozed" };
       }
       const dead = error instanceof PermanentError || row.wasDead || row.tries >= contract.attempts;
-      await staged.updateJobFailed(sql, id, generation, describeError(error), dead);
+      await staged.failJob(sql, id, generation, describeError(error), dead);
       const facts = { error: describeErrorWithPlaces(error), attempt: row.tries };
       if (dead) jobLog.error(facts, "job given up");
       else jobLog.warn(facts, "job failed, to be retried");

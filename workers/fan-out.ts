@@ -11,8 +11,7 @@ import {
   type LargeAudience,
   type SmallAudience,
 } from "../sql/queries/recipients.js";
-import { findBacklog, stageJob, stageJobs } from "../sql/queries/staged-jobs.js";
-import { poke } from "../sql/signals.js";
+import { findBacklog, stageJob, stageJobs } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 
 /** How many recipients of a large audience one job serves. */
@@ -86,5 +85,4 @@ export const fanOutEvent: Handler<EventPayload> = async (task) => {
       await stageJob(tx, fanOut, { event: followUp.event, subjectId, after: null }, { requestId, runAt });
     await task.done(tx);
   });
-  poke("staged_jobs");
 };

@@ -9,7 +9,7 @@ import { isTimedOut, isUniqueViolation, sql, transaction, type Db } from "../sql
 import {
   countImportsAhead,
   findMenuImportWork,
-  hurryNextImport,
+  bringNextImportForward,
   importMenuRows,
   listPartnersWithAbandonedImports,
   settleAbandonedImports,
@@ -20,7 +20,7 @@ import {
   type MenuImportFailure,
   type MenuImportWork,
 } from "../sql/queries/menu-imports.js";
-import { poke, signal } from "../sql/signals.js";
+import { signal } from "../sql/signals.js";
 import type { Handler, Task } from "./consume.js";
 
 /** How long an import waits for each one that comes before it, and at most. */
@@ -161,7 +161,7 @@ async function settle(
 ): Promise<void> {
   if (await updateMenuImportSettled(sql, importId, failure)) {
     await signal(sql, "menu-import", importId);
-    if ((await hurryNextImport(sql, partnerId)).count > 0) poke("staged_jobs");
+    await bringNextImportForward(sql, partnerId);
   }
   await files.delete(fileKey);
 }

@@ -1,5 +1,6 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
+import type { PosEventsPayload } from "../queues/pos-events.js";
 import { isConnectionLost, isDataException, transaction, sql, type Db } from "../sql/db.js";
 import {
   findNextPosEvent,
@@ -14,7 +15,6 @@ import {
   type MailboxEvent,
 } from "../sql/queries/pos-events.js";
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
-import { poke } from "../sql/signals.js";
 import type { Handler, Task } from "./consume.js";
 import { applyChange, Unfit } from "./pos-changes.js";
 
@@ -24,7 +24,7 @@ const FIRST_RETRY_MS = 5_000;
 /** So that whoever stops this process never waits for a mailbox without end. */
 const MOST_IN_A_ROW = 500;
 
-type MailboxTask = Task<{ partnerId: string; eventId: number | null }>;
+type PosEventsTask = Task<PosEventsPayload>;
 
 /** For admins; without values of the event. */
 const reasonOf = (error: unknown) => (error instanceof Unfit ? error.message : describeError(error));
@@ -48,8 +48,8 @@ async function noteFailure(tx: Db, event: MailboxEvent, error: unknown): Promise
   await ringPosMailbox(tx, partnerId, waitMs, requestId);
 }
 
-/** Works off the partner's next event; false when none has its turn now. */
-async function workOffNext({ payload: { partnerId }, log }: MailboxTask): Promise<boolean> {
+/** Applies the partner's next event; false when none is due now. */
+async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<boolean> {
   const turn: { of?: MailboxEvent } = {};
   try {
     return await transaction(async (tx) => {
@@ -74,8 +74,11 @@ async function workOffNext({ payload: { partnerId }, log }: MailboxTask): Promis
   }
 }
 
-/** Tries an event that was parked once more; while that fails the event tells of it, and the job stays, for an operator to see and to run again. */
-async function tryAgain({ payload: { partnerId } }: MailboxTask, eventId: number): Promise<void> {
+/** Tries a parked event once more. While that fails the event says why, and the job stays for an operator to see and to replay. */
+async function retryParked(eventId: number): Promise<void> {
+  const parked = await findPosEvent(sql, eventId);
+  if (!parked) return;
+  const { partnerId } = parked;
   try {
     await transaction(async (tx) => {
       await lockPosEvents(tx, partnerId);
@@ -96,20 +99,14 @@ async function tryAgain({ payload: { partnerId } }: MailboxTask, eventId: number
   }
 }
 
-export const drainMailbox: Handler<{ partnerId: string; eventId: number | null }> = async (task) => {
-  const { partnerId, eventId } = task.payload;
-  try {
-    if (eventId !== null) {
-      await tryAgain(task, eventId);
-      return;
-    }
-    // whoever puts an event in from now on has another job come for it
-    await openMailbox(sql, partnerId);
-    for (let n = 0; n < MOST_IN_A_ROW && !task.signal.aborted; n += 1) {
-      if (!(await workOffNext(task))) return;
-    }
-    throw new Snooze(new Date());
-  } finally {
-    poke("staged_jobs");
+async function drainMailbox(partnerId: string, { log, signal }: PosEventsTask): Promise<void> {
+  // an event that comes in from now on stages another job
+  await openMailbox(sql, partnerId);
+  for (let n = 0; n < MOST_IN_A_ROW && !signal.aborted; n += 1) {
+    if (!(await applyNext(partnerId, log))) return;
   }
-};
+  throw new Snooze(new Date());
+}
+
+export const applyPosEvents: Handler<PosEventsPayload> = (task) =>
+  "eventId" in task.payload ? retryParked(task.payload.eventId) : drainMailbox(task.payload.partnerId, task);

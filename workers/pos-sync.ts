@@ -18,7 +18,6 @@ import {
   type SyncError,
   type SyncOutcome,
 } from "../sql/queries/pos-syncs.js";
-import { poke } from "../sql/signals.js";
 import type { Handler, Task } from "./consume.js";
 
 const BATCH = 1_000;
@@ -204,7 +203,5 @@ export const pullMenu: Handler<{ syncId: string }> = async (task) => {
     if (!outcome) throw error;
     task.log.warn({ partnerId, adapter, error: describeError(error) }, "a menu was not synced");
     await settle(sync, task, outcome);
-  } finally {
-    poke("staged_jobs");
   }
 };

@@ -21,7 +21,7 @@ import {
 } from "../sql/queries/deliveries.js";
 import { findDueNotification, updateNotificationStatus, type DueRow } from "../sql/queries/notifications.js";
 import { lockPreferencesShared } from "../sql/queries/preferences.js";
-import { stageJob } from "../sql/queries/staged-jobs.js";
+import { stageJob } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 import { pushMessages } from "./metrics.js";
 
@@ -94,7 +94,7 @@ const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): 
     const current = await findDueNotification(tx, id);
     if (!isDeepStrictEqual(current?.preferences, preferences)) throw new Snooze(new Date());
     await updateNotificationStatus(tx, id, { status: "DEFERRED", reason: "quiet hours" });
-    await stageJob(tx, push, { notificationId: id }, { requestId: task.requestId, runAt: until });
+    await stageJob(tx, push, { notificationId: id }, { requestId: task.requestId, runAt: until, key: id });
     await task.done(tx);
   });
 

@@ -3,8 +3,7 @@ import { log } from "../lib/process/log.js";
 import { openQueue, pingBroker } from "../queues/broker.js";
 import type { Contract } from "../queues/contract.js";
 import { sql } from "../sql/db.js";
-import { renewJobs, returnDueJobs, takeDueJobs, type DueJob } from "../sql/queries/staged-jobs.js";
-import { onSignal } from "../sql/signals.js";
+import { retryJobs, releaseJobs, claimDueJobs, onJobsDue, type DueJob } from "../sql/outbox.js";
 
 const BATCH = 500;
 /** How often the outbox is looked at without a signal: this is how late a delayed job may be. */
@@ -17,7 +16,7 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
   let inTrouble = false;
   let signalled = false;
   let wakeUp = (): void => undefined;
-  const unsubscribe = onSignal("staged_jobs", () => {
+  const unsubscribe = onJobsDue(() => {
     signalled = true;
     if (!inTrouble) wakeUp();
   });
@@ -66,7 +65,7 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
 
 /** Hands over one batch and answers whether there may be more; throws, with the rows due again, when the broker did not take them. */
 export async function relayBatch(contracts: readonly Contract[]): Promise<boolean> {
-  const jobs = await takeDueJobs(
+  const jobs = await claimDueJobs(
     sql,
     contracts.map(({ queue }) => queue),
     BATCH,
@@ -77,7 +76,7 @@ export async function relayBatch(contracts: readonly Contract[]): Promise<boolea
     try {
       await handOver(contract, ofContract);
     } catch (error) {
-      await returnDueJobs(
+      await releaseJobs(
         sql,
         ofContract.map(({ id }) => id),
       );
@@ -101,5 +100,5 @@ async function handOver(contract: Contract, jobs: readonly DueJob[]): Promise<vo
   const resent = jobs.filter(({ sends }) => sends > 1);
   const states = await Promise.all(resent.map((job) => queue.getJobState(brokerId(job))));
   const stuck = resent.filter((_, index) => states[index] === "completed" || states[index] === "failed");
-  if (stuck.length > 0) await renewJobs(sql, stuck);
+  if (stuck.length > 0) await retryJobs(sql, stuck);
 }

@@ -6,7 +6,7 @@ import { openQueue, type BrokerQueue } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { contracts, rollups, upkeep } from "../queues/index.js";
 import { sql } from "../sql/db.js";
-import { returnAllJobs } from "../sql/queries/staged-jobs.js";
+import { resendJobs } from "../sql/outbox.js";
 import { tasks, type Rhythm } from "./upkeep.js";
 
 interface Schedule {
@@ -73,7 +73,7 @@ export async function checkSchedules(): Promise<void> {
   const known = new Set(schedules.map(({ id }) => id));
   const found = [...present.values()].flat();
   if (!found.some(({ key }) => known.has(key))) {
-    const count = await returnAllJobs(sql);
+    const count = await resendJobs(sql);
     if (count > 0) log.warn({ count }, "the broker had lost its jobs; they are handed over again");
   }
 

@@ -22,7 +22,7 @@ import { fanOutEvent } from "./fan-out.js";
 import { findAddress } from "./geocode.js";
 import { settleImage } from "./images.js";
 import { importMenu } from "./menu-import.js";
-import { drainMailbox } from "./pos-events.js";
+import { applyPosEvents } from "./pos-events.js";
 import { pullMenu } from "./pos-sync.js";
 import { deliverPush } from "./push.js";
 import { startRelay } from "./relay.js";
@@ -49,7 +49,7 @@ const services: readonly Service[] = [
   service(geocode, findAddress),
   service(images, settleImage),
   service(menuImport, importMenu),
-  service(posEvents, drainMailbox),
+  service(posEvents, applyPosEvents),
   service(posSync, pullMenu),
   service(push, deliverPush),
   service(rollups, rollUp),

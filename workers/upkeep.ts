@@ -18,8 +18,7 @@ import { eraseCounterAddresses } from "../sql/queries/pos-orders.js";
 import { abandonDeadSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql/queries/pos-syncs.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
-import { purgeJobs } from "../sql/queries/staged-jobs.js";
-import { poke } from "../sql/signals.js";
+import { deleteOldJobs } from "../sql/outbox.js";
 import { eraseAccounts } from "../sql/queries/users.js";
 import type { Handler, Task } from "./consume.js";
 import { settleAllAbandoned } from "./menu-import.js";
@@ -82,7 +81,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     },
   },
   "complete-campaigns": inBatches("* * * * *", "campaigns came to their end", completeEndedCampaigns),
-  "purge-staged-jobs": purging("7 * * * *", purgeJobs),
+  "purge-staged-jobs": purging("7 * * * *", deleteOldJobs),
   "erase-expired-codes": {
     rhythm: { pattern: "*/5 * * * *" },
     run: async () => {
@@ -131,7 +130,6 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     rhythm: { pattern: "* * * * *" },
     run: async ({ log }) => {
       const due = await requestDueSyncs(sql, MOST_SYNCS_A_MINUTE);
-      if (due > 0) poke("staged_jobs");
       if (due === MOST_SYNCS_A_MINUTE) log.warn({ syncs: due }, "more menus are due than are synced in a minute");
     },
   },
@@ -141,7 +139,6 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     run: async ({ log }) => {
       const rung = await ringForgottenMailboxes(sql, BATCH);
       if (rung === 0) return;
-      poke("staged_jobs");
       log.warn({ mailboxes: rung }, "events of POS systems had no job left that would look at them");
     },
   },

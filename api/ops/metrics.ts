@@ -10,7 +10,7 @@ import { openQueues } from "../../queues/broker.js";
 import { databaseStats, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
-import { findStagedJobStats } from "../../sql/queries/staged-jobs.js";
+import { findOutboxStats } from "../../sql/outbox.js";
 import { registry } from "../http/registry.js";
 
 /** Well below the time that scrapers, and the processes of a cluster among themselves, wait for all of it. */
@@ -63,14 +63,14 @@ measure({
   name: "outbox_lag_seconds",
   help: "Age of the oldest due job that was never handed to the queue.",
   aggregator: "max",
-  collect: async (gauge) => gauge.set((await findStagedJobStats(sql)).lagSeconds),
+  collect: async (gauge) => gauge.set((await findOutboxStats(sql)).lagSeconds),
 });
 
 measure({
   name: "outbox_dead_jobs",
   help: "Jobs that were given up and wait for an operator.",
   aggregator: "max",
-  collect: async (gauge) => gauge.set((await findStagedJobStats(sql)).dead),
+  collect: async (gauge) => gauge.set((await findOutboxStats(sql)).dead),
 });
 
 measure({

@@ -6,8 +6,7 @@ import { sms } from "../../queues/index.js";
 import { sql, transaction } from "../../sql/db.js";
 import { insertOtp, takeGuess } from "../../sql/queries/otp.js";
 import { insertSession } from "../../sql/queries/sessions.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
-import { poke } from "../../sql/signals.js";
+import { stageJob } from "../../sql/outbox.js";
 import { clientNetwork } from "../http/client-network.js";
 
 const codeDigits = 6;
@@ -36,7 +35,6 @@ export async function sendCode(phone: string, { ip, requestId }: { ip: string; r
     return sent;
   });
   if (id === null) throw tooMany("Too many codes were sent", retryAfterSeconds);
-  poke("staged_jobs");
   return retryAfterSeconds;
 }
 

@@ -10,6 +10,8 @@ import { types } from "./types.js";
 const CLIENT_GRACE_MS = 1_000;
 /** A statement that takes longer waits for a lock or reads much; ordinary ones take a millisecond. */
 const LONG_MS = 50;
+/** The SQLSTATE of the notice that sql/functions/outbox.sql raises when a job is due. */
+const STAGED = "STAGE";
 
 /** A statement as postgres.js hands it to a connection: whoever carries it out calls one of these. */
 export interface Statement {
@@ -33,6 +35,8 @@ export interface ConnectionEvents {
   /** Called once, when the session is over; everything that ran has been rejected. */
   onLost: (error: DatabaseError) => void;
   onNotification?: (channel: string, payload: string) => void;
+  /** Called when a statement has succeeded that staged jobs: outside a transaction it is committed by then. */
+  onStaged?: () => void;
 }
 
 /** What postgres.js gives its socket factory. */
@@ -49,9 +53,9 @@ const options = (purpose: string) => ({
   idle_timeout: 0,
   max_lifetime: null,
   types,
-  onnotice: () => undefined,
   connection: {
     application_name: `surplus-food ${purpose}`,
+    client_min_messages: "notice",
     TimeZone: "UTC",
     statement_timeout: config.DATABASE_TIMEOUT_MS,
     idle_in_transaction_session_timeout: config.DATABASE_TIMEOUT_MS,
@@ -71,12 +75,14 @@ const fromServer = (error: unknown) => error instanceof postgres.PostgresError;
  * reconnect: that library would run the rest of a transaction on its new connection, keeps unsent bytes for it, and loses
  * statements that were queued. A session that does not answer in time, or whose order of answers is in doubt, is ended.
  */
-export function openConnection(purpose: string, { onLost, onNotification }: ConnectionEvents): Connection {
+export function openConnection(purpose: string, { onLost, onNotification, onStaged }: ConnectionEvents): Connection {
   const running = new Set<Statement>();
   let socket: Socket | undefined;
   let lost: DatabaseError | undefined;
   /** When the statement that is being carried out had its turn, by the monotonic clock. */
   let turn = 0;
+  /** Whether the statement that is being carried out has staged jobs. */
+  let staged = false;
 
   function lose(error: DatabaseError): void {
     if (lost) return;
@@ -108,6 +114,9 @@ export function openConnection(purpose: string, { onLost, onNotification }: Conn
     ...options(purpose),
     socket: openSocket,
     onclose: () => lose(connectionLost("the server closed it")),
+    onnotice: ({ code }: postgres.Notice) => {
+      if (code === STAGED) staged = true;
+    },
     onnotify: (channel: string, payload: string) => onNotification?.(channel, payload),
   };
   const client = postgres(config.DATABASE_URL, given);
@@ -138,9 +147,12 @@ export function openConnection(purpose: string, { onLost, onNotification }: Conn
       statement.resolve = (result) => {
         settle();
         resolve(result);
+        if (staged) onStaged?.();
+        staged = false;
       };
       statement.reject = (error) => {
         settle();
+        staged = false;
         if (fromServer(error)) {
           reject(error);
           return;

@@ -63,14 +63,12 @@ begin
         updated_at = case when sums.spends_all then clock_timestamp() else c.updated_at end
     from sums
     where c.id = sums.campaign_id
-    returning c.id, sums.spends_all
+    returning c.id, sums.spends_all, case when sums.spends_all then
+      stage_job('fan-out', jsonb_build_object('event', 'CAMPAIGN_COMPLETED', 'subjectId', c.id))
+    end
   ), audited as (
     insert into audit_events (action, subject_id, details)
     select 'CAMPAIGN_COMPLETE', of_campaigns.id, '{"reason": "BUDGET_SPENT"}' from of_campaigns where of_campaigns.spends_all
-  ), staged as (
-    insert into staged_jobs (queue, payload)
-    select 'fan-out', jsonb_build_object('event', 'CAMPAIGN_COMPLETED', 'subjectId', of_campaigns.id)
-    from of_campaigns where of_campaigns.spends_all
   )
   select of_campaigns.id from of_campaigns where of_campaigns.spends_all order by of_campaigns.id;
 end

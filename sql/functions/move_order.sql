@@ -49,28 +49,36 @@ begin
   select moved, max(e.position) + 1, mover_id, mover, known.status, target, statement_timestamp()
   from order_events e
   where e.order_id = moved;
-  insert into staged_jobs (queue, payload, request_id)
-  values ('fan-out', jsonb_build_object('event', 'ORDER_' || target, 'subjectId', moved), caused_by);
+  perform stage_job(
+    'fan-out',
+    jsonb_build_object(
+      'event', case target
+        when 'READY' then 'ORDER_READY'
+        when 'COMPLETED' then 'ORDER_COMPLETED'
+        when 'CANCELLED' then 'ORDER_CANCELLED'
+        when 'NO_SHOW' then 'ORDER_NO_SHOW'
+      end,
+      'subjectId', moved
+    ),
+    caused_by
+  );
 
   if target = 'CANCELLED' then
     perform from boxes b
     where b.id in (select i.box_id from order_items i where i.order_id = moved)
     order by b.id
     for no key update;
-    with given_back as (
-      update boxes b
-      set quantity_available = b.quantity_available + i.qty,
-          quantity_reserved = b.quantity_reserved - i.qty,
-          status = case when b.status = 'SOLD_OUT' then 'ACTIVE' else b.status end,
-          updated_at = statement_timestamp()
-      from order_items i
-      where i.order_id = moved and i.box_id = b.id
-      returning b.id, b.quantity_available = i.qty as was_none
-    )
-    insert into staged_jobs (queue, payload, request_id)
-    select 'fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', id), caused_by
-    from given_back
-    where was_none;
+    perform stage_job('fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', b.id), caused_by)
+    from boxes b
+    join order_items i on i.order_id = moved and i.box_id = b.id
+    where b.quantity_available = 0;
+    update boxes b
+    set quantity_available = b.quantity_available + i.qty,
+        quantity_reserved = b.quantity_reserved - i.qty,
+        status = case when b.status = 'SOLD_OUT' then 'ACTIVE' else b.status end,
+        updated_at = statement_timestamp()
+    from order_items i
+    where i.order_id = moved and i.box_id = b.id;
 
     update promo_redemptions set returned_at = statement_timestamp() where order_id = moved and returned_at is null;
     if found then

@@ -225,9 +225,6 @@ begin
     where order_key is not null
     on conflict (user_id, key) do update
     set fingerprint = excluded.fingerprint, order_id = excluded.order_id, created_at = excluded.created_at
-  ), told as (
-    insert into staged_jobs (queue, payload, request_id)
-    values ('fan-out', jsonb_build_object('event', 'ORDER_PLACED', 'subjectId', new_order_id), caused_by)
   )
   select jsonb_build_object(
     'outcome', 'PLACED',
@@ -242,6 +239,8 @@ begin
   )
   into receipt
   from new_items i;
+
+  perform stage_job('fan-out', jsonb_build_object('event', 'ORDER_PLACED', 'subjectId', new_order_id), caused_by);
 
   if promo.id is not null then
     update promo_codes p set uses = p.uses + 1 where p.id = promo.id;

@@ -1,29 +1,21 @@
--- Has a job look into a partner's mailbox, at `due_at` or before: the one that is on its way and has not begun, which is
--- brought forward when it would come later, else a new one. Answers whether there is more to hand over than before.
--- `known_job` is that of the mailbox, whose row the caller has locked.
-create or replace function ring_pos_mailbox(of_partner uuid, known_job bigint, due_at timestamptz, caused_by text) returns boolean
+-- Has a job look into a partner's mailbox, at `due_at` or before: the one that is open and has not begun, which is brought
+-- forward when it would come later, else a new one. `known_job` is that of the mailbox, whose row the caller has locked.
+create or replace function ring_pos_mailbox(of_partner uuid, known_job bigint, due_at timestamptz, caused_by text) returns void
 language plpgsql
 as $$
-declare
-  new_job bigint;
 begin
-  if known_job is not null then
-    -- one that was handed over begins by itself, and sees what is there by then
-    update staged_jobs set run_at = due_at, next_send_at = least(next_send_at, due_at)
-    where id = known_job and done_at is null and dead_at is null and sends = 0 and run_at > due_at;
-    if found then
-      return true;
-    end if;
-    perform from staged_jobs where id = known_job and done_at is null and dead_at is null;
-    if found then
-      return false;
-    end if;
+  if bring_job_forward(known_job, due_at) then
+    return;
   end if;
-  insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
-  values ('pos-events', jsonb_build_object('partnerId', of_partner, 'eventId', null), caused_by, due_at, due_at)
-  returning id into new_job;
-  update pos_mailboxes set job_id = new_job where partner_id = of_partner;
-  return true;
+  -- one that was handed over begins by itself, and sees what is there by then
+  perform from open_jobs where id = known_job;
+  if not found then
+    update pos_mailboxes
+    set job_id = stage_job(
+      'pos-events', jsonb_build_object('partnerId', of_partner), caused_by, due_at, open_key => of_partner::text
+    )
+    where partner_id = of_partner;
+  end if;
 end
 $$;
 
@@ -45,20 +37,19 @@ $$;
 
 -- Keeps events that have not come in before, each for the partner beside it, and has them looked at, as well as those that
 -- have and still wait: their job may have been given up. One call is one statement: when it is answered, they are there with
--- their jobs. Answers how many were new, and whether there are jobs to hand over.
+-- their jobs. Answers how many were new.
 create or replace function receive_pos_events(
-  of_provider text, partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, caused_by text,
-  out added integer, out staged boolean
-) language plpgsql
+  of_provider text, partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, caused_by text
+) returns integer
+language plpgsql
 as $$
 declare
   box uuid;
   known_job bigint;
+  added integer := 0;
   added_here integer;
   turn_at timestamptz;
 begin
-  added := 0;
-  staged := false;
   for box in select distinct partner_id from unnest(partner_ids) as partner_id order by partner_id loop
     known_job := lock_pos_mailbox(box);
     insert into pos_events (partner_id, provider, account, event_id, change, request_id)
@@ -75,9 +66,10 @@ begin
     ) then
       -- while the first of them is given time, the others wait behind it
       select next_try_at into turn_at from pos_events where partner_id = box and status = 'QUEUED' order by id limit 1;
-      staged := ring_pos_mailbox(box, known_job, greatest(turn_at, now()), caused_by) or staged;
+      perform ring_pos_mailbox(box, known_job, greatest(turn_at, now()), caused_by);
     end if;
   end loop;
+  return added;
 end
 $$;
 
@@ -108,11 +100,7 @@ begin
     )
     select partner_id from turns
     where next_try_at < now() - interval '1 minute'
-      and not exists (
-        select from staged_jobs j
-        where j.queue = 'pos-events' and j.payload ->> 'partnerId' = turns.partner_id::text and j.payload ->> 'eventId' is null
-          and j.done_at is null and j.dead_at is null
-      )
+      and not exists (select from open_jobs j where j.queue = 'pos-events' and j.key = turns.partner_id::text)
     order by partner_id
     limit most
   loop

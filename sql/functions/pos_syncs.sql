@@ -12,15 +12,9 @@ $$;
 create or replace function start_pos_sync(of_partner uuid, due_at timestamptz, nth_try integer, caused_by text) returns uuid
 language sql
 as $$
-  with sync as (
-    select new_id() as id
-  ), job as (
-    insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
-    select 'pos-sync', jsonb_build_object('syncId', sync.id), caused_by, due_at, due_at from sync
-    returning id
-  )
   insert into pos_syncs (id, partner_id, start_at, try, job_id)
-  select sync.id, of_partner, due_at, nth_try, job.id from sync, job
+  select id, of_partner, due_at, nth_try, stage_job('pos-sync', jsonb_build_object('syncId', id), caused_by, due_at)
+  from (select new_id() as id) as sync
   returning id
 $$;
 
@@ -55,8 +49,7 @@ begin
     update pos_syncs set again = true where id = pending.id and not again;
   elsif pending.status = 'QUEUED' and in_person and pending.start_at > now() then
     update pos_syncs set start_at = now() where id = pending.id;
-    update staged_jobs set run_at = now(), next_send_at = now()
-    where id = pending.job_id and done_at is null and dead_at is null and sends = 0;
+    perform bring_job_forward(pending.job_id);
   end if;
   return pending.id;
 end

@@ -31,9 +31,9 @@ begin
   from box_items i
   join menu_items m on m.id = i.menu_item_id and m.archived_at is null
   where i.box_id = source_id and repeated is not null;
-  insert into staged_jobs (queue, payload, request_id)
-  select 'fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', repeated), caused_by
-  where repeated is not null;
+  if repeated is not null then
+    perform stage_job('fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', repeated), caused_by);
+  end if;
   return repeated;
 end
 $$;

@@ -1,5 +1,4 @@
 import { campaignMoves } from "../../lib/domain/campaign-moves.js";
-import { adEvents } from "../../queues/index.js";
 import type { Db } from "../db.js";
 
 /** What was counted of one banner. */
@@ -26,10 +25,9 @@ export async function insertAdBatch(db: Db, { id, day, counts }: AdBatch): Promi
         ${counts.map(({ impressions }) => impressions)}::integer[], ${counts.map(({ clicks }) => clicks)}::integer[]
       )
       on conflict (id) do nothing
-      returning id
+      returning stage_job('ad-events', jsonb_build_object('batchId', id))
     )
-    insert into staged_jobs (queue, payload)
-    select ${adEvents.queue}, jsonb_build_object('batchId', made.id) from made`;
+    select from made`;
 }
 
 /** Adds a batch up, unless that was done before; answers the campaigns whose budget is spent by it, and which it has completed. */

@@ -55,13 +55,11 @@ export const insertBox = async (db: Db, partnerId: string, box: NewBox, requestI
                ${box.repeat?.until ?? null}::date, ${box.image}
         from partners p
         where p.id = ${partnerId}::uuid and (select count(*) from contents) = ${box.items.length}::integer
-        returning id, title, quantity_available, status
+        returning id, title, quantity_available, status,
+                  stage_job('fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', id), ${requestId}::text)
       ), new_items as (
         insert into box_items (box_id, menu_item_id, qty)
         select new_box.id, contents.id, contents.qty from new_box, contents
-      ), told as (
-        insert into staged_jobs (queue, payload, request_id)
-        select 'fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', id), ${requestId} from new_box
       )
       select id, title, quantity_available as "quantityAvailable", status from new_box`
   )[0];
@@ -244,12 +242,9 @@ export const updateBoxQuantity = async (
             updated_at = now()
         from before
         where b.id = before.id
-        returning b.id, b.quantity_available, before.quantity_available as before
-      ), told as (
-        insert into staged_jobs (queue, payload, request_id)
-        select 'fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', id), ${requestId}
-        from changed
-        where before = 0 and quantity_available > 0
+        returning b.id, b.quantity_available, case when before.quantity_available = 0 and b.quantity_available > 0 then
+          stage_job('fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', b.id), ${requestId}::text)
+        end
       )
       select id, quantity_available as "quantityAvailable" from changed`
   )[0];

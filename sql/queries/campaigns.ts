@@ -136,10 +136,7 @@ export async function completeEndedCampaigns(db: Db, limit: number): Promise<num
       set status = ${to}::campaign_status, updated_at = clock_timestamp()
       from ended
       where c.id = ended.id
-      returning c.id
-    ), staged as (
-      insert into staged_jobs (queue, payload)
-      select 'fan-out', jsonb_build_object('event', 'CAMPAIGN_COMPLETED', 'subjectId', completed.id) from completed
+      returning c.id, stage_job('fan-out', jsonb_build_object('event', 'CAMPAIGN_COMPLETED', 'subjectId', c.id))
     )
     insert into audit_events (action, subject_id)
     select 'CAMPAIGN_COMPLETE', completed.id from completed`;

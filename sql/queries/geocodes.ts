@@ -53,7 +53,7 @@ export async function askGeocode(db: Db, addressKey: string, address: string): P
        or (known.status = 'FAILED' and known.asked_at <= now() - make_interval(secs => ${FAILURE_SECONDS}::double precision))
        or (
          known.status = 'ASKED' and known.asked_at < now() - interval '1 minute'
-         and not exists (select from staged_jobs j where j.id = known.job_id and j.done_at is null and j.dead_at is null)
+         and not exists (select from open_jobs j where j.id = known.job_id)
        )
     returning id`;
   return row?.id;
@@ -68,8 +68,8 @@ export async function countWaitingGeocodes(db: Db, limit: number): Promise<numbe
   const waiting = await db`
     select
     from geocodes g
-    join staged_jobs j on j.id = g.job_id
-    where g.status = 'ASKED' and j.done_at is null and j.dead_at is null
+    join open_jobs j on j.id = g.job_id
+    where g.status = 'ASKED'
     limit ${limit}`;
   return waiting.count;
 }

@@ -87,7 +87,7 @@ export const listPartnersWithAbandonedImports = async (db: Db, limit: number): P
       select distinct partner_id as "partnerId"
       from menu_imports i
       where i.settled_at is null
-        and not exists (select from staged_jobs j where j.id = i.job_id and j.done_at is null and j.dead_at is null)
+        and not exists (select from open_jobs j where j.id = i.job_id)
       limit ${limit}`
   ).map(({ partnerId }) => partnerId);
 
@@ -97,7 +97,7 @@ export const settleAbandonedImports = (db: Db, partnerId: string, failure: strin
     update menu_imports i
     set status = 'FAILED', failure = ${failure}, settled_at = now()
     where i.partner_id = ${partnerId}::uuid and i.status in ('QUEUED', 'RUNNING')
-      and not exists (select from staged_jobs j where j.id = i.job_id and j.done_at is null and j.dead_at is null)
+      and not exists (select from open_jobs j where j.id = i.job_id)
     returning i.id, i.file_key as "fileKey"`;
 
 /** Counts the imports that come before one of the same partner: those that are not settled and older, or have begun. */
@@ -226,18 +226,13 @@ export async function updateMenuImportSettled(db: Db, id: string, failure: MenuI
   return count === 1;
 }
 
-/** Makes the job of a partner's next import due at once, if it waits for its turn. */
-export const hurryNextImport = (db: Db, partnerId: string) =>
+/** Makes the job of a partner's next import due, if it waits. */
+export const bringNextImportForward = (db: Db, partnerId: string) =>
   db`
-    update staged_jobs
-    set run_at = now(), next_send_at = now()
-    where id = (
-        select job_id from menu_imports
-        where partner_id = ${partnerId}::uuid and status = 'QUEUED'
-        order by id
-        limit 1
-      )
-      and run_at > now() and done_at is null and dead_at is null`;
+    select bring_job_forward(job_id)
+    from (
+      select job_id from menu_imports where partner_id = ${partnerId}::uuid and status = 'QUEUED' order by id limit 1
+    ) as next`;
 
 /** Deletes up to `limit` imports that are 30 days old and settled; answers how many. */
 export async function deleteOldMenuImports(db: Db, limit: number): Promise<number> {

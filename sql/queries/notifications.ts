@@ -186,20 +186,18 @@ export async function updateNotificationStatus(
  * Makes the jobs due that wait for the end of a user's quiet hours, because these have changed. `tx` has `lockPreferences`,
  * so that no job begins to wait for the old end afterwards.
  */
-export const hurryDeferred = (tx: Db, userId: string) =>
+export const bringDeferredForward = (tx: Db, userId: string) =>
   tx`
-    with waiting as materialized (
-      -- quiet hours last less than a day, and no notification that was deferred is of use for longer than this
-      select id::text as id
-      from notifications
-      where user_id = ${userId}::uuid and id > first_id_at(now() - interval '8 days') and status = 'DEFERRED'
-        and reason = ${quietHours}
-    )
-    update staged_jobs job
-    set run_at = now(), next_send_at = now()
-    from waiting
-    where job.payload ->> 'notificationId' = waiting.id and job.queue = 'push' and job.run_at > job.created_at
-      and job.run_at > now() and job.done_at is null and job.dead_at is null`;
+    select from bring_jobs_forward(
+      'push',
+      array(
+        -- quiet hours last less than a day, and no notification that was deferred is of use for longer than this
+        select id::text
+        from notifications
+        where user_id = ${userId}::uuid and id > first_id_at(now() - interval '8 days') and status = 'DEFERRED'
+          and reason = ${quietHours}
+      )
+    )`;
 
 export type NotificationStatus = Enum<"notificationStatus">;
 

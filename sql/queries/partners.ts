@@ -1,5 +1,6 @@
 import { partnerMoves, type PartnerMove, type PartnerStatus } from "../../lib/domain/partner-moves.js";
 import type { OpeningHours } from "../../lib/domain/opening-hours.js";
+import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
 
 export interface NewPartner {
@@ -193,6 +194,12 @@ export interface MovedPartner {
   status: PartnerStatus;
 }
 
+const eventOf = {
+  ACTIVE: "PARTNER_ACTIVE",
+  REJECTED: "PARTNER_REJECTED",
+  SUSPENDED: "PARTNER_SUSPENDED",
+} as const satisfies Record<string, EventKind>;
+
 /**
  * Makes an admin's move if the partner's status allows it, with its audit record, and has its people told; undefined when it
  * does not (or there is no such partner).
@@ -214,13 +221,11 @@ export const movePartner = async (
           activated_at = case when ${to} = 'ACTIVE' then coalesce(activated_at, now()) else activated_at end,
           updated_at = now()
       where id = ${id}::uuid and status = any (${[...from]}::partner_status[])
-      returning id, name, status
+      returning id, name, status,
+                stage_job('fan-out', jsonb_build_object('event', ${eventOf[to]}::text, 'subjectId', id), ${requestId}::text)
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select ${actorId}::uuid, ${`PARTNER_${move}`}, moved.id, jsonb_build_object('reason', ${reason}::text) from moved
-    ), told as (
-      insert into staged_jobs (queue, payload, request_id)
-      select 'fan-out', jsonb_build_object('event', ${`PARTNER_${to}`}::text, 'subjectId', id), ${requestId} from moved
     )
     select id, name, status from moved`;
   return moved;

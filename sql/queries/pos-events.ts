@@ -11,25 +11,24 @@ export interface ReceivedEvent {
 
 /**
  * Keeps events that have not come in before, with the jobs that look into their partners' mailboxes, as one statement;
- * answers how many were new, and whether there are jobs to hand over: none are while one is on its way to the same mailbox.
+ * answers how many were new.
  */
 export async function receivePosEvents(
   db: Db,
   provider: string,
   events: readonly ReceivedEvent[],
   requestId: string,
-): Promise<{ added: number; staged: boolean }> {
-  const [row] = await db<{ added: number; staged: boolean }[]>`
-    select coalesce(added, 0) as added, coalesce(staged, false) as staged
-    from receive_pos_events(
+): Promise<number> {
+  const [row] = await db<{ added: number | null }[]>`
+    select receive_pos_events(
       ${provider}::text,
       ${events.map(({ partnerId }) => partnerId)}::uuid[],
       ${events.map(({ account }) => account)}::text[],
       ${events.map(({ eventId }) => eventId)}::text[],
       ${db.json(events.map(({ change }) => change))},
       ${requestId}::text
-    )`;
-  return row ?? { added: 0, staged: false };
+    ) as added`;
+  return row?.added ?? 0;
 }
 
 export type PosEventStatus = Enum<"posEventStatus">;
@@ -84,15 +83,14 @@ export const findPosEvent = async (db: Db, id: number) =>
       where id = ${id}::bigint`
   )[0];
 
-/** Settles an event, with what there is to know of how, and the job that kept it in sight while it was parked. */
+/** Marks an event processed, and the job complete that kept it in sight while it was parked. */
 export const updatePosEventProcessed = (tx: Db, id: number, remark: string | null) =>
   tx`
-    with settled as (
+    with processed as (
       update pos_events set status = 'PROCESSED', settled_at = now(), last_error = ${remark} where id = ${id}::bigint
-      returning job_id
+      returning complete_job(job_id)
     )
-    update staged_jobs set done_at = now(), dead_at = null, last_error = null
-    where id in (select job_id from settled) and done_at is null`;
+    select from processed`;
 
 /** Notes why an event could not be made ours, and that it may be tried again in `ms` milliseconds; nothing when it was settled or put back since its turn. */
 export const updatePosEventFailed = (tx: Db, { id, turnAt }: MailboxEvent, error: string, ms: number) =>
@@ -102,32 +100,20 @@ export const updatePosEventFailed = (tx: Db, { id, turnAt }: MailboxEvent, error
     where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${turnAt}::text::timestamptz`;
 
 /**
- * Puts an event aside, and lets a job try it once more in `ms` milliseconds: the one that stands for it, which is run anew
- * when it was given up, else a new one. Nothing when it was settled or put back since its turn. `tx` has `lockPosEvents`.
+ * Parks an event, to be tried once more in `ms` milliseconds by the job that stands for it: it is replayed when it is dead,
+ * and a new one is staged when there is none. Nothing when the event was settled or put back since its turn. `tx` has
+ * `lockPosEvents`.
  */
-export const parkPosEvent = (tx: Db, { id, partnerId, turnAt, requestId }: MailboxEvent, error: string, ms: number) =>
+export const parkPosEvent = (tx: Db, { id, turnAt, requestId }: MailboxEvent, error: string, ms: number) =>
   tx`
-    with due as (
-      select now() + make_interval(secs => ${ms}::float8 / 1000) as at
-    ), event as (
-      select id, job_id from pos_events
-      where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${turnAt}::text::timestamptz
-    ), renewed as (
-      update staged_jobs job
-      set dead_at = null, generation = job.generation + 1, sends = 0, tries = 0, run_at = due.at, next_send_at = due.at
-      from event, due
-      where job.id = event.job_id and job.dead_at is not null and job.done_at is null
-    ), job as (
-      insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
-      select 'pos-events', jsonb_build_object('partnerId', ${partnerId}::uuid, 'eventId', event.id), ${requestId}::text,
-             due.at, due.at
-      from event, due
-      where not exists (select from staged_jobs earlier where earlier.id = event.job_id and earlier.done_at is null)
-      returning id
-    )
     update pos_events
     set status = 'PARKED', settled_at = now(), attempts = attempts + 1, last_error = ${error},
-        job_id = coalesce((select id from job), job_id)
+        job_id = case
+          when replay_job(job_id, due.at) then job_id
+          when exists (select from open_jobs j where j.id = job_id) then job_id
+          else stage_job('pos-events', jsonb_build_object('eventId', id), ${requestId}::text, due.at)
+        end
+    from (select now() + make_interval(secs => ${ms}::float8 / 1000) as at) as due
     where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${turnAt}::text::timestamptz`;
 
 /** Notes that a parked event was tried in vain once more. `tx` has `lockPosEvents`. */

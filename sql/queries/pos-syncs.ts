@@ -252,8 +252,7 @@ export async function abandonDeadSyncs(db: Db, limit: number): Promise<number> {
   const abandoned = await db<{ settled: boolean | null }[]>`
     select settle_pos_sync(s.id, null, 'FAILED', 'ABANDONED', null, null, null)::boolean as settled
     from pos_syncs s
-    left join staged_jobs j on j.id = s.job_id and j.dead_at is null and j.done_at is null
-    where s.settled_at is null and j.id is null
+    where s.settled_at is null and not exists (select from open_jobs j where j.id = s.job_id)
     limit ${limit}`;
   return abandoned.length;
 }

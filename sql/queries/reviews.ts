@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../lib/domain/enums.js";
 import { reviewMoves, type ReviewStatus } from "../../lib/domain/review-moves.js";
+import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
 
 export interface NewReview {
@@ -23,17 +24,15 @@ export async function publishReview(
   { orderId, userId, rating, text }: NewReview,
   requestId: string | null = null,
 ) {
-  const [row] = await db<{ outcome: string | null; id: string | null }[]>`
+  const [row] = await db<{ outcome: string | null; id: string | null; job: number | null }[]>`
     with published as materialized (
       select outcome, id
       from publish_review(${orderId}::uuid, ${userId}::uuid, ${rating}::integer, ${text}::text)
-    ), told as (
-      insert into staged_jobs (queue, payload, request_id)
-      select 'fan-out', jsonb_build_object('event', 'REVIEW_PUBLISHED', 'subjectId', id), ${requestId}
-      from published
-      where outcome = 'PUBLISHED'
     )
-    select outcome, id from published`;
+    select outcome, id, case when outcome = 'PUBLISHED' then
+      stage_job('fan-out', jsonb_build_object('event', 'REVIEW_PUBLISHED', 'subjectId', id), ${requestId}::text)
+    end as job
+    from published`;
   return row && Published.parse(row);
 }
 
@@ -57,6 +56,11 @@ export async function editReview(
   return row && Changed.parse(row);
 }
 
+const eventOf = {
+  APPROVE: "REVIEW_APPROVED",
+  REJECT: "REVIEW_REJECTED",
+} as const satisfies Record<string, EventKind>;
+
 /**
  * Takes an admin's decision on a review, with its audit record, and has its author told; `moved` is false when they have read another revision than
  * there is now. Undefined when there is no such review.
@@ -70,7 +74,7 @@ export async function moderateReview(
   requestId: string | null = null,
 ) {
   const { from, to } = reviewMoves[decision];
-  const [row] = await db<{ moved: boolean | null; status: ReviewStatus | null }[]>`
+  const [row] = await db<{ moved: boolean | null; status: ReviewStatus | null; job: number | null }[]>`
     with decided as materialized (
       select moved, before, status
       from change_review(
@@ -81,13 +85,11 @@ export async function moderateReview(
       select ${actorId}::uuid, 'REVIEW_MODERATED', ${id}::uuid, jsonb_build_object('from', before, 'to', status)
       from decided
       where before <> status
-    ), told as (
-      insert into staged_jobs (queue, payload, request_id)
-      select 'fan-out', jsonb_build_object('event', ${`REVIEW_${to}`}::text, 'subjectId', ${id}::uuid), ${requestId}
-      from decided
-      where before <> status
     )
-    select moved, status from decided`;
+    select moved, status, case when before <> status then
+      stage_job('fan-out', jsonb_build_object('event', ${eventOf[decision]}::text, 'subjectId', ${id}::uuid), ${requestId}::text)
+    end as job
+    from decided`;
   return row && Changed.parse(row);
 }
 

@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { closeBroker } from "../../queues/broker.js";
 import { contracts, push } from "../../queues/index.js";
 import { closeDatabase, sql } from "../../sql/db.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { stageJob } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume } from "../../workers/consume.js";
 import { deliverPush } from "../../workers/push.js";

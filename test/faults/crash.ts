@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { push } from "../../queues/index.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { stageJob } from "../../sql/outbox.js";
 import { newPhone } from "../support/cast.js";
 import { countWaiting, hold } from "../support/hold.js";
 import { insertNotification, notificationStatus } from "../support/notifications.js";

@@ -15,9 +15,8 @@ async function withRedis(): Promise<void> {
   const { push } = await import("../../queues/index.js");
   const { closeDatabase, sql } = await import("../../sql/db.js");
   const { findHeartbeatAge } = await import("../../sql/queries/heartbeats.js");
-  const { stageJob } = await import("../../sql/queries/staged-jobs.js");
+  const { stageJob } = await import("../../sql/outbox.js");
   const { insertNotification, notificationStatus } = await import("../support/notifications.js");
-  const { poke } = await import("../../sql/signals.js");
   const { countWaiting, endWaiting, hold } = await import("../support/hold.js");
   const { countSends, prepareService } = await import("../support/programs.js");
   const { countSent, everyoneTold, listTold, openShop, orderRolls } = await import("../support/shop.js");
@@ -85,7 +84,6 @@ async function withRedis(): Promise<void> {
       const delayed = await insertNotification();
       const release = await hold((tx) => tx`select from notifications where id = ${delayed}::uuid for update`);
       await stageJob(sql, push, { notificationId: delayed });
-      poke("staged_jobs");
       await until(async () => (await countWaiting()) === 1);
       await queue.pause();
       const orderIds = await orderRolls(shop, ORDERS);

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "@jest/globals";
 import { push, upkeep } from "../../queues/index.js";
 import { closeDatabase, sql } from "../../sql/db.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { stageJob } from "../../sql/outbox.js";
 import { runScript } from "../support/run-script.js";
 import { stagedRow } from "../support/trial.js";
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
-import { awaitResult, closeSignals, onSignal, poke, signal } from "../../sql/signals.js";
+import { awaitResult, closeSignals, onSignal, signal } from "../../sql/signals.js";
 import { until } from "../support/until.js";
 
 afterAll(async () => {
@@ -99,17 +99,6 @@ test("at the deadline it looks once more, and gives up", async () => {
   const { seen, look } = result();
   expect(await awaitResult({ name: "image", id: "5", deadlineMs: 50 }, look)).toBeNull();
   expect(seen.looks).toBeGreaterThanOrEqual(2);
-});
-
-test("many pokes are few signals, and the last is never left out", async () => {
-  await listener();
-  let heard = 0;
-  const unsubscribe = onSignal("outbox", () => (heard += 1));
-  for (let poked = 0; poked < 1_000; poked += 1) poke("outbox");
-  await until(() => heard === 2);
-  poke("outbox");
-  await until(() => heard === 3);
-  unsubscribe();
 });
 
 test("a lost listening connection is opened again, and whoever waits looks for what was missed", async () => {

@@ -3,7 +3,7 @@ import { posEvents, posSync } from "../../queues/index.js";
 import { sql } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume } from "../../workers/consume.js";
-import { drainMailbox } from "../../workers/pos-events.js";
+import { applyPosEvents } from "../../workers/pos-events.js";
 import { pullMenu } from "../../workers/pos-sync.js";
 import { startRelay } from "../../workers/relay.js";
 import { until } from "./until.js";
@@ -13,7 +13,7 @@ export function startPosWorkers() {
   const { signal } = new AbortController();
   const relay = startRelay([posEvents, posSync]);
   const consumers = [
-    consume(posEvents, drainMailbox, { concurrency: 8, signal }),
+    consume(posEvents, applyPosEvents, { concurrency: 8, signal }),
     consume(posSync, pullMenu, { concurrency: 4, signal }),
   ];
   return {

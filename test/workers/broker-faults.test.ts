@@ -14,7 +14,7 @@ async function withRedis(): Promise<void> {
   const { push, upkeep } = await import("../../queues/index.js");
   const { closeDatabase, sql } = await import("../../sql/db.js");
   const { findHeartbeatAge } = await import("../../sql/queries/heartbeats.js");
-  const { stageJob } = await import("../../sql/queries/staged-jobs.js");
+  const { stageJob } = await import("../../sql/outbox.js");
   const { closeSignals } = await import("../../sql/signals.js");
   const { startWorkers } = await import("../../workers/start.js");
   const { stagedRow, stagedRows } = await import("../support/trial.js");

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { PermanentError, Snooze } from "../../lib/process/errors.js";
 import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
-import { replayJob, returnAllJobs, stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";
-import { closeSignals, poke } from "../../sql/signals.js";
+import { replayJob, resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
+import { closeSignals } from "../../sql/signals.js";
 import { consume, type Consumer, type Handler } from "../../workers/consume.js";
 import { startRelay } from "../../workers/relay.js";
 import { checkSchedules } from "../../workers/schedules.js";
@@ -22,7 +22,6 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
 
     const stage = async (n: number, options = {}): Promise<string> => {
       const id = await stageJob(sql, trial, { n }, options);
-      poke("staged_jobs");
       return id;
     };
     const settled = (id: string) => until(() => stagedRow(id, ({ done, dead }) => done || dead));
@@ -69,7 +68,6 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         trial,
         Array.from({ length: 700 }, (_, n) => ({ n })),
       );
-      poke("staged_jobs");
       await until(async () => (await stagedRows()).every((row) => row.done));
       expect([...runs.values()].filter((count) => count === 1)).toHaveLength(700);
     });
@@ -147,7 +145,6 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
 
     test("a payload that breaks the contract is given up without being shown", async () => {
       await sql`insert into staged_jobs (queue, payload) values (${trial.queue}, ${sql.json({ n: "secret" })})`;
-      poke("staged_jobs");
       const row = await until(async () => (await stagedRows()).find(({ dead }) => dead));
       expect(row.lastError).toBe("PermanentError: the payload breaks the contract at n");
     });
@@ -179,8 +176,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await until(() => atWork.length === 1);
       await openQueue(trial).obliterate({ force: true });
       await openQueue(trial).resume();
-      expect(await returnAllJobs(sql)).toBe(1);
-      poke("staged_jobs");
+      expect(await resendJobs(sql)).toBe(1);
       await until(() => atWork.length === 2);
       for (const goOn of atWork) goOn();
       expect(await settled(id)).toMatchObject({ tries: 2, done: true });
@@ -198,7 +194,6 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       handle = () => undefined;
       // as if Postgres had been away when the last attempt failed
       await sql`update staged_jobs set dead_at = null, tries = 0, next_send_at = now()`;
-      poke("staged_jobs");
       expect(await done(id)).toMatchObject({ generation: 1, tries: 1 });
     });
 
@@ -209,7 +204,6 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       };
       const id = await stageJob(sql, trial, { n: 1 });
       await sql`update staged_jobs set tries = ${trial.attempts}`;
-      poke("staged_jobs");
       expect(await dead(id)).toMatchObject({ done: false });
       expect(runs).toBe(0);
     });

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { Snooze } from "../../lib/process/errors.js";
 import { fanOut, push } from "../../queues/index.js";
 import { closeDatabase, sql, type Db } from "../../sql/db.js";
-import { stageJob, stageJobs } from "../../sql/queries/staged-jobs.js";
+import { stageJob, stageJobs } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import type { Task } from "../../workers/consume.js";
 import { fanOutEvent } from "../../workers/fan-out.js";

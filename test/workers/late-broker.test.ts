@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, expect, test } from "@jest/globals";
 import { closeBroker, prepareBroker } from "../../queues/broker.js";
 import { closeDatabase, sql } from "../../sql/db.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { stageJob } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume } from "../../workers/consume.js";
 import { startRelay } from "../../workers/relay.js";

@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect, test } from "@jest/globals";
 import { push } from "../../queues/index.js";
 import { closeDatabase, sql, transaction, type Db } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { stageJob } from "../../sql/outbox.js";
 import { insertNotification, notificationStatus } from "../support/notifications.js";
 import { complaints, ended, startProcess } from "../support/processes.js";
 import { stagedRow } from "../support/trial.js";

@@ -16,7 +16,7 @@ import { menuImport } from "../../queues/index.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { importMenuRows, insertMenuImport, updateMenuImportJob } from "../../sql/queries/menu-imports.js";
 import { updateMenuItem } from "../../sql/queries/menu.js";
-import { stageJob } from "../../sql/queries/staged-jobs.js";
+import { stageJob } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import { importMenu } from "../../workers/menu-import.js";
 import { runUpkeep } from "../../workers/upkeep.js";

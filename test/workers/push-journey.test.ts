@@ -13,7 +13,7 @@ Object.assign(process.env, vapid, { ALLOW_PRIVATE_ADDRESSES: "1" });
 // these read the configuration
 const { closeBroker, openQueues } = await import("../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
-const { closeSignals, poke } = await import("../../sql/signals.js");
+const { closeSignals } = await import("../../sql/signals.js");
 const { startWorkers } = await import("../../workers/start.js");
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
@@ -97,7 +97,6 @@ const pushJob = async () =>
 /** As if the time had come that the job waits for. */
 async function theTimeComes(): Promise<void> {
   await sql`update staged_jobs set run_at = now(), next_send_at = now() where queue = 'push'`;
-  poke("staged_jobs");
 }
 
 test("an order is shown in the browsers of who placed it, once in each", async () => {

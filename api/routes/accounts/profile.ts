@@ -4,10 +4,9 @@ import { ApiError } from "../../../lib/process/errors.js";
 import { imageAddress } from "../../../lib/storage/file-store.js";
 import { lookups, sql, transaction, type Db } from "../../../sql/db.js";
 import { releaseImage } from "../../../sql/queries/files.js";
-import { hurryDeferred } from "../../../sql/queries/notifications.js";
+import { bringDeferredForward } from "../../../sql/queries/notifications.js";
 import { findPreferences, lockPreferences, updatePreferences } from "../../../sql/queries/preferences.js";
 import { deleteAccount, findProfile, updateAvatar, updateProfile, type Profile } from "../../../sql/queries/users.js";
-import { poke } from "../../../sql/signals.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { ImageFileId, takeOwnImage } from "../../shared/own-image.js";
 import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../../http/schemas.js";
@@ -53,16 +52,13 @@ const present = ({ avatar, ...profile }: Profile): z.output<typeof UserProfile> 
 });
 
 /** Changes when a user is told of things; what waits is decided over by what is right now. */
-async function changeQuietHours<T>(userId: string, change: (tx: Db) => Promise<T>): Promise<T> {
-  const changed = await transaction(async (tx) => {
+const changeQuietHours = <T>(userId: string, change: (tx: Db) => Promise<T>): Promise<T> =>
+  transaction(async (tx) => {
     await lockPreferences(tx, userId);
     const result = await change(tx);
-    await hurryDeferred(tx, userId);
+    await bringDeferredForward(tx, userId);
     return result;
   });
-  poke("staged_jobs");
-  return changed;
-}
 
 users.get("/me", { summary: "Read the own profile", auth: "USER", answers: { 200: UserProfile } }, async ({ user }) =>
   ok(present(existing(await findProfile(lookups, user.id)))),

@@ -5,7 +5,6 @@ import { describeError } from "../../../lib/process/describe-error.js";
 import { log } from "../../../lib/process/log.js";
 import { sql } from "../../../sql/db.js";
 import { insertAdBatch, type AdBatch, type AdCount } from "../../../sql/queries/ad-batches.js";
-import { poke } from "../../../sql/signals.js";
 
 const flushMs = 1_000;
 /** What a process holds at most when it is killed, besides what is counted while Postgres does not take it. */
@@ -21,10 +20,7 @@ interface Counts {
   byBanner: Map<string, AdCount>;
 }
 
-const handInBatch = async (batch: AdBatch): Promise<void> => {
-  await insertAdBatch(sql, batch);
-  poke("staged_jobs");
-};
+const handInBatch = (batch: AdBatch): Promise<void> => insertAdBatch(sql, batch);
 
 /**
  * Counts impressions and clicks in memory and hands them in as batches, one a second while there are any. A batch that

@@ -20,9 +20,8 @@ import {
 } from "../../../sql/queries/boxes.js";
 import { releaseImage } from "../../../sql/queries/files.js";
 import { findPartner } from "../../../sql/queries/partners.js";
-import { stageJob } from "../../../sql/queries/staged-jobs.js";
+import { stageJob } from "../../../sql/outbox.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
-import { poke } from "../../../sql/signals.js";
 import {
   Box,
   boxFields,
@@ -150,7 +149,6 @@ boxes.post(
             insertBox(tx, partner.id, { ...fields, image: await ownImage(tx, imageFileId, user.id) }, requestId),
           );
     if (!box) throw foreignItems();
-    poke("staged_jobs");
     return created(box, `/api/v1/boxes/${box.id}`);
   },
 );
@@ -221,7 +219,6 @@ boxes.put(
       return updated;
     });
     if (!changed) throw notFound("This box");
-    poke("staged_jobs");
     return ok(changed);
   },
 );
@@ -252,10 +249,7 @@ boxes.patch(
   },
   async ({ partner, params: { id }, body, requestId }) => {
     const changed = await updateBoxQuantity(contended, id, partner.id, body.available, requestId);
-    if (changed) {
-      poke("staged_jobs");
-      return ok(changed);
-    }
+    if (changed) return ok(changed);
     await ownBox(id, partner.id);
     throw expired();
   },
@@ -312,7 +306,6 @@ boxes.post(
     const repeated = await repeatBox(sql, id, partner.id, requestId);
     if (!repeated) throw notFound("This box");
     if (repeated.id === null) throw conflict("There is nothing to list: none of this box was offered.");
-    poke("staged_jobs");
     const box = await ownBox(repeated.id, partner.id);
     return created({ ...presentBox(box), items: box.items ?? [] }, `/api/v1/boxes/${box.id}`);
   },

@@ -16,8 +16,8 @@ import {
   type FileRow,
   type NewFile,
 } from "../../../sql/queries/files.js";
-import { stageJob } from "../../../sql/queries/staged-jobs.js";
-import { awaitResult, poke } from "../../../sql/signals.js";
+import { stageJob } from "../../../sql/outbox.js";
+import { awaitResult } from "../../../sql/signals.js";
 import { created } from "../../http/endpoint.js";
 import { unreadable } from "./refusals.js";
 import { later, present } from "./stored-file.js";
@@ -83,8 +83,7 @@ export async function settleUpload(upload: Upload, size: number, requestId: stri
     if (error instanceof ApiError) await dropUpload(upload);
     throw error;
   });
-  if (settled) poke("staged_jobs");
-  else if (!(await isKept(contended, id))) {
+  if (!settled && !(await isKept(contended, id))) {
     await deleteFile(name);
     throw notFound("This upload");
   }

@@ -15,8 +15,8 @@ import {
   updateGeocodeJob,
   type Geocode,
 } from "../../../sql/queries/geocodes.js";
-import { stageJob } from "../../../sql/queries/staged-jobs.js";
-import { awaitResult, poke } from "../../../sql/signals.js";
+import { stageJob } from "../../../sql/outbox.js";
+import { awaitResult } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { LocatedQuery, presentDistance } from "../../shared/coordinates.js";
 import { limitActs } from "../../http/limits.js";
@@ -129,7 +129,6 @@ async function ask(
     return fresh;
   });
   if (id === undefined) return null;
-  poke("staged_jobs");
   return awaitResult({ name: "geocode", id, deadlineMs: config.SYNC_WAIT_MS, abort: gone }, async () => {
     const found = await findGeocodeById(lookups, id);
     return found?.fresh || found?.failed ? found : null;

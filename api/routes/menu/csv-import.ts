@@ -17,8 +17,8 @@ import {
   updateMenuImportJob,
   type MenuImportRow,
 } from "../../../sql/queries/menu-imports.js";
-import { stageJob } from "../../../sql/queries/staged-jobs.js";
-import { awaitResult, poke } from "../../../sql/signals.js";
+import { stageJob } from "../../../sql/outbox.js";
+import { awaitResult } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { Id } from "../../http/schemas.js";
 import { peek, receiveFile, type IncomingFile } from "../../http/upload.js";
@@ -183,8 +183,8 @@ menuImports.post(
 );
 
 /** Saves an import together with the job that does it; answers its id. What becomes of the file is the import's from then on. */
-async function stageImport({ fileId, ...menu }: StoredMenu, partnerId: string, requestId: string): Promise<string> {
-  const importId = await transaction(async (tx) => {
+const stageImport = ({ fileId, ...menu }: StoredMenu, partnerId: string, requestId: string): Promise<string> =>
+  transaction(async (tx) => {
     if (!(await deleteUnfinishedFile(tx, fileId))) {
       await files.delete(menu.fileKey);
       throw unavailable("The file took too long to come in, or was deleted meanwhile.");
@@ -193,9 +193,6 @@ async function stageImport({ fileId, ...menu }: StoredMenu, partnerId: string, r
     await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
     return id;
   });
-  poke("staged_jobs");
-  return importId;
-}
 
 /** A file that could be read only in part: what is wrong with it, and what was imported before. */
 function refusalOfFailed(row: MenuImportRow): ApiError {

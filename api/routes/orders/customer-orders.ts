@@ -18,7 +18,6 @@ import {
   type Placement,
 } from "../../../sql/queries/orders.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
-import { poke } from "../../../sql/signals.js";
 import { created, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { invalidPromo, PromoCode } from "../../shared/promo-codes.js";
@@ -229,7 +228,6 @@ orders.post(
       requestId,
     });
     if (placement.outcome !== "PLACED") throw refusal(placement);
-    poke("staged_jobs");
     const receipt = {
       orderId: placement.orderId,
       status: placement.status,

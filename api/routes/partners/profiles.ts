@@ -21,8 +21,7 @@ import {
   updatePartner,
   type OwnPartnerRow,
 } from "../../../sql/queries/partners.js";
-import { stageJob } from "../../../sql/queries/staged-jobs.js";
-import { poke } from "../../../sql/signals.js";
+import { stageJob } from "../../../sql/outbox.js";
 import { created, ok, section } from "../../http/endpoint.js";
 import { presentDistance } from "../../shared/coordinates.js";
 import { page, PageQuery } from "../../http/pagination.js";
@@ -162,7 +161,6 @@ partners.post(
       throw isUniqueViolation(error) ? taken : error;
     });
     if (!partner) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
-    poke("staged_jobs");
     return created(partner, `/api/v1/partners/${partner.id}`);
   },
 );
@@ -192,7 +190,6 @@ partners.put(
       if (moved) await stageJob(tx, geocode, { geocodeId: null, partnerId: partner.id }, { requestId });
       return updatePartner(tx, partner.id, body, config.DEFAULT_TIMEZONE);
     });
-    if (moved) poke("staged_jobs");
     if (!changed) throw notFound("This partner");
     return ok(presentOwn(changed));
   },
@@ -288,10 +285,7 @@ function declareMove(path: string, summary: string, move: PartnerMove): void {
       const moved = await movePartner(sql, params.id, move, user.id, reason, requestId).catch((error: unknown) => {
         throw isUniqueViolation(error) ? conflict("Another partner has taken this owner's phone meanwhile.") : error;
       });
-      if (moved) {
-        poke("staged_jobs");
-        return ok(moved);
-      }
+      if (moved) return ok(moved);
       const partner = await findPartner(sql, params.id);
       if (!partner) throw notFound("This partner");
       if (partner.status !== partnerMoves[move].to)

@@ -9,7 +9,6 @@ import {
   posCredentialsContext,
   updatePosCredentials,
 } from "../../../sql/queries/pos-credentials.js";
-import { poke } from "../../../sql/signals.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { forgetTrust } from "./secrets.js";
 import { AdapterName, CredentialsJson, readCredentials, requireStanding } from "./connection.js";
@@ -76,7 +75,6 @@ pos.put(
     );
     if (!saved) throw notFound("This partner");
     forgetTrust();
-    poke("staged_jobs");
     return ok({ partnerId, adapterName: adapter.name });
   },
 );

@@ -3,7 +3,6 @@ import { enums } from "../../../lib/domain/enums.js";
 import { conflict, notFound } from "../../../lib/process/errors.js";
 import { sql, transaction } from "../../../sql/db.js";
 import { hasPosEvent, listPosEvents, replayPosEvent } from "../../../sql/queries/pos-events.js";
-import { poke } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
 import { Id, shownAs, Timestamp } from "../../http/schemas.js";
@@ -91,7 +90,6 @@ posEvents.post(
   async ({ user, params: { id }, requestId }) => {
     const replayed = await transaction((tx) => replayPosEvent(tx, id, user.id, requestId));
     if (!replayed) throw (await hasPosEvent(sql, id)) ? conflict("This event is not parked.") : notFound("This event");
-    poke("staged_jobs");
     return ok({ id, status: "QUEUED" as const });
   },
 );

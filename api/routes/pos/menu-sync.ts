@@ -4,7 +4,7 @@ import { config } from "../../../lib/process/config.js";
 import { conflict, notFound, unavailable, type ApiError } from "../../../lib/process/errors.js";
 import { lookups, sql } from "../../../sql/db.js";
 import { findPosSync, requestPosSync, type PosSyncRow } from "../../../sql/queries/pos-syncs.js";
-import { awaitResult, poke } from "../../../sql/signals.js";
+import { awaitResult } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { requireStanding } from "./connection.js";
 import { Id, IdParams, Timestamp } from "../../http/schemas.js";
@@ -111,7 +111,6 @@ menuSync.post(
     requireStanding(partner);
     const syncId = await requestPosSync(sql, partner.id, { inPerson: true, requestId });
     if (syncId === undefined) throw conflict("This partner is not connected to a POS.");
-    poke("staged_jobs");
     const settled = await awaitResult(
       { name: "pos-sync", id: syncId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
       async () => {

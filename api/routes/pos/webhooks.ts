@@ -7,7 +7,6 @@ import { MalformedWebhook, type PosAdapter, type PosEvent, type WebhookCall } fr
 import { findAdapter } from "../../../lib/pos/index.js";
 import { sql } from "../../../sql/db.js";
 import { receivePosEvents, type ReceivedEvent } from "../../../sql/queries/pos-events.js";
-import { poke } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { wrongFields } from "../../http/errors.js";
 import { registry } from "../../http/registry.js";
@@ -93,10 +92,9 @@ posWebhooks.post(
       }
     }
     if (kept.length > 0) {
-      const { added, staged } = await receivePosEvents(sql, provider, kept, requestId);
+      const added = await receivePosEvents(sql, provider, kept, requestId);
       count("kept", added);
       count("repeated", kept.length - added);
-      if (staged) poke("staged_jobs");
     }
     return ok({ received: true });
   },

@@ -10,7 +10,6 @@ import {
   moderateReview,
   publishReview,
 } from "../../../sql/queries/reviews.js";
-import { poke } from "../../../sql/signals.js";
 import { created, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { changesOf, Id, IdParams, text, Timestamp } from "../../http/schemas.js";
@@ -45,7 +44,6 @@ reviews.post(
       case "TWICE":
         throw conflict("This order has a review already.");
       case "PUBLISHED":
-        poke("staged_jobs");
         return created({ id: published.id, orderId: orderId.toLowerCase(), rating, status: "PUBLISHED" as const });
     }
   },
@@ -169,7 +167,6 @@ reviews.put(
     const moderated = await moderateReview(sql, id, decision, revision, user.id, requestId);
     if (!moderated) throw notFound("This review");
     if (!moderated.moved) throw conflict("This review was edited since it was read.");
-    poke("staged_jobs");
     return ok({ id: id.toLowerCase(), status: moderated.status });
   },
 );

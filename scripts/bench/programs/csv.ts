@@ -6,7 +6,7 @@ import { readHeader } from "../../../lib/menu-csv/menu-csv.js";
 import { menuImport } from "../../../queues/index.js";
 import { sql, transaction } from "../../../sql/db.js";
 import { insertMenuImport, updateMenuImportJob } from "../../../sql/queries/menu-imports.js";
-import { stageJob } from "../../../sql/queries/staged-jobs.js";
+import { stageJob } from "../../../sql/outbox.js";
 import { importMenu } from "../../../workers/menu-import.js";
 import { ImportPlan } from "../messages.js";
 import { answerParent } from "./answer.js";

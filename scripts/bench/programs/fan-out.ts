@@ -2,7 +2,7 @@ import { log } from "../../../lib/process/log.js";
 import type { Payload } from "../../../queues/contract.js";
 import { fanOut } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
-import { stageJob, updateJobDone } from "../../../sql/queries/staged-jobs.js";
+import { stageJob, completeJob } from "../../../sql/outbox.js";
 import { fanOutEvent } from "../../../workers/fan-out.js";
 import { FanOutPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
@@ -52,7 +52,7 @@ async function tellAll(boxId: string): Promise<number> {
       attempt: 1,
       signal: new AbortController().signal,
       done: async (tx) => {
-        await updateJobDone(tx, open.id, 0);
+        await completeJob(tx, open.id, 0);
       },
     });
     ms += performance.now() - start;

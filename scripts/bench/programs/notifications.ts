@@ -4,8 +4,7 @@ import { openQueue, openWorker, prepareBroker, type BrokerWorker } from "../../.
 import { contract } from "../../../queues/contract.js";
 import { push } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
-import { stageJobs } from "../../../sql/queries/staged-jobs.js";
-import { poke } from "../../../sql/signals.js";
+import { stageJobs } from "../../../sql/outbox.js";
 import { consume } from "../../../workers/consume.js";
 import { deliverPush } from "../../../workers/push.js";
 import { startRelay } from "../../../workers/relay.js";
@@ -80,7 +79,6 @@ async function passThroughService(count: number): Promise<number> {
       push,
       ids.slice(from, from + BATCH).map((notificationId) => ({ notificationId })),
     );
-    poke("staged_jobs");
   }
   await all;
   const ms = performance.now() - start;

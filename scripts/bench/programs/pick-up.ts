@@ -4,8 +4,7 @@ import { z } from "zod";
 import { contract } from "../../../queues/contract.js";
 import { openQueue, openWorker, prepareBroker } from "../../../queues/broker.js";
 import { sql } from "../../../sql/db.js";
-import { stageJob } from "../../../sql/queries/staged-jobs.js";
-import { poke } from "../../../sql/signals.js";
+import { stageJob } from "../../../sql/outbox.js";
 import { consume } from "../../../workers/consume.js";
 import { startRelay } from "../../../workers/relay.js";
 import { PickUpPlan, type Latencies } from "../messages.js";
@@ -37,7 +36,6 @@ async function stagedLatency(): Promise<number> {
   const started = arrival();
   await stageJob(sql, staged, { n: randomUUID() });
   const committed = performance.now();
-  poke("staged_jobs");
   return (await started) - committed;
 }
 

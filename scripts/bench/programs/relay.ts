@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { openQueue, prepareBroker } from "../../../queues/broker.js";
 import { fanOut } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
-import { stageJobs } from "../../../sql/queries/staged-jobs.js";
+import { stageJobs } from "../../../sql/outbox.js";
 import { relayBatch } from "../../../workers/relay.js";
 import { HandOverPlan } from "../messages.js";
 import { answerParent } from "./answer.js";

@@ -95,7 +95,7 @@ describe("an event", () => {
       select payload, request_id as "requestId" from staged_jobs
       where queue = 'pos-events' and payload ->> 'partnerId' = ${bakery.id}`;
     expect(job).toEqual({
-      payload: { partnerId: bakery.id, eventId: null },
+      payload: { partnerId: bakery.id },
       requestId: reply.headers.get("x-request-id"),
     });
   });

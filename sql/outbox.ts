@@ -1,5 +1,6 @@
-import type { Contract, Payload } from "../../queues/contract.js";
-import type { Db } from "../db.js";
+import type { Contract, Payload } from "../queues/contract.js";
+import { jobsDue, type Db } from "./db.js";
+import { onSignal } from "./signals.js";
 
 /** What travels with a job besides its payload. */
 export interface StageOptions {
@@ -7,24 +8,27 @@ export interface StageOptions {
   requestId?: string | undefined;
   /** The job waits in its row until then. */
   runAt?: Date;
+  /** Finds the job among those of its queue that are open. */
+  key?: string;
 }
 
-/** Stages one job with the change that causes it: `db` is that change's transaction. Answers the row's id. */
+/**
+ * Stages a job with the change that causes it: `db` is that change's transaction. The relays wake when it is committed.
+ * Answers the job's id.
+ */
 export async function stageJob<P extends Payload>(
   db: Db,
   contract: Contract<P>,
   payload: P,
-  { requestId, runAt }: StageOptions = {},
+  { requestId, runAt, key }: StageOptions = {},
 ): Promise<string> {
-  const [row] = await db<{ id: number }[]>`
-    insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
-    values (
-      ${contract.queue}, ${db.json(payload)}, ${requestId ?? null},
-      coalesce(${runAt ?? null}::timestamptz, now()), coalesce(${runAt ?? null}::timestamptz, now())
-    )
-    returning id`;
-  if (!row) throw new Error("a staged job was not inserted");
-  return String(row.id);
+  const [row] = await db<{ id: string | null }[]>`
+    select stage_job(
+      ${contract.queue}::text, ${db.json(payload)}, ${requestId ?? null}::text,
+      coalesce(${runAt ?? null}::timestamptz, now()), ${key ?? null}::text
+    )::text as id`;
+  if (!row?.id) throw new Error("a job was not staged");
+  return row.id;
 }
 
 /** Stages many jobs of one queue in one statement, however many they are. */
@@ -32,16 +36,14 @@ export async function stageJobs<P extends Payload>(
   db: Db,
   contract: Contract<P>,
   payloads: readonly P[],
-  { requestId, runAt }: StageOptions = {},
+  { requestId }: Pick<StageOptions, "requestId"> = {},
 ): Promise<void> {
   if (payloads.length === 0) return;
-  await db`
-    insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
-    select
-      ${contract.queue}, payload, ${requestId ?? null},
-      coalesce(${runAt ?? null}::timestamptz, now()), coalesce(${runAt ?? null}::timestamptz, now())
-    from jsonb_array_elements(${db.json(payloads)}) as payload`;
+  await db`select from stage_jobs(${contract.queue}::text, ${db.json(payloads)}, ${requestId ?? null}::text)`;
 }
+
+/** Calls `listener` when jobs are due, and whenever that may have been missed. Answers what ends it. */
+export const onJobsDue = (listener: () => void): (() => void) => onSignal(jobsDue, listener);
 
 /** A row on its way to the broker. */
 export interface DueJob {
@@ -72,10 +74,10 @@ export async function findBacklog(db: Db, { queue }: Contract, most: number): Pr
 }
 
 /**
- * Takes up to `limit` rows that are due for these queues. Each comes due again after 10 s, then 30 s, 90 s, … up to
+ * Claims up to `limit` rows that are due for these queues. Each comes due again after 10 s, then 30 s, 90 s, … up to
  * 14 min, for as long as it is neither done nor dead; handing it over again means nothing while the broker has it.
  */
-export async function takeDueJobs(db: Db, queues: readonly string[], limit: number): Promise<DueJob[]> {
+export async function claimDueJobs(db: Db, queues: readonly string[], limit: number): Promise<DueJob[]> {
   return db<DueJob[]>`
     with due as materialized (
       select id
@@ -84,7 +86,7 @@ export async function takeDueJobs(db: Db, queues: readonly string[], limit: numb
       order by next_send_at
       limit ${limit}
       for update skip locked
-    ), taken as (
+    ), claimed as (
       update staged_jobs job
       set sends = job.sends + 1,
           next_send_at = now() + interval '10 seconds' * power(3, least(job.sends, 4))
@@ -92,11 +94,11 @@ export async function takeDueJobs(db: Db, queues: readonly string[], limit: numb
       where job.id = due.id
       returning job.id, job.queue, job.payload, job.generation, job.sends
     )
-    select id::text, queue, payload, generation, sends from taken order by taken.id`;
+    select id::text, queue, payload, generation, sends from claimed order by claimed.id`;
 }
 
-/** Makes rows due at once whose hand-over failed; whether the broker took some of them after all does not matter. */
-export async function returnDueJobs(db: Db, ids: readonly string[]): Promise<void> {
+/** Makes claimed rows due again whose hand-over failed; whether the broker took some of them after all does not matter. */
+export async function releaseJobs(db: Db, ids: readonly string[]): Promise<void> {
   await db`
     update staged_jobs
     set sends = greatest(sends - 1, 0), next_send_at = now()
@@ -104,7 +106,7 @@ export async function returnDueJobs(db: Db, ids: readonly string[]): Promise<voi
 }
 
 /** Makes every unfinished row due that is not waiting for its `run_at`, because the broker has lost what it had; answers how many. */
-export async function returnAllJobs(db: Db): Promise<number> {
+export async function resendJobs(db: Db): Promise<number> {
   const { count } = await db`
     update staged_jobs
     set sends = 0, next_send_at = now()
@@ -122,8 +124,8 @@ export interface StartedJob {
   wasDead: boolean;
 }
 
-/** Counts a start; finds nothing when the job is done, gone, or superseded by a later generation. */
-export async function updateJobStarted(db: Db, id: string, generation: number): Promise<StartedJob | undefined> {
+/** Counts a start; undefined when the job is done, gone, or superseded by a later generation. */
+export async function startJob(db: Db, id: string, generation: number): Promise<StartedJob | undefined> {
   const [row] = await db<StartedJob[]>`
     with started as (
       update staged_jobs
@@ -135,23 +137,15 @@ export async function updateJobStarted(db: Db, id: string, generation: number): 
   return row;
 }
 
-/** Settles a job as done; false when it was settled already. */
-export async function updateJobDone(db: Db, id: string, generation: number): Promise<boolean> {
-  const { count } = await db`
-    update staged_jobs
-    set done_at = now(), dead_at = null, last_error = null
-    where id = ${id}::bigint and generation = ${generation} and done_at is null`;
-  return count === 1;
+/** Marks a job done; false when it was done already, or is superseded by a later generation. */
+export async function completeJob(db: Db, id: string, generation: number): Promise<boolean> {
+  const [row] = await db<{ completed: boolean | null }[]>`
+    select complete_job(${id}::bigint, ${generation}::integer) as completed`;
+  return row?.completed === true;
 }
 
 /** Notes why an attempt failed; with `dead`, the job is given up and stays for an operator. */
-export async function updateJobFailed(
-  db: Db,
-  id: string,
-  generation: number,
-  error: string,
-  dead: boolean,
-): Promise<void> {
+export async function failJob(db: Db, id: string, generation: number, error: string, dead: boolean): Promise<void> {
   await db`
     update staged_jobs
     set last_error = ${error}, dead_at = case when ${dead} then coalesce(dead_at, now()) else dead_at end
@@ -159,7 +153,7 @@ export async function updateJobFailed(
 }
 
 /** Puts a job back until `until`, under a new generation and without the attempt it had started. */
-export async function updateJobPostponed(db: Db, id: string, generation: number, until: Date): Promise<void> {
+export async function snoozeJob(db: Db, id: string, generation: number, until: Date): Promise<void> {
   await db`
     update staged_jobs
     set run_at = ${until}, next_send_at = ${until}, generation = generation + 1, sends = 0,
@@ -167,8 +161,8 @@ export async function updateJobPostponed(db: Db, id: string, generation: number,
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
 }
 
-/** Runs jobs anew that the broker has finished with although their rows are open; answers how many. */
-export async function renewJobs(db: Db, jobs: readonly { id: string; generation: number }[]): Promise<number> {
+/** Retries jobs that the broker has finished with although their rows are open; answers how many. */
+export async function retryJobs(db: Db, jobs: readonly { id: string; generation: number }[]): Promise<number> {
   const { count } = await db`
     update staged_jobs job
     set generation = job.generation + 1, sends = 0, next_send_at = now()
@@ -179,24 +173,19 @@ export async function renewJobs(db: Db, jobs: readonly { id: string; generation:
 
 /** Gives a dead job all its attempts again; false when it is not dead. */
 export async function replayJob(db: Db, id: string): Promise<boolean> {
-  const { count } = await db`
-    update staged_jobs
-    set dead_at = null, generation = generation + 1, sends = 0, tries = 0, run_at = now(), next_send_at = now()
-    where id = ${id}::bigint and dead_at is not null and done_at is null`;
-  return count === 1;
+  const [row] = await db<{ replayed: boolean | null }[]>`select replay_job(${id}::bigint) as replayed`;
+  return row?.replayed === true;
 }
 
 /** Gives every dead job of a queue all its attempts again; answers how many. */
 export async function replayDeadJobs(db: Db, queue: string): Promise<number> {
-  const { count } = await db`
-    update staged_jobs
-    set dead_at = null, generation = generation + 1, sends = 0, tries = 0, run_at = now(), next_send_at = now()
-    where queue = ${queue} and dead_at is not null and done_at is null`;
-  return count;
+  const replayed = await db<{ replayed: boolean | null }[]>`
+    select replay_job(id) as replayed from staged_jobs where queue = ${queue} and dead_at is not null and done_at is null`;
+  return replayed.filter((job) => job.replayed).length;
 }
 
 /** Deletes up to `limit` rows that were done a day ago or dead for 30 days; answers how many. */
-export async function purgeJobs(db: Db, limit: number): Promise<number> {
+export async function deleteOldJobs(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from staged_jobs
     where id in (
@@ -208,7 +197,7 @@ export async function purgeJobs(db: Db, limit: number): Promise<number> {
 }
 
 /** The outbox in numbers. */
-export interface StagedJobStats {
+export interface OutboxStats {
   /** Age of the oldest row that is due and was never handed over, in seconds; 0 when there is none. */
   lagSeconds: number;
   /** Jobs that were given up and wait for an operator. */
@@ -216,7 +205,7 @@ export interface StagedJobStats {
 }
 
 /** Reads the outbox's lag and its dead jobs, both from partial indexes. */
-export async function findStagedJobStats(db: Db): Promise<StagedJobStats> {
+export async function findOutboxStats(db: Db): Promise<OutboxStats> {
   const [row] = await db<{ lagSeconds: number | null; dead: number | null }[]>`
     select
       (

@@ -1,0 +1,109 @@
+-- The outbox: a job is a row of staged_jobs, written in the transaction of the change that causes it. Only this file and
+-- sql/outbox.ts name that table.
+
+-- Wakes the relays after the commit, if a job is due by then: the driver takes this notice for a request to signal them
+-- (sql/driver/connection.ts). A NOTIFY in the transaction itself would make commits wait for each other.
+create or replace function wake_relays(due_at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  if due_at <= now() then
+    raise notice 'a job is due' using errcode = 'STAGE';
+  end if;
+end
+$$;
+
+-- Stages a job and answers its id. It is handed over at `due_at`; `open_key` finds it among the open jobs of its queue.
+-- `caused_by` is the request that it comes from.
+create or replace function stage_job(
+  to_queue text, job_payload jsonb, caused_by text default null, due_at timestamptz default now(), open_key text default null
+) returns bigint
+language plpgsql
+as $$
+declare
+  staged_id bigint;
+begin
+  insert into staged_jobs (queue, payload, request_id, run_at, next_send_at, key)
+  values (to_queue, job_payload, caused_by, due_at, due_at, open_key)
+  returning id into staged_id;
+  perform wake_relays(due_at);
+  return staged_id;
+end
+$$;
+
+-- Stages a job of one queue for each element of `job_payloads`.
+create or replace function stage_jobs(to_queue text, job_payloads jsonb, caused_by text default null) returns void
+language plpgsql
+as $$
+begin
+  insert into staged_jobs (queue, payload, request_id)
+  select to_queue, job_payload, caused_by
+  from jsonb_array_elements(job_payloads) as job_payload;
+  perform wake_relays(now());
+end
+$$;
+
+-- The jobs that are neither done nor dead.
+create or replace view open_jobs as
+select id, queue, key
+from staged_jobs
+where done_at is null and dead_at is null;
+
+-- Makes a job due at `due_at` that waits for a later time; false when it does not.
+create or replace function bring_job_forward(job_id bigint, due_at timestamptz default now()) returns boolean
+language plpgsql
+as $$
+begin
+  update staged_jobs
+  set run_at = due_at, next_send_at = due_at
+  where id = job_id and done_at is null and dead_at is null and sends = 0 and run_at > due_at;
+  if not found then
+    return false;
+  end if;
+  perform wake_relays(due_at);
+  return true;
+end
+$$;
+
+-- Makes the jobs of a queue due that have one of these keys and wait for a later time.
+create or replace function bring_jobs_forward(of_queue text, keys text[]) returns void
+language plpgsql
+as $$
+begin
+  update staged_jobs
+  set run_at = now(), next_send_at = now()
+  where key = any (keys) and key is not null and queue = of_queue
+    and done_at is null and dead_at is null and sends = 0 and run_at > now();
+  if found then
+    perform wake_relays(now());
+  end if;
+end
+$$;
+
+-- Marks a job done; false when it was done already, or has another generation than `of_generation` (null: whichever it has).
+create or replace function complete_job(job_id bigint, of_generation integer default null) returns boolean
+language plpgsql
+as $$
+begin
+  update staged_jobs
+  set done_at = now(), dead_at = null, last_error = null
+  where id = job_id and done_at is null and (of_generation is null or generation = of_generation);
+  return found;
+end
+$$;
+
+-- Gives a dead job all its attempts again, from `due_at` on; false when it is not dead.
+create or replace function replay_job(job_id bigint, due_at timestamptz default now()) returns boolean
+language plpgsql
+as $$
+begin
+  update staged_jobs
+  set dead_at = null, generation = generation + 1, sends = 0, tries = 0, run_at = due_at, next_send_at = due_at
+  where id = job_id and dead_at is not null and done_at is null;
+  if not found then
+    return false;
+  end if;
+  perform wake_relays(due_at);
+  return true;
+end
+$$;

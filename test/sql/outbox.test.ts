@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { randomUUID } from "node:crypto";
+import { adEvents, push } from "../../queues/index.js";
+import { closeDatabase, contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
+import { onJobsDue, replayDeadJobs, replayJob, stageJob, stageJobs } from "../../sql/outbox.js";
+import { insertAdBatch } from "../../sql/queries/ad-batches.js";
+import { bringDeferredForward, updateNotificationStatus } from "../../sql/queries/notifications.js";
+import { receivePosEvents } from "../../sql/queries/pos-events.js";
+import { closeSignals, onSignal, signal } from "../../sql/signals.js";
+import { until } from "../support/until.js";
+
+const HOUR_MS = 3_600_000;
+
+let heard = 0;
+let partnerId: string;
+let userId: string;
+
+const newPush = () => ({ notificationId: randomUUID() });
+
+/** Hears everything that was signalled before. */
+async function catchUp(): Promise<void> {
+  const name = `caught-up-${randomUUID()}`;
+  const caughtUp = new Promise<void>((resolve) => onSignal(name, resolve));
+  await signal(sql, name, "");
+  await caughtUp;
+}
+
+beforeAll(async () => {
+  const [partner] = await sql<{ id: string }[]>`
+    with city as (insert into cities (id, name, timezone) values ('outbox', 'Outbox', 'UTC') returning id)
+    insert into partners (slug, name, city_id, address, latitude, longitude, status)
+    select 'outbox', 'Outbox', id, '', 0, 0, 'ACTIVE' from city
+    returning id`;
+  const [user] = await sql<
+    { id: string }[]
+  >`insert into users (service_id, phone) values ('SF-OUTBOX', '+79000000000') returning id`;
+  partnerId = partner!.id;
+  userId = user!.id;
+  onJobsDue(() => (heard += 1));
+  // listeners are called when listening begins
+  await until(() => heard > 0);
+});
+
+afterAll(async () => {
+  await closeSignals();
+  await closeDatabase();
+});
+
+async function insertDeferred(): Promise<string> {
+  const [row] = await sql<{ id: string }[]>`
+    insert into notifications (user_id, kind) values (${userId}::uuid, 'ORDER_READY') returning id`;
+  await updateNotificationStatus(sql, row!.id, { status: "DEFERRED", reason: "quiet hours" });
+  return row!.id;
+}
+
+async function insertDead(): Promise<string> {
+  const id = await stageJob(sql, push, newPush(), { runAt: new Date(Date.now() + HOUR_MS) });
+  await sql`update staged_jobs set dead_at = now() where id = ${id}::bigint`;
+  return id;
+}
+
+const receive = (db: Db, eventId: string) =>
+  receivePosEvents(
+    db,
+    "generic",
+    [
+      {
+        partnerId,
+        account: "outbox",
+        eventId,
+        change: { kind: "order.status", orderExternalId: "1", status: "READY" },
+      },
+    ],
+    "req",
+  );
+
+describe("the relays wake without polling", () => {
+  /** What stages is done in two steps, so that only the second may wake them. */
+  const kinds: Record<string, () => Promise<() => Promise<unknown>>> = {
+    "one job": async () => () => stageJob(sql, push, newPush()),
+    "one job over the connections of look-ups": async () => () => stageJob(lookups, push, newPush()),
+    "one job over the connections that may wait": async () => () => stageJob(contended, push, newPush()),
+    "many jobs": async () => () => stageJobs(sql, push, [newPush(), newPush()]),
+    "a transaction": async () => () => transaction((tx) => stageJob(tx, push, newPush())),
+    "a transaction that goes on": async () => () =>
+      transaction(async (tx) => {
+        await stageJob(tx, push, newPush());
+        await tx`select`;
+      }),
+    "a statement that changes something and stages": async () => () =>
+      insertAdBatch(sql, { id: randomUUID(), day: "2026-01-01", counts: [] }),
+    "a function deep in another": async () => () => receive(sql, randomUUID()),
+    "a job brought forward": async () => {
+      const id = await insertDeferred();
+      await stageJob(sql, push, { notificationId: id }, { runAt: new Date(Date.now() + HOUR_MS), key: id });
+      return () => transaction((tx) => bringDeferredForward(tx, userId));
+    },
+    "a dead job that is replayed": async () => {
+      const id = await insertDead();
+      return () => replayJob(sql, id);
+    },
+    "the dead jobs of a queue": async () => {
+      await insertDead();
+      return () => replayDeadJobs(sql, push.queue);
+    },
+  };
+
+  test.each(Object.keys(kinds))("%s", async (kind) => {
+    await catchUp();
+    const stage = await kinds[kind]!();
+    await catchUp();
+    const before = heard;
+    await stage();
+    await until(() => heard > before);
+  });
+});
+
+test("what is rolled back, and what is due later, wakes nobody", async () => {
+  await catchUp();
+  const before = heard;
+  await expect(
+    transaction(async (tx) => {
+      await stageJob(tx, push, newPush());
+      throw new Error("no");
+    }),
+  ).rejects.toThrow("no");
+  await expect(sql`select stage_job('push', '{}'), 1 / (random() * 0)::integer`).rejects.toThrow("int4div");
+  // neither does the next transaction of that session
+  await transaction((tx) => stageJob(tx, push, newPush(), { runAt: new Date(Date.now() + HOUR_MS) }));
+  await catchUp();
+  expect(heard).toBe(before);
+});
+
+test("a job is found by its key while it is open, along an index", async () => {
+  const key = randomUUID();
+  const id = await stageJob(sql, adEvents, { batchId: key }, { key });
+  const found = () => sql<{ id: string }[]>`select id::text from open_jobs where queue = 'ad-events' and key = ${key}`;
+  expect(await found()).toEqual([{ id }]);
+  await sql`select complete_job(${id}::bigint)`;
+  expect(await found()).toEqual([]);
+  const plan = await transaction(async (tx) => {
+    await tx`select set_config('enable_seqscan', 'off', true)`;
+    return tx<{ "QUERY PLAN": string }[]>`
+      explain select from open_jobs where queue = 'ad-events' and key = any (array['a', 'b']::text[])`;
+  });
+  expect(JSON.stringify(plan)).toContain("staged_jobs_open_by_key");
+});
