@@ -75,42 +75,36 @@ const receive = (db: Db, eventId: string) =>
   );
 
 describe("the relays wake without polling", () => {
-  /** What stages is done in two steps, so that only the second may wake them. */
-  const kinds: Record<string, () => Promise<() => Promise<unknown>>> = {
-    "one job": async () => () => stageJob(sql, push, newPush()),
-    "one job over the connections of look-ups": async () => () => stageJob(lookups, push, newPush()),
-    "one job over the connections that may wait": async () => () => stageJob(contended, push, newPush()),
-    "many jobs": async () => () => stageJobs(sql, push, [newPush(), newPush()]),
-    "a transaction": async () => () => transaction((tx) => stageJob(tx, push, newPush())),
-    "a transaction that goes on": async () => () =>
+  const kinds: Record<string, () => Promise<unknown>> = {
+    "one job": () => stageJob(sql, push, newPush()),
+    "one job over the connections of look-ups": () => stageJob(lookups, push, newPush()),
+    "one job over the connections that may wait": () => stageJob(contended, push, newPush()),
+    "many jobs": () => stageJobs(sql, push, [newPush(), newPush()]),
+    "a transaction": () => transaction((tx) => stageJob(tx, push, newPush())),
+    "a transaction that goes on": () =>
       transaction(async (tx) => {
         await stageJob(tx, push, newPush());
         await tx`select`;
       }),
-    "a statement that changes something and stages": async () => () =>
+    "a statement that changes something and stages": () =>
       insertAdBatch(sql, { id: randomUUID(), day: "2026-01-01", counts: [] }),
-    "a function deep in another": async () => () => receive(sql, randomUUID()),
+    "a function deep in another": () => receive(sql, randomUUID()),
     "a job brought forward": async () => {
       const id = await insertDeferred();
       await stageJob(sql, push, { notificationId: id }, { runAt: new Date(Date.now() + HOUR_MS), key: id });
-      return () => transaction((tx) => bringDeferredForward(tx, userId));
+      await transaction((tx) => bringDeferredForward(tx, userId));
     },
-    "a dead job that is replayed": async () => {
-      const id = await insertDead();
-      return () => replayJob(sql, id);
-    },
+    "a dead job that is replayed": async () => replayJob(sql, await insertDead()),
     "the dead jobs of a queue": async () => {
       await insertDead();
-      return () => replayDeadJobs(sql, push.queue);
+      await replayDeadJobs(sql, push.queue);
     },
   };
 
   test.each(Object.keys(kinds))("%s", async (kind) => {
     await catchUp();
-    const stage = await kinds[kind]!();
-    await catchUp();
     const before = heard;
-    await stage();
+    await kinds[kind]!();
     await until(() => heard > before);
   });
 });

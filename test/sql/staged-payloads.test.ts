@@ -18,16 +18,20 @@ const code = (await Promise.all(["api", "sql", "workers"].map((folder) => read(f
 
 /** The arguments of a call whose parenthesis opens before `start`. */
 function argumentsAt(text: string, start: number): string[] {
-  const found = [""];
-  let depth = 0;
+  const found: string[] = [];
+  let [argument, depth] = ["", 0];
   for (const [token] of text.slice(start).matchAll(/'[^']*'|[\s\S]/g)) {
-    if (depth === 0 && token === ")") break;
-    if ("([{".includes(token)) depth += 1;
-    if (")]}".includes(token)) depth -= 1;
-    if (depth === 0 && token === ",") found.push("");
-    else found[found.length - 1] += token;
+    if (depth === 0 && ",)".includes(token)) {
+      found.push(argument.trim());
+      argument = "";
+      if (token === ")") break;
+    } else {
+      argument += token;
+      if ("([{".includes(token)) depth += 1;
+      if (")]}".includes(token)) depth -= 1;
+    }
   }
-  return found.map((argument) => argument.trim());
+  return found;
 }
 
 const literal = (sql: string): string | undefined => /^'([^']*)'$/.exec(sql)?.[1];
