@@ -67,6 +67,10 @@ export interface Reply {
   string(name: string): string;
 }
 
+/** A reply in short, as a test compares it: "200", "404 NOT_FOUND". */
+export const outcome = ({ status, body }: Reply): string =>
+  status < 400 ? String(status) : `${status} ${String(body["code"])}`;
+
 type Options = { headers?: Record<string, string> };
 
 /** Speaks HTTP as one caller; every answer is checked against the OpenAPI document before the test sees it. */

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { closeDatabase, sql } from "../../../../sql/db.js";
+import { closeSignals } from "../../../../sql/signals.js";
+import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { addMenuItem, bakery, listBox, user, type Bakery, type Character } from "../../../support/cast.js";
+import { order, stockOf, traces } from "../../../support/orders.js";
+
+let client: Client;
+let stop: () => Promise<void>;
+let anna: Character;
+let shop: Bakery;
+
+beforeAll(async () => {
+  ({ client, stop } = await startApi());
+  anna = await user(client);
+  shop = await bakery(client);
+});
+
+afterAll(async () => {
+  await stop();
+  await closeSignals();
+  await closeDatabase();
+});
+
+describe("what is refused leaves no trace", () => {
+  const refuses = async (seller: Bakery, attempt: () => Promise<Reply>, status: number, code: string) => {
+    const before = await traces(seller.id);
+    const reply = await attempt();
+    expect(reply.body).toMatchObject({ status, code });
+    expect(await traces(seller.id)).toEqual(before);
+    return reply;
+  };
+
+  test("a wrong total, with the expected one in the answer", async () => {
+    const box = await listBox(shop, { price: 99.99, quantity: 3 });
+    const reply = await refuses(
+      shop,
+      () => order(anna, shop, [{ menuItemId: box, qty: 2 }], 200),
+      400,
+      "VALIDATION_ERROR",
+    );
+    expect(reply.body["expected"]).toEqual({ totalAmount: 199.98, discountCents: 0, amountDue: 199.98 });
+    expect(await stockOf(box)).toMatchObject({ available: 3, reserved: 0 });
+  });
+
+  test("more boxes than are left, with what is left in the answer", async () => {
+    const few = await listBox(shop, { price: 1, quantity: 2 });
+    const many = await listBox(shop, { price: 1, quantity: 50 });
+    const attempt = () =>
+      order(
+        anna,
+        shop,
+        [
+          { menuItemId: many, qty: 1 },
+          { menuItemId: few, qty: 3 },
+        ],
+        4,
+      );
+    const reply = await refuses(shop, attempt, 409, "CONFLICT");
+    expect(reply.body["available"]).toEqual([{ menuItemId: few, quantityAvailable: 2 }]);
+    expect(await stockOf(many)).toMatchObject({ available: 50 });
+  });
+
+  test("unknown, archived, unavailable, hidden, expired and foreign items", async () => {
+    const stranger = await bakery(client);
+    const archived = await addMenuItem(shop, { price: 1 });
+    await shop.owner.client.delete(`/api/v1/menu/items/${archived}`);
+    const unavailable = await addMenuItem(shop, { price: 1, available: false });
+    const hidden = await listBox(shop, { price: 1 });
+    await sql`update boxes set hidden_at = now() where id = ${hidden}::uuid`;
+    const over = await listBox(shop, { price: 1 });
+    await sql`
+      update boxes set pickup_window_start = now() - interval '2 hours', pickup_window_end = now() - interval '1 second'
+      where id = ${over}::uuid`;
+    const expired = await listBox(shop, { price: 1 });
+    await sql`update boxes set status = 'EXPIRED' where id = ${expired}::uuid`;
+    const foreignBox = await listBox(stranger, { price: 1 });
+    const foreignItem = await addMenuItem(stranger, { price: 1 });
+    const fine = await addMenuItem(shop, { price: 1 });
+    for (const id of [crypto.randomUUID(), archived, unavailable, hidden, over, expired, foreignBox, foreignItem]) {
+      const attempt = () =>
+        order(
+          anna,
+          shop,
+          [
+            { menuItemId: fine, qty: 1 },
+            { menuItemId: id, qty: 1 },
+          ],
+          2,
+          "not-burnt",
+        );
+      const reply = await refuses(shop, attempt, 400, "VALIDATION_ERROR");
+      expect(reply.body["errors"]).toEqual([{ path: "items", message: `${id} is not on offer` }]);
+    }
+  });
+
+  test("an unknown partner, and one that is not active", async () => {
+    const asleep = await bakery(client);
+    const item = await addMenuItem(asleep, { price: 1 });
+    for (const status of ["SUSPENDED", "PENDING_REVIEW", "REJECTED"]) {
+      await sql`update partners set status = ${status}::partner_status where id = ${asleep.id}::uuid`;
+      await refuses(asleep, () => order(anna, asleep, [{ menuItemId: item, qty: 1 }], 1), 409, "CONFLICT");
+    }
+    const nowhere = { ...asleep, id: crypto.randomUUID() };
+    await refuses(asleep, () => order(anna, nowhere, [{ menuItemId: item, qty: 1 }], 1), 400, "VALIDATION_ERROR");
+  });
+
+  test("a buyer whose account is gone", async () => {
+    const gone = await user(client);
+    await sql`update users set deleted_at = now() where id = ${gone.id}::uuid`;
+    const item = await addMenuItem(shop, { price: 1 });
+    await refuses(shop, () => order(gone, shop, [{ menuItemId: item, qty: 1 }], 1), 401, "UNAUTHORIZED");
+  });
+
+  test("a window that closes while the order waits for its turn", async () => {
+    const box = await listBox(shop, { price: 1 });
+    const blocker = await sqlBlocker(box);
+    const waiting = order(anna, shop, [{ menuItemId: box, qty: 1 }], 1);
+    await blocker.someoneWaits();
+    await blocker.closeWindowAndRelease();
+    expect((await waiting).body).toMatchObject({ status: 409, code: "CONFLICT" });
+    expect(await stockOf(box)).toMatchObject({ available: 10, reserved: 0 });
+  });
+
+  test.each([
+    ["no items", { items: [] }],
+    ["51 items", { items: Array.from({ length: 51 }, () => ({ menuItemId: crypto.randomUUID(), qty: 1 })) }],
+    ["qty 0", { items: [{ menuItemId: crypto.randomUUID(), qty: 0 }] }],
+    ["qty 101", { items: [{ menuItemId: crypto.randomUUID(), qty: 101 }] }],
+    ["qty 1.5", { items: [{ menuItemId: crypto.randomUUID(), qty: 1.5 }] }],
+    ["an id that is no UUID", { items: [{ menuItemId: "bun", qty: 1 }] }],
+    ["a negative total", { totalAmount: -1 }],
+    ["three decimals", { totalAmount: 1.001 }],
+    ["a total that is text", { totalAmount: "1" }],
+    ["no partner", { partnerId: undefined }],
+    ["an address of 501 characters", { address: "a".repeat(501) }],
+    ["an address with NUL", { address: "a\u0000b" }],
+  ])("%s: VALIDATION_ERROR", async (_what, fields) => {
+    const body = {
+      items: [{ menuItemId: crypto.randomUUID(), qty: 1 }],
+      totalAmount: 1,
+      partnerId: shop.id,
+      ...fields,
+    };
+    expect((await anna.client.post("/api/v1/orders", body)).body).toMatchObject({
+      status: 400,
+      code: "VALIDATION_ERROR",
+    });
+  });
+
+  test("more than 100 of one thing, also when several lines add up to it", async () => {
+    const item = await addMenuItem(shop, { price: 1 });
+    const reply = await order(
+      anna,
+      shop,
+      [
+        { menuItemId: item, qty: 60 },
+        { menuItemId: item, qty: 41 },
+      ],
+      101,
+    );
+    expect(reply.body).toMatchObject({ status: 400, code: "VALIDATION_ERROR" });
+  });
+
+  test("without a token", async () => {
+    expect((await order({ ...anna, client }, shop, [], 1)).body).toMatchObject({ status: 401, code: "UNAUTHORIZED" });
+  });
+});
+
+/** Holds a box's row as another order would, until it is told to close the box's window and let go. */
+async function sqlBlocker(boxId: string) {
+  const { default: postgres } = await import("postgres");
+  const other = postgres(process.env["DATABASE_URL"] ?? "", { max: 1 });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let locked = () => {};
+  const holding = new Promise<void>((resolve) => (locked = resolve));
+  const done = other.begin(async (tx) => {
+    await tx`select id from boxes where id = ${boxId}::uuid for update`;
+    locked();
+    await released;
+    await tx`
+      update boxes set pickup_window_start = now() - interval '1 hour', pickup_window_end = clock_timestamp()
+      where id = ${boxId}::uuid`;
+  });
+  await holding;
+  return {
+    someoneWaits: async () => {
+      for (;;) {
+        const [row] = await sql<{ waiting: boolean }[]>`
+          select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waiting`;
+        if (row?.waiting) return;
+      }
+    },
+    closeWindowAndRelease: async () => {
+      release();
+      await done;
+      await other.end();
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { closeDatabase, sql, transaction } from "../../../../sql/db.js";
+import { insertPartner } from "../../../../sql/queries/partners.js";
+import { outcome, startApi, type Client, type Reply } from "../../../support/api.js";
+import * as cast from "../../../support/cast.js";
+import { until } from "../../../support/until.js";
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let client: Client;
+let admin: cast.Character;
+
+beforeAll(async () => {
+  api = await startApi();
+  client = api.client;
+  admin = await cast.admin(client);
+});
+
+afterAll(async () => {
+  await api.stop();
+  await closeDatabase();
+});
+
+const profile = cast.bakeryProfile;
+const newPartner = {
+  ...profile,
+  cityTimezone: "Europe/Moscow",
+  phone: null,
+  email: null,
+  description: null,
+  timezone: null,
+  ownerId: null,
+  ownerPhone: null,
+};
+const unknownId = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
+
+const register = (fields: Record<string, unknown> = {}) =>
+  client.post("/api/v1/partners/register", { ...profile, ...fields });
+
+describe("POST /partners/register", () => {
+  test("works without a token: the partner waits for review and has a slug", async () => {
+    const registered = await register({ name: "Пекарня Ёлка" });
+    expect(registered.status).toBe(201);
+    expect(registered.body).toEqual({ id: expect.any(String), status: "PENDING_REVIEW", slug: "pekarnya-yolka" });
+    expect(registered.headers.get("location")).toBe(`/api/v1/partners/${registered.string("id")}`);
+    expect(
+      await sql`
+        select name, city_id, address, latitude, longitude, status, owner_id, owner_phone, activated_at
+        from partners where id = ${registered.string("id")}::uuid`,
+    ).toMatchObject([
+      {
+        name: "Пекарня Ёлка",
+        city_id: profile.cityId,
+        address: profile.address,
+        latitude: profile.latitude,
+        longitude: profile.longitude,
+        status: "PENDING_REVIEW",
+        owner_id: null,
+        owner_phone: null,
+        activated_at: null,
+      },
+    ]);
+  });
+
+  test("sent with a user's token, that user owns the partner and acts for it at once", async () => {
+    const owner = await cast.user(client);
+    const registered = await owner.client.post("/api/v1/partners/register", { ...profile, phone: cast.newPhone() });
+    expect(registered.status).toBe(201);
+    expect((await owner.client.get("/api/v1/partners/me")).body["id"]).toBe(registered.string("id"));
+    expect((await owner.client.get("/api/v1/partners/me/status")).body).toEqual({
+      status: "PENDING_REVIEW",
+      active: false,
+    });
+    expect(
+      await sql`select owner_id, owner_phone from partners where id = ${registered.string("id")}::uuid`,
+    ).toMatchObject([{ owner_id: owner.id, owner_phone: null }]);
+  });
+
+  test("with a phone and without a token, the partner waits for whoever logs in with it", async () => {
+    const phone = cast.newPhone();
+    const id = (await register({ phone })).string("id");
+    expect(await sql`select owner_id, owner_phone, phone from partners where id = ${id}::uuid`).toMatchObject([
+      { owner_id: null, owner_phone: phone, phone },
+    ]);
+  });
+
+  test("keeps what is optional", async () => {
+    const owner = await cast.user(client);
+    await owner.client.post("/api/v1/partners/register", {
+      ...profile,
+      phone: "+79990001122",
+      email: "hello@example.com",
+      description: "Хлеб на закваске",
+      timezone: "Asia/Yekaterinburg",
+    });
+    expect((await owner.client.get("/api/v1/partners/me")).body).toMatchObject({
+      phone: "+79990001122",
+      email: "hello@example.com",
+      description: "Хлеб на закваске",
+      timezone: "Asia/Yekaterinburg",
+      preparationMinutes: 20,
+    });
+  });
+
+  test("an unknown city becomes a city, a known one stays as it is", async () => {
+    await register({ cityId: "perm" });
+    expect(await sql`select name, timezone from cities where id = 'perm'`).toMatchObject([
+      { name: "perm", timezone: "Europe/Moscow" },
+    ]);
+    await sql`update cities set name = 'Пермь', timezone = 'Asia/Yekaterinburg' where id = 'perm'`;
+    await register({ cityId: "perm" });
+    expect(await sql`select name, timezone from cities where id = 'perm'`).toMatchObject([
+      { name: "Пермь", timezone: "Asia/Yekaterinburg" },
+    ]);
+  });
+
+  test("unknown fields are ignored: nobody approves their own registration", async () => {
+    const registered = await register({
+      status: "ACTIVE",
+      id: unknownId,
+      slug: "mine",
+      ownerId: admin.id,
+      isAdmin: true,
+    });
+    expect(registered.body).toMatchObject({ status: "PENDING_REVIEW" });
+    expect(registered.body).not.toMatchObject({ id: unknownId });
+    expect(registered.body).not.toMatchObject({ slug: "mine" });
+  });
+
+  test.each([
+    ["without a name", { name: undefined }],
+    ["with a blank name", { name: " \t " }],
+    ["with too long a name", { name: "x".repeat(201) }],
+    ["without a city", { cityId: undefined }],
+    ["with a city of other characters", { cityId: "New York" }],
+    ["with too long a city", { cityId: "x".repeat(65) }],
+    ["without an address", { address: undefined }],
+    ["without a latitude", { latitude: undefined }],
+    ["north of the pole", { latitude: 90.1 }],
+    ["with a latitude in words", { latitude: "55.7" }],
+    ["past the date line", { longitude: -180.1 }],
+    ["with a foreign phone", { phone: "+4915112345678" }],
+    ["with no e-mail address", { email: "hello" }],
+    ["with no time zone", { timezone: "Moscow" }],
+    ["with a null description", { description: null }],
+  ])("%s: 400 VALIDATION_ERROR", async (_case, fields) => {
+    const refused = await register(fields);
+    expect(outcome(refused)).toBe("400 VALIDATION_ERROR");
+    expect(refused.body["errors"]).toEqual([{ path: Object.keys(fields)[0], message: expect.any(String) }]);
+  });
+
+  test("a token that is sent must be valid", async () => {
+    expect(outcome(await client.as("x.y.z").post("/api/v1/partners/register", profile))).toBe("401 UNAUTHORIZED");
+  });
+
+  test("an account that is gone registers nothing", async () => {
+    const gone = await cast.user(client);
+    await sql`update users set deleted_at = now() where id = ${gone.id}::uuid`;
+    expect(outcome(await gone.client.post("/api/v1/partners/register", profile))).toBe("401 UNAUTHORIZED");
+    expect(await sql`select id from partners where owner_id = ${gone.id}::uuid`).toHaveLength(0);
+  });
+
+  describe("one partner per user", () => {
+    test("a second registration by the owner: 409 CONFLICT", async () => {
+      const { owner } = await cast.bakery(client);
+      expect(outcome(await owner.client.post("/api/v1/partners/register", profile))).toBe("409 CONFLICT");
+    });
+
+    test("a registration for the owner's phone: 409 CONFLICT", async () => {
+      const { owner } = await cast.bakery(client);
+      expect(outcome(await register({ phone: owner.phone }))).toBe("409 CONFLICT");
+    });
+
+    test("a registration by a partner's staff: 409 CONFLICT", async () => {
+      const { id } = await cast.bakery(client);
+      const clerk = await cast.user(client);
+      await sql`insert into partner_staff (user_id, partner_id) values (${clerk.id}::uuid, ${id}::uuid)`;
+      expect(outcome(await clerk.client.post("/api/v1/partners/register", profile))).toBe("409 CONFLICT");
+    });
+
+    test("two registrations for one phone: the second is 409 CONFLICT, unless the first was rejected", async () => {
+      const phone = cast.newPhone();
+      const first = (await register({ phone })).string("id");
+      expect(outcome(await register({ phone }))).toBe("409 CONFLICT");
+      await admin.client.put(`/api/v1/admin/partners/${first}/reject`);
+      expect((await register({ phone })).status).toBe(201);
+      expect(outcome(await admin.client.put(`/api/v1/admin/partners/${first}/approve`))).toBe("409 CONFLICT");
+    });
+
+    test("ten registrations by one user at once: one", async () => {
+      const owner = await cast.user(client);
+      const replies = await Promise.all(
+        Array.from({ length: 10 }, () => owner.client.post("/api/v1/partners/register", profile)),
+      );
+      expect(replies.map(outcome).sort()).toEqual(["201", ...Array<string>(9).fill("409 CONFLICT")]);
+    });
+  });
+
+  describe("slugs", () => {
+    test("30 registrations of one name at once get the name and its first 29 numbers", async () => {
+      const replies = await Promise.all(Array.from({ length: 30 }, () => register({ name: "Тот же хлеб" })));
+      const numbered = Array.from({ length: 29 }, (_, index) => `tot-zhe-khleb-${index + 2}`);
+      expect(new Set(replies.map((reply) => reply.string("slug")))).toEqual(new Set(["tot-zhe-khleb", ...numbered]));
+    });
+
+    test("a name that ends in a number does not take the slug that another registration is about to get", async () => {
+      await register({ name: "Cafe" });
+      let registering = Promise.resolve<Reply | null>(null);
+      await transaction(async (tx) => {
+        const second = await insertPartner(tx, { ...newPartner, slug: "cafe" });
+        expect(second?.slug).toBe("cafe-2");
+        registering = register({ name: "Cafe 2" });
+        await until(async () => {
+          const waiting = await sql`
+            select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+          return waiting.length > 0;
+        });
+      });
+      expect((await registering)?.body).toMatchObject({ slug: "cafe-2-2" });
+    });
+
+    test("any name gives a slug of letters, digits and dashes", async () => {
+      const names = ["!!!", "面包", "🥖", "Ünïcödé", "a_b", "-", "x".repeat(200)];
+      for (const name of names) expect((await register({ name })).string("slug")).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+    });
+  });
+});
