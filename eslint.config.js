@@ -14,7 +14,7 @@ const rooms = {
   "lib/security": ["lib/process"],
   "lib/outbound": ["lib/process"],
   "lib/storage": ["lib/process", "lib/security"],
-  "lib/messaging": ["lib/process", "lib/outbound"],
+  "lib/messaging": ["lib/domain", "lib/process", "lib/outbound"],
   "lib/geocoding": ["lib/process", "lib/security"],
   "lib/menu-csv": ["lib/domain"],
   "lib/pos": ["lib/domain", "lib/process", "lib/security", "lib/outbound"],
