@@ -140,7 +140,7 @@ export async function startJob(db: Db, id: string, generation: number): Promise<
 /** Marks a job done; false when it was done already, or is superseded by a later generation. */
 export async function completeJob(db: Db, id: string, generation: number): Promise<boolean> {
   const [row] = await db<{ completed: boolean | null }[]>`
-    select complete_job(${id}::bigint, ${generation}::integer) as completed`;
+    select complete_job(${id}::bigint, ${generation}::integer)::boolean as completed`;
   return row?.completed === true;
 }
 
@@ -173,14 +173,14 @@ export async function retryJobs(db: Db, jobs: readonly { id: string; generation:
 
 /** Gives a dead job all its attempts again; false when it is not dead. */
 export async function replayJob(db: Db, id: string): Promise<boolean> {
-  const [row] = await db<{ replayed: boolean | null }[]>`select replay_job(${id}::bigint) as replayed`;
+  const [row] = await db<{ replayed: boolean | null }[]>`select replay_job(${id}::bigint)::boolean as replayed`;
   return row?.replayed === true;
 }
 
 /** Gives every dead job of a queue all its attempts again; answers how many. */
 export async function replayDeadJobs(db: Db, queue: string): Promise<number> {
   const replayed = await db<{ replayed: boolean | null }[]>`
-    select replay_job(id) as replayed from staged_jobs where queue = ${queue} and dead_at is not null and done_at is null`;
+    select replay_job(id)::boolean as replayed from staged_jobs where queue = ${queue} and dead_at is not null and done_at is null`;
   return replayed.filter((job) => job.replayed).length;
 }
 

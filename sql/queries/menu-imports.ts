@@ -229,10 +229,9 @@ export async function updateMenuImportSettled(db: Db, id: string, failure: MenuI
 /** Makes the job of a partner's next import due, if it waits. */
 export const bringNextImportForward = (db: Db, partnerId: string) =>
   db`
-    select bring_job_forward(job_id)
-    from (
-      select job_id from menu_imports where partner_id = ${partnerId}::uuid and status = 'QUEUED' order by id limit 1
-    ) as next`;
+    select from bring_job_forward(
+      (select job_id from menu_imports where partner_id = ${partnerId}::uuid and status = 'QUEUED' order by id limit 1)
+    )`;
 
 /** Deletes up to `limit` imports that are 30 days old and settled; answers how many. */
 export async function deleteOldMenuImports(db: Db, limit: number): Promise<number> {

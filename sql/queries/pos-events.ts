@@ -27,7 +27,7 @@ export async function receivePosEvents(
       ${events.map(({ eventId }) => eventId)}::text[],
       ${db.json(events.map(({ change }) => change))},
       ${requestId}::text
-    ) as added`;
+    )::integer as added`;
   return row?.added ?? 0;
 }
 

@@ -31,7 +31,7 @@ export async function publishReview(
     )
     select outcome, id, case when outcome = 'PUBLISHED' then
       stage_job('fan-out', jsonb_build_object('event', 'REVIEW_PUBLISHED', 'subjectId', id), ${requestId}::text)
-    end as job
+    end::bigint as job
     from published`;
   return row && Published.parse(row);
 }
@@ -88,7 +88,7 @@ export async function moderateReview(
     )
     select moved, status, case when before <> status then
       stage_job('fan-out', jsonb_build_object('event', ${eventOf[decision]}::text, 'subjectId', ${id}::uuid), ${requestId}::text)
-    end as job
+    end::bigint as job
     from decided`;
   return row && Changed.parse(row);
 }
