@@ -4,6 +4,7 @@ import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
 import { openConnection, type Connection } from "./driver/connection.js";
 import { connectionLost, DatabaseError } from "./driver/errors.js";
+import { openPool, type PoolLimits } from "./driver/pool.js";
 import { tag, type Db } from "./driver/tag.js";
 
 export {
@@ -18,58 +19,29 @@ export {
 export type { Db } from "./driver/tag.js";
 
 const limit = config.DATABASE_POOL;
-let closed = false;
+const pools: ReturnType<typeof openPool>[] = [];
 
-/** Behind a statement that takes long everything waits, however little it is. */
-const isFreer = (one: Connection, other: Connection): boolean =>
-  one.stalled === other.stalled ? one.running < other.running : other.stalled;
-
-/** Connections that single statements share, each with many of them on its way at once. */
-function share(purpose: string, most: number): { db: Db; connections: ReadonlySet<Connection> } {
-  const connections = new Set<Connection>();
-
-  /** A connection with nothing to do, else a new one while there may be more, else the one with the least to do that gets on. */
-  function leastBusy(): Connection {
-    let best: Connection | undefined;
-    for (const connection of connections) {
-      if (connection.running === 0) return connection;
-      if (!best || isFreer(connection, best)) best = connection;
-    }
-    if (best && connections.size >= most) return best;
-    const connection = openConnection(purpose, {
-      onLost: () => connections.delete(connection),
-      onStaged: wakeRelays,
-    });
-    connections.add(connection);
-    return connection;
-  }
-
-  const db = tag((statement) => {
-    if (closed) statement.reject(connectionLost("this process is stopping"));
-    else leastBusy().run(statement);
-  });
-  return { db, connections };
+/** Makes a handle for single statements of one purpose, on connections of their own. */
+function poolFor(purpose: string, limits: PoolLimits): Db {
+  const pool = openPool(purpose, limits, () => wakeRelays());
+  pools.push(pool);
+  return pool.db;
 }
 
-const statements = share("statements", limit);
-const lookupConnections = 2;
-const quick = share("lookups", lookupConnections);
-const waiters = share("contended", limit);
-
 /** Carries out single statements, each in a transaction of its own, many at once over few connections. */
-export const sql: Db = statements.db;
+export const sql = poolFor("statements", { connections: limit });
 
 /**
- * Carries out reads of a few rows by their keys, so many over each connection that they travel together: that saves a
- * hot endpoint a sixth of its work. Whatever may wait or take longer would hold up the others: it belongs to `sql`.
+ * Carries out reads of a few rows by their keys, so many over each connection that they travel together. Whatever may wait
+ * or take longer would hold up the others: it belongs to `sql`.
  */
-export const lookups: Db = quick.db;
+export const lookups = poolFor("lookups", { connections: 2 });
 
 /**
  * Carries out single statements that may wait for a row that everyone wants, such as a box that is almost gone: apart
  * from the others, so that they hold up nobody but each other.
  */
-export const contended: Db = waiters.db;
+export const contended = poolFor("contended", { connections: limit });
 
 /** The signal that jobs are due. */
 export const jobsDue = "jobs";
@@ -84,40 +56,18 @@ const wakeRelays = coalesced(() =>
   ),
 );
 
-/** A connection that serves one transaction at a time, apart from the shared ones. */
-interface Session {
-  readonly connection: Connection;
-  /** For begin, commit and rollback. */
-  readonly command: Db;
-  /** Ends the transaction that the session serves just now. */
-  interrupt(error: DatabaseError): void;
-  /** Whether that transaction has staged jobs. */
-  staged: boolean;
-}
-
-const nothing = () => undefined;
-const idle = new Set<Session>();
+/** Connections that serve one transaction at a time, and none just now. */
+const idle = new Set<Connection>();
 const waiting = new Set<() => void>();
 let transactions = 0;
+let closed = false;
 
-function openSession(): Session {
-  const onLost = (error: DatabaseError) => {
-    idle.delete(session);
-    session.interrupt(error);
-  };
-  const onStaged = () => {
-    session.staged = true;
-  };
-  const connection = openConnection("transactions", { onLost, onStaged });
-  const command = tag((statement) => connection.run(statement));
-  const session: Session = { connection, command, interrupt: nothing, staged: false };
-  return session;
-}
-
-function takeIdle(): Session | undefined {
-  const [session] = idle;
-  if (session) idle.delete(session);
-  return session;
+function takeIdle(): Connection | undefined {
+  for (const connection of idle) {
+    idle.delete(connection);
+    if (!connection.lost) return connection;
+  }
+  return undefined;
 }
 
 /** Waits for one of the places for transactions; rejects when none becomes free in time. */
@@ -158,40 +108,38 @@ function givePlace(): void {
 export async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
   await takePlace();
   try {
-    return await runIn(takeIdle() ?? openSession(), work);
+    return await runIn(takeIdle() ?? openConnection("transactions"), work);
   } finally {
     givePlace();
   }
 }
 
-async function runIn<T>(session: Session, work: (tx: Db) => Promise<T>): Promise<T> {
+async function runIn<T>(connection: Connection, work: (tx: Db) => Promise<T>): Promise<T> {
   let ended = false;
-  const { connection, command } = session;
-  const tx = tag((statement) => {
-    if (ended) statement.reject(new Error("the transaction of this statement is over"));
-    else connection.run(statement);
+  const stagedBefore = connection.staged;
+  const command = tag(connection.run);
+  const tx = tag(async (template, parameters) => {
+    if (ended) throw new Error("the transaction of this statement is over");
+    return connection.run(template, parameters);
   });
   try {
     await command`begin`;
-    const result = await new Promise<T>((resolve, reject) => {
-      session.interrupt = reject;
-      work(tx).then(resolve, reject);
-    });
+    const result = await connection.whileOpen(work(tx));
     ended = true;
     const { command: outcome } = await command`commit`;
     if (outcome !== "COMMIT")
       throw new DatabaseError("a statement of the transaction failed, so nothing of it was kept", "25P02");
-    if (session.staged) wakeRelays();
-    idle.add(session);
+    if (connection.staged > stagedBefore) wakeRelays();
+    idle.add(connection);
     return result;
   } catch (error) {
     ended = true;
     // without an answer the connection is lost, and the transaction with it
-    await command`rollback`.then(() => idle.add(session), nothing);
+    await command`rollback`.then(
+      () => idle.add(connection),
+      () => undefined,
+    );
     throw error;
-  } finally {
-    session.interrupt = nothing;
-    session.staged = false;
   }
 }
 
@@ -200,10 +148,7 @@ export function databaseStats(): {
   statements: { running: number };
   transactions: { running: number; waiting: number };
 } {
-  const running = [...statements.connections, ...quick.connections, ...waiters.connections].reduce(
-    (sum, connection) => sum + connection.running,
-    0,
-  );
+  const running = pools.reduce((sum, pool) => sum + pool.running(), 0);
   return { statements: { running }, transactions: { running: transactions, waiting: waiting.size } };
 }
 
@@ -216,13 +161,7 @@ export async function pingDatabase(): Promise<void> {
 export async function closeDatabase(): Promise<void> {
   const places = Array.from({ length: limit }, takePlace);
   closed = true;
+  for (const pool of pools) pool.stop();
   await Promise.allSettled(places);
-  await Promise.all(
-    [
-      ...statements.connections,
-      ...quick.connections,
-      ...waiters.connections,
-      ...[...idle].map(({ connection }) => connection),
-    ].map((connection) => connection.close()),
-  );
+  await Promise.all([...pools, ...idle].map((each) => each.close()));
 }

@@ -53,18 +53,13 @@ function startListening(): () => Promise<void> {
 
 /** Listens on one connection until it is lost, which rejects, or `stopping` is aborted. */
 async function listenOnce(stopping: AbortSignal): Promise<void> {
-  const lost = new AbortController();
-  const connection = openConnection("signals", {
-    onLost: (error) => lost.abort(error),
-    onNotification: (_channel, payload) => deliver(payload),
-  });
-  const listening = tag((statement) => connection.run(statement));
-  const over = AbortSignal.any([stopping, lost.signal]);
+  const connection = openConnection("signals", { onNotification: deliver });
+  const listening = tag(connection.run);
   try {
     await listening`listen signals`;
     callAll();
     while (!stopping.aborted) {
-      await delay(CHECK_MS, undefined, { signal: over }).catch(nothing);
+      await connection.whileOpen(delay(CHECK_MS, undefined, { signal: stopping }).catch(nothing));
       await listening`select`;
     }
   } finally {

@@ -4,6 +4,7 @@ import { isNativeError } from "node:util/types";
 import postgres from "postgres";
 import { config } from "../../lib/process/config.js";
 import { connectionLost, type DatabaseError } from "./errors.js";
+import type { Run } from "./tag.js";
 import { types } from "./types.js";
 
 /** How long the server gives a statement before we do: its own timeout tells more about what happened. */
@@ -13,30 +14,28 @@ const LONG_MS = 50;
 /** The SQLSTATE of the notice that sql/functions/outbox.sql raises when a job is due. */
 const STAGED = "STAGE";
 
-/** A statement as postgres.js hands it to a connection: whoever carries it out calls one of these. */
-export interface Statement {
-  resolve: (result: unknown) => void;
-  reject: (error: unknown) => void;
-}
-
 /** One session with the server, from its first statement to its end. It never becomes another session. */
 export interface Connection {
   /** Sends a statement behind those that are on their way; settles it without fail, and within its time. */
-  run(statement: Statement): void;
+  run: Run;
+  /** Settles as `work` does, or rejects when the session ends before. */
+  whileOpen<T>(work: PromiseLike<T>): Promise<T>;
   /** Statements sent and not yet settled. */
   readonly running: number;
   /** Whether the statement that is being carried out, if any, takes long: those behind it wait as long. */
   readonly stalled: boolean;
+  /** How many times a statement has staged jobs so far; it is counted before the statement is settled. */
+  readonly staged: number;
+  /** Whether the session has ended. */
+  readonly lost: boolean;
   /** Says goodbye to the server when what runs is done, or hangs up after a while. */
   close(): Promise<void>;
 }
 
-export interface ConnectionEvents {
-  /** Called once, when the session is over; everything that ran has been rejected. */
-  onLost: (error: DatabaseError) => void;
-  onNotification?: (channel: string, payload: string) => void;
-  /** Called when a statement has succeeded that staged jobs: outside a transaction it is committed by then. */
-  onStaged?: () => void;
+export interface ConnectionOptions {
+  /** How long the server gives each statement. */
+  timeoutMs?: number;
+  onNotification?: (payload: string) => void;
 }
 
 /** What postgres.js gives its socket factory. */
@@ -46,126 +45,113 @@ interface Address {
   path: string | false | undefined;
 }
 
-/** The settings of a session. Nothing is read from the server to find out about types: `types` names those in use. */
-const options = (purpose: string) => ({
-  max: 1,
-  fetch_types: false,
-  idle_timeout: 0,
-  max_lifetime: null,
-  types,
-  connection: {
-    application_name: `surplus-food ${purpose}`,
-    client_min_messages: "notice",
-    TimeZone: "UTC",
-    statement_timeout: config.DATABASE_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: config.DATABASE_TIMEOUT_MS,
-  },
-});
-
-function handlerOf(client: postgres.Sql): (statement: Statement) => void {
-  const handler: unknown = Reflect.get(client`select`, "handler");
-  if (typeof handler !== "function") throw new Error("this version of postgres.js keeps its handler elsewhere");
-  return (statement) => void Reflect.apply(handler, undefined, [statement]);
-}
-
 const fromServer = (error: unknown) => error instanceof postgres.PostgresError;
 
 /**
- * Opens a session when it gets its first statement; the server's list of sessions shows its `purpose`. It is a client of postgres.js with one connection that cannot
- * reconnect: that library would run the rest of a transaction on its new connection, keeps unsent bytes for it, and loses
- * statements that were queued. A session that does not answer in time, or whose order of answers is in doubt, is ended.
+ * Opens a session when it gets its first statement; the server's list of sessions shows its `purpose`. It is a client of
+ * postgres.js with one connection that cannot reconnect (README.md says why). A session that does not answer in time, or
+ * whose order of answers is in doubt, is ended.
  */
-export function openConnection(purpose: string, { onLost, onNotification, onStaged }: ConnectionEvents): Connection {
-  const running = new Set<Statement>();
+export function openConnection(
+  purpose: string,
+  { timeoutMs = config.DATABASE_TIMEOUT_MS, onNotification }: ConnectionOptions = {},
+): Connection {
+  /** Reject what depends on the session. */
+  const dependants = new Set<(error: DatabaseError) => void>();
   let socket: Socket | undefined;
   let lost: DatabaseError | undefined;
+  let running = 0;
+  let staged = 0;
   /** When the statement that is being carried out had its turn, by the monotonic clock. */
   let turn = 0;
-  /** Whether the statement that is being carried out has staged jobs. */
-  let staged = false;
 
-  function lose(error: DatabaseError): void {
-    if (lost) return;
-    lost = error;
+  function lose(reason: string): DatabaseError {
+    if (lost) return lost;
+    lost = connectionLost(reason);
     socket?.destroy();
-    for (const statement of running) statement.reject(error);
-    onLost(error);
+    for (const reject of dependants) reject(lost);
+    return lost;
   }
 
   /** Gives out the one socket of this session; the second request is the library trying to reconnect. */
   async function openSocket({ host, port, path }: Address): Promise<Socket> {
     if (socket ?? lost) {
-      lose(connectionLost("it was closed"));
-      throw connectionLost("it was closed");
+      lose("it was closed");
+      throw new Error("a session is never opened again");
     }
     socket = path ? connect(path) : connect(port[0] ?? 0, host[0]);
     socket.setNoDelay(true);
     try {
       await once(socket, "connect");
     } catch (error) {
-      lose(connectionLost(isNativeError(error) ? error.message : String(error)));
+      lose(isNativeError(error) ? error.message : String(error));
       throw error;
     }
     // the name that a certificate is checked against
     return Object.assign(socket, { host: host[0] });
   }
 
+  // nothing is read from the server to find out about types: `types` names those in use
   const given = {
-    ...options(purpose),
-    socket: openSocket,
-    onclose: () => lose(connectionLost("the server closed it")),
-    onnotice: ({ code }: postgres.Notice) => {
-      if (code === STAGED) staged = true;
+    max: 1,
+    fetch_types: false,
+    idle_timeout: 0,
+    max_lifetime: null,
+    types,
+    connection: {
+      application_name: `surplus-food ${purpose}`,
+      client_min_messages: "notice",
+      TimeZone: "UTC",
+      statement_timeout: timeoutMs,
+      idle_in_transaction_session_timeout: config.DATABASE_TIMEOUT_MS,
     },
-    onnotify: (channel: string, payload: string) => onNotification?.(channel, payload),
+    socket: openSocket,
+    onclose: () => lose("the server closed it"),
+    onnotice: ({ code }: postgres.Notice) => {
+      if (code === STAGED) staged += 1;
+    },
+    onnotify: (_channel: string, payload: string) => onNotification?.(payload),
   };
   const client = postgres(config.DATABASE_URL, given);
-  const handle = handlerOf(client);
+
+  const whileOpen = <T>(work: PromiseLike<T>) =>
+    new Promise<T>((resolve, reject) => {
+      dependants.add(reject);
+      void work.then(resolve, reject).then(() => dependants.delete(reject));
+    });
 
   return {
+    async run(template, parameters) {
+      if (lost) throw lost;
+      const timer = setTimeout(() => lose("it did not answer in time"), timeoutMs + CLIENT_GRACE_MS);
+      if (running === 0) turn = performance.now();
+      running += 1;
+      try {
+        return await whileOpen(client(template, ...parameters));
+      } catch (error) {
+        if (fromServer(error) || error === lost) throw error;
+        const broken = isNativeError(error) && "errno" in error;
+        // statements and answers may no longer match
+        const reason = lose(broken ? error.message : "a statement before failed in this process");
+        throw broken ? reason : error;
+      } finally {
+        clearTimeout(timer);
+        running -= 1;
+        turn = performance.now();
+      }
+    },
+    whileOpen,
     get running() {
-      return running.size;
+      return running;
     },
     get stalled() {
-      return running.size > 0 && performance.now() - turn > LONG_MS;
+      return running > 0 && performance.now() - turn > LONG_MS;
     },
-    run(statement) {
-      const { resolve, reject } = statement;
-      if (lost) {
-        reject(lost);
-        return;
-      }
-      const timer = setTimeout(
-        () => lose(connectionLost("it did not answer in time")),
-        config.DATABASE_TIMEOUT_MS + CLIENT_GRACE_MS,
-      );
-      const settle = () => {
-        clearTimeout(timer);
-        running.delete(statement);
-        turn = performance.now();
-      };
-      statement.resolve = (result) => {
-        settle();
-        resolve(result);
-        if (staged) onStaged?.();
-        staged = false;
-      };
-      statement.reject = (error) => {
-        settle();
-        staged = false;
-        if (fromServer(error)) {
-          reject(error);
-          return;
-        }
-        const broken = isNativeError(error) && "errno" in error;
-        const reason = connectionLost(broken ? error.message : "a statement before failed in this process");
-        reject(broken ? reason : error);
-        // statements and answers may no longer match
-        lose(reason);
-      };
-      if (running.size === 0) turn = performance.now();
-      running.add(statement);
-      handle(statement);
+    get staged() {
+      return staged;
+    },
+    get lost() {
+      return lost !== undefined;
     },
     close: () => (lost ? Promise.resolve() : client.end({ timeout: 5 })),
   };

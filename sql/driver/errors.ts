@@ -22,9 +22,8 @@ export class DatabaseError extends Error {
     readonly code: string,
     /** The constraint that was violated. */
     readonly constraint_name?: string | undefined,
-    options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(message);
   }
 }
 
@@ -32,23 +31,13 @@ export class DatabaseError extends Error {
 export const connectionLost = (reason: string) =>
   new DatabaseError(`the database connection was lost: ${reason}`, CONNECTION_FAILURE);
 
-const places = (stack = "") => stack.split("\n").filter((line) => /^\s+at /.test(line));
-
-/** Turns what postgres.js rejects with into what may be logged; `origin` is the place of the statement in the code. */
-export function asDatabaseError(error: unknown, origin: string): unknown {
+/** Turns what postgres.js rejects with into what may be logged: it keeps the statement and its values in properties. */
+export function asDatabaseError(error: unknown): unknown {
   if (error instanceof DatabaseError || !isNativeError(error)) return error;
-  if (!(error instanceof postgres.PostgresError)) {
-    // postgres.js keeps the statement and its values in properties of the error
-    return Object.assign(new Error(error.message), {
-      name: error.name,
-      stack: [`${error.name}: ${error.message}`, ...places(error.stack), origin].join("\n"),
-    });
-  }
+  if (!(error instanceof postgres.PostgresError)) return Object.assign(new Error(error.message), { name: error.name });
   // class 22 quotes the value that it refuses
   const message = error.code.startsWith("22") ? `a value was refused (${error.routine})` : error.message;
-  const translated = new DatabaseError(message, error.code, error.constraint_name);
-  translated.stack = `${translated.name} ${error.code}: ${message}\n${origin}`;
-  return translated;
+  return new DatabaseError(message, error.code, error.constraint_name);
 }
 
 /** Whether the database was out of reach, or too busy for this statement; for whoever asked, trying again later may help. */

@@ -60,11 +60,6 @@ describe("values", () => {
     await expect(sql`select ${"9007199254740993"}::bigint as big`).rejects.toThrow("beyond");
     expect([...(await sql`select 1 as one`)]).toEqual([{ one: 1 }]);
   });
-
-  test("a statement can be a part of another", async () => {
-    const one = sql`select ${1}::integer as number`;
-    expect([...(await sql`select number + ${1} as number from (${one}) as part`)]).toEqual([{ number: 2 }]);
-  });
 });
 
 describe("errors", () => {
@@ -106,13 +101,16 @@ describe("errors", () => {
   });
 
   test("name the place of the statement in the code", async () => {
-    const error = await reasonOf(sql`selec 1`);
-    expect(error).toMatchObject({ code: "42601", stack: expect.stringContaining("db.test.ts") });
+    const misspelt = async () => {
+      await sql`selec 1`;
+    };
+    const error = await reasonOf(misspelt());
+    expect(error).toMatchObject({ code: "42601", stack: expect.stringMatching(/misspelt .*db\.test\.ts/) });
   });
 
-  test("an undefined parameter is refused before anything is sent", () => {
+  test("an undefined parameter is refused before anything is sent", async () => {
     const template = Object.assign(["select ", ""], { raw: ["select ", ""] });
-    expect((): unknown => Reflect.apply(sql, undefined, [template, undefined])).toThrow("undefined");
+    await expect(Reflect.apply(sql, undefined, [template, undefined])).rejects.toThrow("undefined");
   });
 
   test("a statement that cannot be written never gives another one's rows away", async () => {
@@ -186,7 +184,7 @@ describe("a transaction", () => {
         await tx`insert into crowd values (${number}, 3)`;
       }),
     );
-    const singles = Array.from({ length: 500 }, (_, id) => sql`insert into singles values (${id})`.execute());
+    const singles = Array.from({ length: 500 }, (_, id) => sql`insert into singles values (${id})`);
     const outcomes = await Promise.allSettled(transactions);
     await Promise.all(singles);
     expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(50);
