@@ -129,11 +129,13 @@ export function openConnection(
       try {
         return await whileOpen(client(template, ...parameters));
       } catch (error) {
-        if (fromServer(error) || error === lost) throw error;
-        const broken = isNativeError(error) && "errno" in error;
-        // statements and answers may no longer match
-        const reason = lose(broken ? error.message : "a statement before failed in this process");
-        throw broken ? reason : error;
+        if (!fromServer(error) && error !== lost) {
+          const broken = isNativeError(error) && "errno" in error;
+          // statements and answers may no longer match
+          const reason = lose(broken ? error.message : "a statement before failed in this process");
+          if (broken) throw reason;
+        }
+        throw error;
       } finally {
         clearTimeout(timer);
         running -= 1;

@@ -24,7 +24,7 @@ export interface Db {
 }
 
 /** Makes parameters, and never connects. */
-const { json } = postgres({ max: 1 });
+const maker = postgres({ max: 1 });
 
 function asParameter(value: Parameter | undefined): Parameter {
   if (value === undefined) throw new TypeError("a parameter of a statement is undefined");
@@ -40,5 +40,5 @@ export function tag(run: Run): Db {
       throw asDatabaseError(error);
     }
   }
-  return Object.assign(db, { json });
+  return Object.assign(db, { json: (value: postgres.JSONValue) => maker.json(value) });
 }
