@@ -14,6 +14,7 @@ import {
 } from "./http.js";
 import { convertImages, uploadFiles } from "./files.js";
 import type { Lab } from "./lab.js";
+import { measureMachinery } from "./machinery.js";
 import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
 import { pullMenus, takeWebhooks } from "./pos.js";
@@ -176,6 +177,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   notifications: { title: "Bring notifications from their staged jobs to their end", measure: passNotifications },
   "fan-out": { title: "Tell the followers of a bakery of its new box", measure: tellFollowers },
   rollups: { title: "Roll up days, and read a year's dashboard", measure: rollUpDays },
+  machinery: { title: "What is gained by machinery that a simple service does without", measure: measureMachinery },
   memory: { title: "Memory of one API process under load", measure: memory },
   processes: { title: "Two API processes against one", measure: processes },
 };

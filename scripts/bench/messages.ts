@@ -43,6 +43,18 @@ export const HotRowPlan = z.object({
 });
 export type HotRowPlan = z.output<typeof HotRowPlan>;
 
+const Handle = z.enum(["sql", "lookups", "contended", "postgres.js"]);
+
+/** Reads of these boxes by so many clients, while as many others change the first one through `hotThrough`. */
+export const StatementsPlan = z.object({
+  clients: z.int(),
+  seconds: z.number(),
+  boxIds: z.array(z.uuid()),
+  through: Handle,
+  hotThrough: Handle.nullable(),
+});
+export type StatementsPlan = z.output<typeof StatementsPlan>;
+
 export const HandOverPlan = z.object({ how: z.enum(["relay", "addBulk"]), batches: z.int() });
 export type HandOverPlan = z.output<typeof HandOverPlan>;
 

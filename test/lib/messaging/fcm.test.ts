@@ -1,8 +1,12 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { Agent } from "node:https";
+import { connect } from "node:net";
+import { inspect } from "node:util";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { initializeApp } from "firebase-admin/app";
 import { getMessaging } from "firebase-admin/messaging";
 import { fcmSender, replaceTransport } from "../../../lib/messaging/fcm.js";
+import { accessTokens } from "../../../lib/messaging/google-tokens.js";
 import { parseServiceAccount, type ServiceAccount } from "../../../lib/process/push-keys.js";
 import { later } from "../../../lib/messaging/push-sender.js";
 import { fcmRefusals, startFcm } from "../../support/push/fcm.js";
@@ -113,6 +117,33 @@ test("a library that keeps its HTTP client elsewhere is not sent with", () => {
   expect(() => replaceTransport(messaging, transport)).toThrow(/elsewhere/);
   Reflect.deleteProperty(messaging, "messagingRequestHandler");
   expect(() => replaceTransport(messaging, transport)).toThrow(/elsewhere/);
+});
+
+describe("the library by itself (where this fails after an upgrade, lib/messaging/README.md says what may go)", () => {
+  /** Has it connect to the stand-in, without TLS, wherever it wants to. */
+  class ToStandIn extends Agent {
+    override createConnection = () => connect(Number(new URL(fcm.url).port), "127.0.0.1");
+  }
+
+  async function plainSend(): Promise<string> {
+    const token = await accessTokens(accountWith(), 500).getAccessToken();
+    const credential = { getAccessToken: () => Promise.resolve(token) };
+    const settings = { credential, projectId: "marketplace", httpAgent: new ToStandIn() };
+    return getMessaging(initializeApp(settings, randomUUID())).send({ token: device.address });
+  }
+
+  test("sends a message again when only the answer was lost", async () => {
+    fcm.answerWith("drop");
+    expect(await attemptsOf(plainSend)).toMatchObject({ attempts: 2 });
+    expect(fcm.received).toHaveLength(2);
+  });
+
+  test("does not say how long FCM wants to be left alone", async () => {
+    fcm.answerWith(fcmRefusals.quotaExceeded("4711"));
+    const error = await plainSend().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Error);
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("4711");
+  });
 });
 
 describe("access tokens", () => {

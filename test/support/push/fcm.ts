@@ -185,7 +185,7 @@ export async function startFcm() {
     const [, project] = /^\/v1\/projects\/([^/]+)\/messages:send$/.exec(path) ?? [];
     if (request.method !== "POST" || project === undefined) return { status: 404, body: "Not Found" };
     attempts += 1;
-    if (request.headers["content-type"] !== "application/json") return { status: 415, body: "not JSON" };
+    if (!request.headers["content-type"]?.startsWith("application/json")) return { status: 415, body: "not JSON" };
     const told = answers.shift();
     if (told !== undefined && typeof told !== "string") return told;
     const answer = send(project, request.headers.authorization ?? "", body);

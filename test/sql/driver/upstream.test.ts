@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import postgres from "postgres";
+import { startOwnPostgres, type OwnPostgres } from "../../support/own-postgres.js";
+
+// What postgres.js does by itself when a connection is lost or hangs. A test that fails here after an upgrade says that it
+// does better now: see in sql/driver/README.md what of our own connections that makes needless.
+
+const TIMEOUT_MS = 500;
+
+let server: OwnPostgres;
+let sql: typeof import("../../../sql/db.js").sql;
+
+beforeAll(async () => {
+  server = await startOwnPostgres();
+  Object.assign(process.env, { DATABASE_URL: server.url, DATABASE_TIMEOUT_MS: String(TIMEOUT_MS) });
+  ({ sql } = await import("../../../sql/db.js"));
+});
+
+afterAll(() => server.stop());
+
+const plainPool = () =>
+  postgres(server.url, { max: 1, onnotice: () => undefined, connection: { statement_timeout: TIMEOUT_MS } });
+
+const isPending = (work: Promise<unknown>) =>
+  Promise.race([
+    work.then(
+      () => false,
+      () => false,
+    ),
+    new Promise<true>((resolve) => setImmediate(resolve, true)),
+  ]);
+
+test("it goes on with a transaction on the next connection, without what was done before", async () => {
+  await server.ask("create table steps (step integer)");
+  const pool = plainPool();
+  let work: Promise<void> | undefined;
+  const transaction = pool.begin(
+    (tx) =>
+      (work = (async () => {
+        await tx`insert into steps values (1)`;
+        const [session] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+        await server.ask("select pg_terminate_backend($1)", [session?.pid]);
+        // another caller, for whom it connects again
+        await pool`select`;
+        await tx`insert into steps values (2)`;
+      })()),
+  );
+  await expect(transaction).rejects.toThrow();
+  await work;
+  expect(await server.ask("select step from steps")).toEqual([{ step: 2 }]);
+  await pool.end();
+});
+
+test("it waits for ever for a server process that does not answer, where our connection gives up", async () => {
+  const pool = plainPool();
+  const stopped: number[] = [];
+  const stop = ([row]: readonly { pid: number }[]) => {
+    process.kill(row?.pid ?? 0, "SIGSTOP");
+    stopped.push(row?.pid ?? 0);
+  };
+  try {
+    stop(await pool<{ pid: number }[]>`select pg_backend_pid() as pid`);
+    stop(await sql<{ pid: number }[]>`select pg_backend_pid() as pid`);
+    const waiting = pool`select`.execute();
+    await expect(sql`select`).rejects.toMatchObject({ code: "08006" });
+    expect(await isPending(waiting)).toBe(true);
+  } finally {
+    for (const pid of stopped) process.kill(pid, "SIGCONT");
+  }
+  await pool.end();
+});
