@@ -3,9 +3,9 @@ import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { files } from "../lib/storage/file-store.js";
 import { limits } from "../lib/domain/limits.js";
 import { menuColumns, type MenuHeader } from "../lib/menu-csv/menu-csv.js";
-import { readBatches, splitBatch, type Batch, type Ending } from "../lib/menu-csv/menu-csv-batches.js";
+import { readBatches, type Batch, type Ending } from "../lib/menu-csv/menu-csv-batches.js";
 import { menuImport } from "../queues/index.js";
-import { isTimedOut, isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
+import { isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
 import {
   countImportsAhead,
   findMenuImportWork,
@@ -23,6 +23,12 @@ import {
 import { signal } from "../sql/signals.js";
 import type { Handler, Task } from "./consume.js";
 
+/**
+ * Rows of one transaction: as fast as 5,000, and few enough where all of them change one item, as each has to step over the
+ * versions that those before it left behind. Each further attempt takes half as many: what timed out once would again.
+ */
+const BATCH_ROWS = 1_000;
+const batchRowsOf = (attempt: number) => Math.max(1, Math.floor(BATCH_ROWS / 2 ** (attempt - 1)));
 /** How long an import waits for each one that comes before it, and at most. */
 const TURN_MS = 1_000;
 const LONGEST_TURN_MS = 30_000;
@@ -76,76 +82,51 @@ function headerOf({ columns, delimiter, position, lines }: MenuImportWork): Menu
   };
 }
 
-/** What batches are saved with. */
-interface Saving {
-  importId: string;
-  partnerId: string;
-  columns: MenuHeader["columns"];
-  stopping: AbortSignal;
-}
-
-/**
- * Puts a batch, or as much of it as one transaction should, into the menu and says so in the import's row, both or
- * neither; not when another run of the job has done it. Answers what is left.
- */
-async function saveSome({ importId, partnerId, columns }: Saving, batch: Batch): Promise<Batch | undefined> {
-  return transaction(async (tx) => {
-    if (!(await takeMenuImport(tx, importId, batch.from.position))) throw new Snooze(inMs(OVERTAKEN_MS));
-    const { created, updated, refused, done } =
-      batch.rows.length > 0
-        ? await importMenuRows(tx, partnerId, batch.rows, columns)
-        : { created: 0, updated: 0, refused: [], done: 0 };
-    const [{ rows, rejected, position, lines }, rest] = splitBatch(batch, done);
+/** Imports a batch and advances the import past it, both or neither; not when another run of the job has done so. */
+const save = (
+  importId: string,
+  partnerId: string,
+  columns: MenuHeader["columns"],
+  { from, rows, rejected, position, lines }: Batch,
+): Promise<void> =>
+  transaction(async (tx) => {
+    if (!(await takeMenuImport(tx, importId, from.position))) throw new Snooze(inMs(OVERTAKEN_MS));
+    const { created, updated, refused } = await importMenuRows(tx, partnerId, rows, columns);
     const owned = refused.flatMap((place) => {
       const row = rows[place - 1];
       return row ? [{ line: row.line, column: null, message: OWNED_BY_POS }] : [];
     });
     const errors = [...rejected, ...owned].sort((one, other) => one.line - other.line);
-    await updateMenuImportAdvanced(tx, importId, {
-      position,
-      lines,
-      created,
-      updated,
-      failed: errors.length,
-      errors,
-    });
-    return rest;
+    const failed = errors.length;
+    await updateMenuImportAdvanced(tx, importId, { position, lines, created, updated, failed, errors });
   });
-}
 
-/** Saves a batch part by part; one that takes longer than a statement may is halved, since it would do so again. */
-async function save(saving: Saving, batch: Batch): Promise<void> {
-  const parts = [batch];
-  for (let part = parts.shift(); part; part = parts.shift()) {
-    if (saving.stopping.aborted) throw new Snooze(new Date());
-    try {
-      const rest = await saveSome(saving, part);
-      if (rest) parts.unshift(rest);
-    } catch (error) {
-      if (!isTimedOut(error) || part.rows.length < 2) throw error;
-      parts.unshift(...splitBatch(part, Math.ceil(part.rows.length / 2)));
-    }
-  }
-}
-
-/** Imports what is left of a file, a batch being parsed while the one before it is saved; answers how the file ends. */
-async function importRows(importId: string, work: MenuImportWork, stopping: AbortSignal): Promise<Ending> {
+/** Imports what is left of a file, and reads each batch while the one before it is saved; returns how the file ends. */
+async function importRows(
+  work: MenuImportWork,
+  { payload: { importId }, attempt, signal: stopping }: ImportTask,
+): Promise<Ending> {
   const from = headerOf(work);
-  const to = { importId, partnerId: work.partnerId, columns: from.columns, stopping };
   // storage does not open a file behind its end
   const bytes =
     from.position < work.size
       ? await files.read(work.fileKey, { start: from.position, end: work.size - 1 })
       : Readable.from([]);
-  const batches = readBatches(bytes, { from, maxRows: limits.menuFile.rows, rowsBefore: work.rows });
+  const batches = readBatches(bytes, {
+    from,
+    maxRows: limits.menuFile.rows,
+    rowsBefore: work.rows,
+    batchRows: batchRowsOf(attempt),
+  });
   let saving = Promise.resolve();
   try {
     for (;;) {
       const next = await batches.next();
       await saving;
       if (next.done) return next.value;
-      saving = save(to, next.value);
-      // it is looked at when the next batch is there
+      if (stopping.aborted) throw new Snooze(new Date());
+      saving = save(importId, work.partnerId, from.columns, next.value);
+      // its error is thrown when the next batch has been read
       saving.catch(() => undefined);
     }
   } finally {
@@ -182,7 +163,7 @@ export const importMenu: Handler<{ importId: string }> = async (task) => {
   }
   if (work.status === "QUEUED") await begin(importId, work);
   try {
-    const ending = await importRows(importId, work, task.signal);
+    const ending = await importRows(work, task);
     await settle(importId, work, ending.complete ? null : ending);
   } catch (error) {
     if (!(error instanceof Snooze)) await giveUp(importId, work, task, error);

@@ -9,8 +9,6 @@ import {
   type RowFault,
 } from "./menu-csv.js";
 
-/** Large enough that the way to the database and back does not count, small enough to be held in memory more than once. */
-const BATCH_ROWS = 5_000;
 /** Longer than any row that is accepted: what a quote that is never closed may take in before that is found out. */
 const MAX_ROW_BYTES = 1_048_576;
 
@@ -28,7 +26,7 @@ export interface Place {
 /** Rows that follow each other, from a place on, and the place after them: that is all there is to know to go on. */
 export interface Batch extends Place {
   from: Place;
-  rows: (MenuRow & AtLine & { from: Place })[];
+  rows: (MenuRow & AtLine)[];
   rejected: (RowFault & AtLine)[];
 }
 
@@ -42,28 +40,7 @@ export interface Extent {
   /** Rows beyond so many end it, those counted that come before `from`. */
   maxRows: number;
   rowsBefore?: number;
-  batchRows?: number;
-}
-
-/** Parts a batch before one of its rows: what comes first, and the rest unless there is none. */
-export function splitBatch(batch: Batch, rowsBefore: number): [Batch, ...Batch[]] {
-  const next = batch.rows[rowsBefore];
-  if (!next) return [batch];
-  const { from } = next;
-  return [
-    {
-      ...from,
-      from: batch.from,
-      rows: batch.rows.slice(0, rowsBefore),
-      rejected: batch.rejected.filter(({ line }) => line < next.line),
-    },
-    {
-      ...batch,
-      from,
-      rows: batch.rows.slice(rowsBefore),
-      rejected: batch.rejected.filter(({ line }) => line > next.line),
-    },
-  ];
+  batchRows: number;
 }
 
 /**
@@ -72,7 +49,7 @@ export function splitBatch(batch: Batch, rowsBefore: number): [Batch, ...Batch[]
  */
 export async function* readBatches(
   bytes: AsyncIterable<Buffer>,
-  { from, maxRows, rowsBefore = 0, batchRows = BATCH_ROWS }: Extent,
+  { from, maxRows, rowsBefore = 0, batchRows }: Extent,
 ): AsyncGenerator<Batch, Ending> {
   const read = rowReader(from.columns);
   const full: Batch[] = [];
@@ -95,7 +72,6 @@ export async function* readBatches(
     const hasInner = info.lines - seen.lines > emptyLines + 1;
     Object.assign(seen, { lines: info.lines, emptyLines: info.empty_lines });
     const line = batch.lines + emptyLines + 1;
-    const { position, lines } = batch;
     const row = read(fields);
     if (row !== null && rows === maxRows) excess ??= line;
     if (excess !== undefined) return null;
@@ -104,7 +80,7 @@ export async function* readBatches(
     if (row === null) return null;
     rows += 1;
     if ("message" in row) batch.rejected.push({ line, ...row });
-    else batch.rows.push({ line, from: { position, lines }, ...row });
+    else batch.rows.push({ line, ...row });
     if (batch.rows.length + batch.rejected.length === batchRows) {
       full.push(batch);
       batch = newBatch(batch);

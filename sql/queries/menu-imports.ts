@@ -126,56 +126,42 @@ export async function takeMenuImport(db: Db, id: string, position: number): Prom
   return count === 1;
 }
 
-/** What became of rows. */
+/** What an import of rows did. */
 export interface ImportedRows {
   created: number;
   updated: number;
   /** Places, from 1, of the rows whose item belongs to the partner's POS. */
   refused: number[];
-  /** So many rows, from the first on, are dealt with: all but the last of those that have much to do with each other. */
-  done: number;
 }
 
-/**
- * Puts rows into a partner's menu, as if one after the other, or as many of them as one transaction should; what the file
- * has no column for stays as it is.
- */
+/** Imports rows into a partner's menu, as if one after the other; what the file has no column for stays as it is. */
 export async function importMenuRows(
   db: Db,
   partnerId: string,
   rows: readonly MenuRow[],
   columns: readonly MenuColumn[],
 ): Promise<ImportedRows> {
-  const categories = new Map<string, number>();
-  const categoryNos = rows.map(({ category }) => {
-    const known = categories.get(category);
-    if (known !== undefined) return known;
-    categories.set(category, categories.size + 1);
-    return categories.size;
-  });
-  const [imported] = await db<
-    { created: number | null; updated: number | null; refused: number[] | null; done: number | null }[]
-  >`
-    select created, updated, refused, done
+  const [imported] = await db<{ created: number | null; updated: number | null; refused: number[] | null }[]>`
+    select created, updated, refused
     from import_menu_rows(
       ${partnerId}::uuid,
-      ${[...categories.keys()]}::text[],
-      ${categoryNos}::integer[],
-      ${rows.map(({ name }) => name)}::text[],
-      ${rows.map(({ priceMinor }) => priceMinor)}::bigint[],
-      ${rows.map(({ externalId }) => externalId)}::text[],
-      ${rows.map(({ description }) => description)}::text[],
-      ${rows.map(({ weightGrams }) => weightGrams)}::integer[],
-      ${rows.map(({ available }) => available)}::boolean[],
+      array(
+        select row(r.category, r.name, r.price, r.external_id, r.description, r.weight, r.available)::menu_row
+        from unnest(
+          ${rows.map(({ category }) => category)}::text[],
+          ${rows.map(({ name }) => name)}::text[],
+          ${rows.map(({ priceMinor }) => priceMinor)}::bigint[],
+          ${rows.map(({ externalId }) => externalId)}::text[],
+          ${rows.map(({ description }) => description)}::text[],
+          ${rows.map(({ weightGrams }) => weightGrams)}::integer[],
+          ${rows.map(({ available }) => available)}::boolean[]
+        ) with ordinality as r (category, name, price, external_id, description, weight, available, place)
+        order by r.place
+      ),
       ${columns.includes("description")}::boolean,
       ${columns.includes("weightGrams")}::boolean
     )`;
-  return {
-    created: imported?.created ?? 0,
-    updated: imported?.updated ?? 0,
-    refused: imported?.refused ?? [],
-    done: imported?.done ?? rows.length,
-  };
+  return { created: imported?.created ?? 0, updated: imported?.updated ?? 0, refused: imported?.refused ?? [] };
 }
 
 /** A rejected row, or the reason for which an import ended. */

@@ -11,7 +11,7 @@ const folder = fileURLToPath(new URL("../../scripts/demo/menus", import.meta.url
 test.each(readdirSync(folder))("the menu %s is one that is imported whole", async (name) => {
   const file = readFileSync(join(folder, name));
   const from = readHeader(file);
-  const batches = readBatches(Readable.from([file.subarray(from.position)]), { from, maxRows: 100 });
+  const batches = readBatches(Readable.from([file.subarray(from.position)]), { from, maxRows: 100, batchRows: 100 });
   for (let next = await batches.next(); ; next = await batches.next()) {
     if (next.done) {
       expect(next.value).toEqual({ complete: true });

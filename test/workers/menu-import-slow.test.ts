@@ -21,7 +21,7 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-test("a batch that takes longer than a statement may is saved in parts", async () => {
+test("a batch that takes longer than a statement may is tried again in smaller ones", async () => {
   const { id: partnerId } = await cast.bakery(api.client);
   await sql`
     create function dawdle() returns trigger language plpgsql as $$
@@ -37,7 +37,9 @@ test("a batch that takes longer than a statement may is saved in parts", async (
   await files.put(fileKey, Readable.from([bytes]), "text/csv");
   const importId = await insertMenuImport(sql, { ...readHeader(bytes), partnerId, fileKey, size: bytes.length });
   await sql`update menu_imports set status = 'RUNNING' where id = ${importId}::uuid`;
-  await importMenu(task({ importId }));
+  await expect(importMenu(task({ importId }))).rejects.toMatchObject({ code: "57014" });
+  // three rows at a time
+  await importMenu({ ...task({ importId }), attempt: 9 });
   expect(
     await sql`
       select status, rows_created as created, rows_failed as failed, position = size as "read"

@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
 import { Snooze } from "../../lib/process/errors.js";
-import type { MenuRow } from "../../lib/menu-csv/menu-csv.js";
 import { until } from "../support/until.js";
 
 import { startApi } from "../support/api.js";
@@ -11,10 +9,10 @@ import * as cast from "../support/cast.js";
 import { countWaiting, endWaiting, hold } from "../support/hold.js";
 import { task } from "../support/task.js";
 import { files, keysOf, newFileName } from "../../lib/storage/file-store.js";
-import { menuColumns, readHeader } from "../../lib/menu-csv/menu-csv.js";
+import { readHeader } from "../../lib/menu-csv/menu-csv.js";
 import { menuImport } from "../../queues/index.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
-import { importMenuRows, insertMenuImport, updateMenuImportJob } from "../../sql/queries/menu-imports.js";
+import { insertMenuImport, updateMenuImportJob } from "../../sql/queries/menu-imports.js";
 import { updateMenuItem } from "../../sql/queries/menu.js";
 import { stageJob } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
@@ -97,8 +95,8 @@ describe("an import that is cut short", () => {
     stopping.abort();
     await release();
     await expect(running).rejects.toBeInstanceOf(Snooze);
-    expect(await find(id)).toMatchObject({ status: "RUNNING", created: 5_000 });
-    expect(await countItems()).toBe(5_000);
+    expect(await find(id)).toMatchObject({ status: "RUNNING", created: 1_000 });
+    expect(await countItems()).toBe(1_000);
     await run(id);
     expect(await find(id)).toMatchObject({ status: "DONE", created: 12_000, updated: 0, failed: 0 });
     expect(await countItems()).toBe(12_000);
@@ -119,7 +117,7 @@ describe("an import that is cut short", () => {
       sql`select from menu_items where partner_id = ${partnerId}::uuid and price_minor = 200`.then(
         ({ length }) => length,
       );
-    expect([await find(second), await changed()]).toMatchObject([{ status: "RUNNING", updated: 5_000 }, 5_000]);
+    expect([await find(second), await changed()]).toMatchObject([{ status: "RUNNING", updated: 7_000 }, 7_000]);
     await run(second);
     expect(await find(second)).toMatchObject({ status: "DONE", created: 0, updated: 12_000, failed: 0 });
     expect([await changed(), await countItems()]).toEqual([12_000, 12_000]);
@@ -274,41 +272,6 @@ test.each([
   },
 );
 
-describe("of rows that have to follow one by one", () => {
-  const rowOf = (row: Partial<MenuRow>): MenuRow => ({
-    name: "Bread",
-    category: "Bread",
-    priceMinor: 1,
-    externalId: null,
-    description: null,
-    weightGrams: null,
-    available: null,
-    ...row,
-  });
-  const bring = (rows: MenuRow[]) => transaction((tx) => importMenuRows(tx, partnerId, rows, menuColumns));
-  const few = (row: (n: number) => Partial<MenuRow>) => Array.from({ length: 1_000 }, (_, n) => rowOf(row(n)));
-
-  test.each([
-    ["one name", (n: number) => ({ name: n % 2 ? "Bread" : "BREAD" })],
-    ["one name in many spellings", (n: number) => ({ name: spelling(n) })],
-    ["one external id", (n: number) => ({ name: `Bread ${n}`, externalId: "b-1" })],
-  ])("which share %s, a transaction takes 200", async (_case, row) => {
-    expect(await bring(few(row))).toEqual({ created: 1, updated: 199, refused: [], done: 200 });
-  });
-
-  test("since each takes the name that the next one had, a transaction takes 200", async () => {
-    await bring(few((n) => ({ name: `Bread ${n}`, externalId: `b-${n}` })));
-    const renamed = few((n) => ({ name: `Bread ${n + 1}`, externalId: `b-${n}` }));
-    expect(await bring(renamed)).toEqual({ created: 0, updated: 200, refused: [], done: 200 });
-  });
-
-  test("what comes before the 201st is dealt with, whatever it is", async () => {
-    const twice = (n: number) => ({ name: `Bread ${Math.floor(n / 2)}` });
-    const rows = [...few((n) => ({ name: `Cake ${n}` })), ...few(twice)];
-    expect(await bring(rows)).toEqual({ created: 1_100, updated: 100, refused: [], done: 1_200 });
-  });
-});
-
 test("an import and a change of the same item to the same new category wait for each other in one order", async () => {
   await run(await queue(`${head}k-1,One,Bread,1\nk-2,Two,Bread,1\n`));
   const items = await sql<{ id: string; key: string }[]>`
@@ -327,6 +290,23 @@ test("an import and a change of the same item to the same new category wait for 
   expect(await find(id)).toMatchObject({ status: "DONE", created: 1, updated: 3 });
 });
 
+test("an import that makes an item while someone else makes one with its external id changes that one when it is tried again", async () => {
+  await run(await queue(`${head},Bread,Bread,1\n`));
+  const commit = await hold(
+    (tx) => tx`
+      insert into menu_items (partner_id, category_id, name, price_minor, external_id)
+      select partner_id, id, 'Rye', 1, 'k-1' from menu_categories where partner_id = ${partnerId}::uuid`,
+  );
+  const id = await queue(`${head}k-1,Rye,Bread,2\nk-2,Oat,Bread,2\n`);
+  const running = run(id);
+  await someoneWaits();
+  await commit();
+  await expect(running).rejects.toMatchObject({ constraint_name: "menu_items_by_external_id" });
+  await run(id, { attempt: 2 });
+  expect(await find(id)).toMatchObject({ status: "DONE", created: 1, updated: 1, failed: 0 });
+  expect(await countItems()).toBe(3);
+});
+
 test("an import that is gone leaves nothing to do", async () => {
   await run(randomUUID());
 });
@@ -341,83 +321,4 @@ test("settled imports are forgotten after 30 days", async () => {
   expect(upkeep.lines).toMatchObject([{ rows: 1 }]);
   await expect(find(old)).rejects.toThrow();
   expect([await find(waiting), await find(fresh)]).toMatchObject([{ status: "QUEUED" }, { status: "DONE" }]);
-});
-
-describe("rows that are written together", () => {
-  const name = fc.constantFrom("а", "А", "б", "В");
-  const key = fc.option(fc.constantFrom("1", "2", "3"), { nil: null });
-  const row: fc.Arbitrary<MenuRow> = fc.record({
-    name,
-    category: fc.constantFrom("х", "Х", "ц"),
-    priceMinor: fc.nat(5),
-    externalId: key,
-    description: fc.option(fc.constant("d"), { nil: null }),
-    weightGrams: fc.option(fc.constant(5), { nil: null }),
-    available: fc.option(fc.boolean(), { nil: null }),
-  });
-  interface Item {
-    name: string;
-    key: string | null;
-    source: "MANUAL" | "CSV" | "POS";
-    archived: boolean;
-  }
-  const before: fc.Arbitrary<Item[]> = fc.uniqueArray(
-    fc.record({ name, key, source: fc.constantFrom<Item["source"][]>("MANUAL", "CSV", "POS"), archived: fc.boolean() }),
-    { maxLength: 6, selector: ({ key }) => key ?? Symbol("none") },
-  );
-
-  /** Imports the rows so many at a time into a menu that has these items; answers what came of it. */
-  async function outcomeOf(had: Item[], rows: MenuRow[], size: number): Promise<unknown> {
-    partnerId = await newPartner();
-    for (const item of had) {
-      await sql`
-        with category as (
-          insert into menu_categories as c (partner_id, name) values (${partnerId}::uuid, 'х')
-          on conflict (partner_id, lower(name)) do update set name = c.name
-          returning id
-        )
-        insert into menu_items (partner_id, category_id, name, price_minor, external_id, source, archived_at)
-        select ${partnerId}::uuid, id, ${item.name}, 100, ${item.key}, ${item.source}::item_source,
-               case when ${item.archived} then now() end
-        from category`;
-    }
-    const sum = { created: 0, updated: 0, refused: [] as number[] };
-    for (let at = 0; at < rows.length; at += size) {
-      const { created, updated, refused } = await importMenuRows(
-        sql,
-        partnerId,
-        rows.slice(at, at + size),
-        menuColumns,
-      );
-      sum.created += created;
-      sum.updated += updated;
-      sum.refused.push(...refused.map((place) => at + place));
-    }
-    expect(sum.created + sum.updated + sum.refused.length).toBe(rows.length);
-    const items = await sql`
-      select i.name, c.name as category, i.price_minor, i.description, i.weight_grams, i.external_id, i.source,
-             i.available, i.archived_at is not null as archived
-      from menu_items i join menu_categories c on c.id = i.category_id
-      where i.partner_id = ${partnerId}::uuid`;
-    const sorted = items
-      .map((item) => JSON.stringify({ ...item, category: String(item["category"]).toLowerCase() }))
-      .sort();
-    const categories = await sql`
-      select name from menu_categories where partner_id = ${partnerId}::uuid order by name`;
-    return { ...sum, refused: sum.refused.sort((one, other) => one - other), sorted, categories: [...categories] };
-  }
-
-  test("come to the same as one after the other", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        before,
-        fc.array(row, { minLength: 1, maxLength: 8 }),
-        fc.integer({ min: 2, max: 8 }),
-        async (had, rows, size) => {
-          expect(await outcomeOf(had, rows, size)).toEqual(await outcomeOf(had, rows, 1));
-        },
-      ),
-      { numRuns: 150 },
-    );
-  });
 });

@@ -2,13 +2,7 @@ import { Readable } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { readHeader } from "../../../lib/menu-csv/menu-csv.js";
-import {
-  readBatches,
-  splitBatch,
-  type Batch,
-  type Ending,
-  type Extent,
-} from "../../../lib/menu-csv/menu-csv-batches.js";
+import { readBatches, type Batch, type Ending, type Extent } from "../../../lib/menu-csv/menu-csv-batches.js";
 
 interface Reading {
   batches: Batch[];
@@ -23,7 +17,7 @@ async function readAll(file: string | Buffer, extent: Partial<Extent> = {}, piec
   const pieces = Array.from({ length: Math.ceil(rest.length / pieceBytes) }, (_, n) =>
     rest.subarray(n * pieceBytes, (n + 1) * pieceBytes),
   );
-  const reading = readBatches(Readable.from(pieces), { maxRows: 1_000, ...extent, from });
+  const reading = readBatches(Readable.from(pieces), { maxRows: 1_000, batchRows: 1_000, ...extent, from });
   const batches: Batch[] = [];
   for (;;) {
     const { done, value } = await reading.next();
@@ -101,7 +95,7 @@ describe("a file", () => {
         for (; bytes < 50_000_000; bytes += 65_536) yield Buffer.from(text.repeat(65_536 / text.length));
       };
       const from = readHeader(Buffer.from(text === ";" ? head.replaceAll(",", ";") : head));
-      const reading = readBatches(Readable.from(endless()), { from, maxRows: 1_000 });
+      const reading = readBatches(Readable.from(endless()), { from, maxRows: 1_000, batchRows: 1_000 });
       expect(await reading.next()).toMatchObject({ value: { rows: [], rejected: [] } });
       expect(await reading.next()).toMatchObject({
         done: true,
@@ -147,21 +141,6 @@ describe("a file", () => {
       expect(rest.batches).toEqual(whole.batches.slice(n + 1 === whole.batches.length ? n : n + 1));
     }
   });
-});
-
-test("a batch can be parted before any of its rows, and its file read on from there", async () => {
-  const file = `${head}А,Х,-\n\n"Б\n",Х,2\n,,\nВ,Х,-\nГ,Х,4\nД,Х,-\n`;
-  const [whole] = (await readAll(file)).batches;
-  if (!whole) throw new Error("nothing was read");
-  const linesIn = ({ rows, rejected }: Batch) => [...rows, ...rejected].map(({ line }) => line).sort((a, b) => a - b);
-  expect(splitBatch(whole, 2)).toEqual([whole]);
-  for (const before of [0, 1]) {
-    const [first, rest] = splitBatch(whole, before);
-    if (!rest) throw new Error("nothing was left");
-    expect([first.rows.length, ...linesIn(first), ...linesIn(rest)]).toEqual([before, 2, 4, 7, 8, 9]);
-    const from = { ...readHeader(Buffer.from(file)), position: first.position, lines: first.lines };
-    expect((await readAll(file, { from })).batches).toEqual([rest]);
-  }
 });
 
 describe("what is written is read back", () => {
