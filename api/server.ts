@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
-import { inTime } from "../lib/process/in-time.js";
+import { withTimeout } from "../lib/process/with-timeout.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
 import { version } from "../lib/process/version.js";
@@ -60,7 +60,7 @@ async function serve(): Promise<void> {
     await closed;
     clearInterval(idle);
     clearTimeout(limit);
-    await inTime(flushLimitMs, adCounters.flush()).catch((error: unknown) =>
+    await withTimeout(flushLimitMs, adCounters.flush()).catch((error: unknown) =>
       log.warn({ error: describeError(error) }, "impressions and clicks that were counted last are lost"),
     );
     await Promise.all([closeSignals(), closeBroker()]);

@@ -1,6 +1,6 @@
 import "./environment.js";
 import { currentKeyId } from "../lib/security/crypto.js";
-import { reseal } from "../lib/security/envelope.js";
+import { rewrapEnvelope } from "../lib/security/envelope.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import {
@@ -21,7 +21,7 @@ if (process.argv.length > 2) exitWithLine("Usage: npm run rotate-credentials");
 
 function sealedAnew({ partnerId, sealed }: SealedCredentials): string | null {
   try {
-    return reseal(sealed, posCredentialsContext(partnerId));
+    return rewrapEnvelope(sealed, posCredentialsContext(partnerId));
   } catch {
     return null;
   }

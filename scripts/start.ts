@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { extname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { readConfig, type Config } from "../lib/process/environment.js";
-import { inTime } from "../lib/process/in-time.js";
+import { withTimeout } from "../lib/process/with-timeout.js";
 import { newCredentialsKey, newSigningKey } from "../lib/process/keys.js";
 import { newVapidKeys } from "../lib/process/push-keys.js";
 import { migrate } from "../sql/migrate.js";
@@ -162,7 +162,7 @@ async function start(signal: AbortSignal): Promise<void> {
   if (!databaseUrl) {
     const starting = startEmbeddedPostgres({ folder: join(config.DATA_DIR, "postgres") });
     stops.push(() =>
-      inTime(
+      withTimeout(
         STOP_LIMIT_MS,
         starting.then(
           (postgres) => postgres.stop(),

@@ -1,7 +1,7 @@
 import { UnrecoverableError } from "bullmq";
 import { describeError, describeErrorWithPlaces } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
-import { inTime } from "../lib/process/in-time.js";
+import { withTimeout } from "../lib/process/with-timeout.js";
 import { log, type Logger } from "../lib/process/log.js";
 import { openWorker, pingBroker, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
@@ -153,7 +153,7 @@ export function consume<P extends Payload>(
     async close() {
       closing.abort();
       const closed = worker.then((open) => open.close()).catch(() => undefined);
-      const ended = Promise.all(running).then(() => inTime(BROKER_ANSWER_MS, pingBroker()));
+      const ended = Promise.all(running).then(() => withTimeout(BROKER_ANSWER_MS, pingBroker()));
       // a broker that is away hears nothing of our leaving
       await Promise.race([
         closed,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
-import { inTime } from "../lib/process/in-time.js";
+import { withTimeout } from "../lib/process/with-timeout.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
 import { closeBroker } from "../queues/broker.js";
@@ -27,8 +27,8 @@ announceUp();
 
 onStop(async () => {
   stopping.abort();
-  await inTime(STOP_LIMIT_MS, workers.stop()).catch((error: unknown) =>
+  await withTimeout(STOP_LIMIT_MS, workers.stop()).catch((error: unknown) =>
     log.warn({ error: describeError(error) }, "stopping with jobs still running; they will be run again"),
   );
-  await inTime(CLOSE_LIMIT_MS, Promise.all([closeSignals(), closeBroker(), closeDatabase()]));
+  await withTimeout(CLOSE_LIMIT_MS, Promise.all([closeSignals(), closeBroker(), closeDatabase()]));
 });

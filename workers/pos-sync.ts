@@ -1,5 +1,5 @@
 import { describeError } from "../lib/process/describe-error.js";
-import { disclose } from "../lib/security/envelope.js";
+import { decryptEnvelope } from "../lib/security/envelope.js";
 import { Snooze } from "../lib/process/errors.js";
 import { PosRefused, PosUnavailable, type MenuEnd, type MenuPage, type PosMenuItem } from "../lib/pos/adapter.js";
 import { findAdapter } from "../lib/pos/index.js";
@@ -108,7 +108,7 @@ async function takeOver(sync: StartedSync, page: MenuPage, pulled: Pulled): Prom
 async function pull(sync: StartedSync, signal: AbortSignal): Promise<{ end: MenuEnd; pulled: Pulled }> {
   const adapter = findAdapter(sync.adapter);
   if (!adapter) throw new PosRefused("there is no such adapter any more");
-  const credentials: unknown = JSON.parse(disclose(sync.sealed, posCredentialsContext(sync.partnerId)));
+  const credentials: unknown = JSON.parse(decryptEnvelope(sync.sealed, posCredentialsContext(sync.partnerId)));
   if (!adapter.credentials.safeParse(credentials).success)
     throw new PosRefused("the adapter needs other credentials than it did");
   const pulled = new Pulled();

@@ -1,4 +1,4 @@
-import { open } from "../lib/security/crypto.js";
+import { decryptText } from "../lib/security/crypto.js";
 import { PermanentError } from "../lib/process/errors.js";
 import { codeText, sendSms, SmsRefused } from "../lib/messaging/sms.js";
 import { sql } from "../sql/db.js";
@@ -17,7 +17,7 @@ export const sendCode: Handler<{ otpId: string }> = async ({ payload: { otpId },
     return;
   }
   try {
-    await sendSms(code.phone, codeText(code.locale, open(code.sealed, `otp:${code.phone}`)), log);
+    await sendSms(code.phone, codeText(code.locale, decryptText(code.sealed, `otp:${code.phone}`)), log);
   } catch (error) {
     if (error instanceof SmsRefused) {
       await releaseOutgoingCode(sql, otpId);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
 import { ApiError, notFound, type ErrorCode } from "../../lib/process/errors.js";
-import { inWords } from "../../lib/process/input-words.js";
+import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
 import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
@@ -131,7 +131,7 @@ async function readJson(request: Request, response: Response): Promise<void> {
 
 function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.ZodError) => ApiError): unknown {
   if (schema === undefined) return undefined;
-  const result = schema.safeParse(value, { error: inWords });
+  const result = schema.safeParse(value, { error: describeIssue });
   if (!result.success) throw refuse(result.error);
   return result.data;
 }

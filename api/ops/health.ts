@@ -4,7 +4,7 @@ import { ApiError } from "../../lib/process/errors.js";
 import { files } from "../../lib/storage/file-store.js";
 import { log } from "../../lib/process/log.js";
 import { mayReadMetrics } from "../../lib/security/metrics-token.js";
-import { inTime } from "../../lib/process/in-time.js";
+import { withTimeout } from "../../lib/process/with-timeout.js";
 import { version } from "../../lib/process/version.js";
 import { pingBroker } from "../../queues/broker.js";
 import { pingDatabase, sql } from "../../sql/db.js";
@@ -25,7 +25,7 @@ type Check = "ok" | "unreachable" | "behind";
 const checkLimitMs = 2_000;
 
 const check = (answer: Promise<Check>): Promise<Check> =>
-  inTime(checkLimitMs, answer).catch(() => "unreachable" as const);
+  withTimeout(checkLimitMs, answer).catch(() => "unreachable" as const);
 
 const ok = () => "ok" as const;
 const migrated = (pending: string[]) => (pending.length === 0 ? "ok" : "behind");

@@ -4,7 +4,7 @@ import { AggregatorRegistry, Gauge } from "prom-client";
 import { z } from "zod";
 import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
-import { inTime } from "../../lib/process/in-time.js";
+import { withTimeout } from "../../lib/process/with-timeout.js";
 import { log } from "../../lib/process/log.js";
 import { openQueues } from "../../queues/broker.js";
 import { databaseStats, sql } from "../../sql/db.js";
@@ -36,7 +36,7 @@ function measure({ name, help, labelNames = [], aggregator, collect }: Measure):
     async collect() {
       this.reset();
       try {
-        await inTime(readLimitMs, Promise.resolve(collect(this)));
+        await withTimeout(readLimitMs, Promise.resolve(collect(this)));
       } catch (error) {
         if (labelNames.length === 0) this.remove();
         else this.reset();

@@ -1,5 +1,5 @@
 import { config } from "../../lib/process/config.js";
-import { keyedHash, matchesKeyedHash, randomDigits, seal } from "../../lib/security/crypto.js";
+import { keyedHash, matchesKeyedHash, randomDigits, encryptText } from "../../lib/security/crypto.js";
 import { ApiError } from "../../lib/process/errors.js";
 import { waitInWords } from "../../lib/outbound/retry-after.js";
 import { sms } from "../../queues/index.js";
@@ -26,7 +26,7 @@ export async function sendCode(phone: string, { ip, requestId }: { ip: string; r
     const sent = await insertOtp(tx, {
       phone,
       hash: keyedHash("otp", otpOf(phone, code)),
-      sealed: seal(code, `otp:${phone}`),
+      sealed: encryptText(code, `otp:${phone}`),
       address: clientNetwork(ip, 64),
       addressLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_PER_ADDRESS,
       totalLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_TOTAL,

@@ -1,6 +1,6 @@
 import type { LoyaltyLevel } from "./loyalty-level.js";
 import { toMajor, type Minor } from "./money.js";
-import { remembered } from "./remembered.js";
+import { memoize } from "./memoize.js";
 
 /** What a notification may mention, as it is when its text is made; null where it is about something else. */
 export interface Facts {
@@ -49,12 +49,12 @@ const counted = (language: Language, count: number, forms: Partial<Record<Intl.L
   `${numbers[language].format(count)} ${forms[rules[language].select(count)] ?? ""}`;
 
 const moneyFormats = (language: Language) =>
-  remembered(
+  memoize(
     (currency) =>
       new Intl.NumberFormat(language, { style: "currency", currency, trailingZeroDisplay: "stripIfInteger" }),
   );
 const clockFormats = (language: Language) =>
-  remembered(
+  memoize(
     (timeZone) => new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone }),
   );
 const formats = {

@@ -1,4 +1,4 @@
-import { remembered } from "./remembered.js";
+import { memoize } from "./memoize.js";
 
 /** Hours in which a person wants to hear nothing, by the clock on their wall: HH:MM:SS each, the start is in and the end is out. */
 export interface QuietHours {
@@ -15,7 +15,7 @@ function secondOfDay(time: string): number {
 }
 
 /** The seconds since midnight that a clock in `zone` shows at a Unix time in seconds. */
-const clockOf = remembered((zone): ((second: number) => number) => {
+const clockOf = memoize((zone): ((second: number) => number) => {
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,
     hourCycle: "h23",

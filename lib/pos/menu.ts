@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inWords } from "../process/input-words.js";
+import { describeIssue } from "../process/input-errors.js";
 import { limits } from "../domain/limits.js";
 import { toMinor, type Minor } from "../domain/money.js";
 import { PosUnavailable, type MenuPage, type PosMenuItem, type RejectedItem } from "./adapter.js";
@@ -71,7 +71,7 @@ export function readOne<T>(
   sent: unknown,
   use: (read: T) => readonly Candidate[],
 ): readonly Candidate[] {
-  const read = schema.safeParse(sent, { error: inWords });
+  const read = schema.safeParse(sent, { error: describeIssue });
   if (read.success) return use(read.data);
   const reason = flawOf(read.error);
   const [first, ...others] = ids.safeParse(sent).data ?? [];

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { sha256 } from "../security/crypto.js";
-import { inWords } from "../process/input-words.js";
+import { describeIssue } from "../process/input-errors.js";
 import { MalformedWebhook, type WebhookCall } from "./adapter.js";
 
 /** What sender's and receiver's clocks may differ by. */
@@ -32,7 +32,7 @@ export const instantOf = (seconds: string): number | null =>
 /** Reads the body of a verified call, as `jsonOf` has it; throws MalformedWebhook, which names fields and no values. */
 export function readCall<T>(schema: z.ZodType<T>, sent: unknown): T {
   if (sent === undefined) throw new MalformedWebhook([{ path: "", message: "is not valid JSON" }]);
-  const read = schema.safeParse(sent, { error: inWords });
+  const read = schema.safeParse(sent, { error: describeIssue });
   if (read.success) return read.data;
   throw new MalformedWebhook(
     read.error.issues.map(({ path, message }) => ({ path: path.map(String).join("."), message })),

@@ -49,13 +49,13 @@ export function decrypt(key: Buffer, bytes: Buffer, context: string): string {
 }
 
 /** Encrypts text for one place (`context`, such as `otp:<phone>`): moved to another place it does not open. */
-export function seal(plain: string, context: string): string {
+export function encryptText(plain: string, context: string): string {
   const { id, key } = current("seal");
   return `${id}.${encrypt(key, plain, context).toString("base64url")}`;
 }
 
 /** Decrypts what `seal` made under any key in force; throws when it was changed, comes from another place or its key is gone. */
-export function open(sealed: string, context: string): string {
+export function decryptText(sealed: string, context: string): string {
   const [id, data = ""] = sealed.split(".");
   const found = keys.seal.find((candidate) => candidate.id === id);
   if (!found) throw new Error("sealed with a key that is not in CREDENTIALS_KEYS");

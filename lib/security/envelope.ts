@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { decrypt, encrypt, open, seal } from "./crypto.js";
+import { decrypt, decryptText, encrypt, encryptText } from "./crypto.js";
 
 const keyBytes = 32;
 
 /**
  * Encrypts text for one place under a key of its own, which is sealed under the deployment's current key. Another key of
- * the deployment's then costs a `reseal` of a few bytes, however long the text is.
+ * the deployment's then costs a `rewrapEnvelope` of a few bytes, however long the text is.
  */
-export function enclose(plain: string, context: string): string {
+export function encryptEnvelope(plain: string, context: string): string {
   const key = randomBytes(keyBytes);
-  return `${seal(key.toString("base64url"), context)}.${encrypt(key, plain, context).toString("base64url")}`;
+  return `${encryptText(key.toString("base64url"), context)}.${encrypt(key, plain, context).toString("base64url")}`;
 }
 
 function parts(envelope: string): { sealedKey: string; data: string } {
@@ -17,14 +17,14 @@ function parts(envelope: string): { sealedKey: string; data: string } {
   return { sealedKey: envelope.slice(0, cut), data: envelope.slice(cut + 1) };
 }
 
-/** Decrypts what `enclose` made; throws when it was changed, comes from another place or its key is gone. */
-export function disclose(envelope: string, context: string): string {
+/** Decrypts what `encryptEnvelope` made; throws when it was changed, comes from another place or its key is gone. */
+export function decryptEnvelope(envelope: string, context: string): string {
   const { sealedKey, data } = parts(envelope);
-  return decrypt(Buffer.from(open(sealedKey, context), "base64url"), Buffer.from(data, "base64url"), context);
+  return decrypt(Buffer.from(decryptText(sealedKey, context), "base64url"), Buffer.from(data, "base64url"), context);
 }
 
-/** The same envelope with its key sealed under the deployment's current key. Throws as `disclose` does. */
-export function reseal(envelope: string, context: string): string {
+/** The same envelope with its key sealed under the deployment's current key. Throws as `decryptEnvelope` does. */
+export function rewrapEnvelope(envelope: string, context: string): string {
   const { sealedKey, data } = parts(envelope);
-  return `${seal(open(sealedKey, context), context)}.${data}`;
+  return `${encryptText(decryptText(sealedKey, context), context)}.${data}`;
 }

@@ -9,12 +9,12 @@ import { Rate, type PullPlan } from "./messages.js";
 /** Connects every bakery to a POS of its own; answers calls of all their POS systems, which all have one secret. */
 async function webhookCalls(databaseUrl: string, { boxes }: Marketplace): Promise<Requests> {
   // these read the configuration when they are imported, so not before the lab has made one
-  const { enclose } = await import("../../lib/security/envelope.js");
+  const { encryptEnvelope } = await import("../../lib/security/envelope.js");
   const { posCredentialsContext } = await import("../../sql/queries/pos-credentials.js");
   const webhookSecret = `whsec_${randomBytes(24).toString("base64")}`;
   const partnerIds = [...new Set(boxes.map(({ partnerId }) => partnerId))];
   const sealed = partnerIds.map((accountId) =>
-    enclose(
+    encryptEnvelope(
       JSON.stringify({ accountId, baseUrl: "https://pos.bench.test", token: "bench-token", webhookSecret }),
       posCredentialsContext(accountId),
     ),

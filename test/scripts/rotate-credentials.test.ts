@@ -7,7 +7,7 @@ const [former, current, lost] = [newKey("former"), newKey("current"), newKey("lo
 
 // this process, and the service that it stands for, know both keys
 process.env["CREDENTIALS_KEYS"] = [current, former].join(",");
-const { enclose, disclose } = await import("../../lib/security/envelope.js");
+const { encryptEnvelope, decryptEnvelope } = await import("../../lib/security/envelope.js");
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
@@ -32,7 +32,7 @@ const rotate = (args: string[] = [], keys = [current, former]) =>
 /** Credentials of a new partner, sealed by a process with these keys alone. */
 async function keep(keys: string, text = "a secret"): Promise<string> {
   const { id } = await cast.bakery(api.client);
-  const { output } = await runHelper("enclose", [text, posCredentialsContext(id)], { CREDENTIALS_KEYS: keys });
+  const { output } = await runHelper("encrypt-envelope", [text, posCredentialsContext(id)], { CREDENTIALS_KEYS: keys });
   await sql`
     insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
     values (${id}::uuid, 'generic', ${randomUUID()}, ${output}, now())`;
@@ -49,7 +49,7 @@ test("seals anew what is under a former key, and what was under the current one 
   expect((await kept(old)).startsWith("former.")).toBe(true);
   expect(await rotate()).toEqual({ code: 0, output: "1 partner's credentials are sealed anew under current.\n" });
   expect((await kept(old)).startsWith("current.")).toBe(true);
-  expect(disclose(await kept(old), posCredentialsContext(old))).toBe("a secret");
+  expect(decryptEnvelope(await kept(old), posCredentialsContext(old))).toBe("a secret");
   expect(await kept(young)).toBe(before);
   // the former key can go
   expect(await rotate([], [current])).toEqual({
@@ -73,11 +73,11 @@ test("overwrites nothing that was changed meanwhile", async () => {
   const id = await keep(former);
   const before = await kept(id);
   const context = posCredentialsContext(id);
-  await sql`update pos_credentials set sealed = ${enclose("another", context)} where partner_id = ${id}::uuid`;
-  expect(await updateSealedCredentials(sql, { partnerId: id, sealed: before }, enclose("a secret", context))).toBe(
-    false,
-  );
-  expect(disclose(await kept(id), context)).toBe("another");
+  await sql`update pos_credentials set sealed = ${encryptEnvelope("another", context)} where partner_id = ${id}::uuid`;
+  expect(
+    await updateSealedCredentials(sql, { partnerId: id, sealed: before }, encryptEnvelope("a secret", context)),
+  ).toBe(false);
+  expect(decryptEnvelope(await kept(id), context)).toBe("another");
 });
 
 test("takes no arguments", async () => {

@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import { open } from "../../lib/security/crypto.js";
+import { decryptText } from "../../lib/security/crypto.js";
 import { sql } from "../../sql/db.js";
 import { startApi, type Reply } from "./api.js";
 
@@ -46,7 +46,7 @@ export const tally = (replies: Reply[]): Record<string, number> =>
 export async function codeOf(phone: string): Promise<string> {
   const [row] = await sql<{ sealed: string | null }[]>`select sealed_code as "sealed" from otp where phone = ${phone}`;
   if (!row?.sealed) throw new Error("no code is on its way to this phone");
-  return open(row.sealed, `otp:${phone}`);
+  return decryptText(row.sealed, `otp:${phone}`);
 }
 
 /** Moves everything that is known of a phone's codes into the past. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isNativeError } from "node:util/types";
 import { setTimeout as delay } from "node:timers/promises";
-import { inTime } from "../../lib/process/in-time.js";
+import { withTimeout } from "../../lib/process/with-timeout.js";
 import { toMajor } from "../../lib/domain/money.js";
 import { sql } from "../../sql/db.js";
 import type { Client, Reply } from "./api.js";
@@ -101,7 +101,7 @@ async function openSeller(client: Client, operator: Character): Promise<Seller> 
 /** The answer, or null when the connection broke or the service said that it does not know. */
 async function answerTo(request: () => Promise<Reply>): Promise<Reply | null> {
   try {
-    const reply = await inTime(ANSWER_LIMIT_MS, request());
+    const reply = await withTimeout(ANSWER_LIMIT_MS, request());
     return reply.status === 503 ? null : reply;
   } catch (error) {
     // what `fetch` throws when there is no answer

@@ -7,7 +7,7 @@ process.env["SMS_HTTP_URL"] = `${gateway.url}/send?to={phone}`;
 process.env["SMS_HTTP_HEADERS"] = '{"Authorization":"Bearer gateway"}';
 
 const { newPhone } = await import("../support/cast.js");
-const { keyedHash, seal } = await import("../../lib/security/crypto.js");
+const { keyedHash, encryptText } = await import("../../lib/security/crypto.js");
 const { PermanentError } = await import("../../lib/process/errors.js");
 const { log } = await import("../../lib/process/log.js");
 const { SmsRefused } = await import("../../lib/messaging/sms.js");
@@ -22,7 +22,7 @@ async function newOtp(phone = newPhone()): Promise<string> {
   const { id } = await insertOtp(sql, {
     phone,
     hash: keyedHash("otp", `${phone} ${code}`),
-    sealed: seal(code, `otp:${phone}`),
+    sealed: encryptText(code, `otp:${phone}`),
     address: "192.0.2.1",
     addressLimit: null,
     totalLimit: null,

@@ -4,7 +4,7 @@ import type { AppViewRoute } from "@bull-board/api/typings/app";
 import { ExpressAdapter } from "@bull-board/express";
 import type { RequestHandler } from "express";
 import { ApiError } from "../../../lib/process/errors.js";
-import { inTime } from "../../../lib/process/in-time.js";
+import { withTimeout } from "../../../lib/process/with-timeout.js";
 import { openQueues, pingBroker, type BrokerQueue } from "../../../queues/broker.js";
 import { root } from "./session.js";
 
@@ -62,7 +62,7 @@ function refresh(): void {
 
 /** A queue that has never reached its broker would keep its caller waiting until it does. */
 async function requireBroker(): Promise<void> {
-  await inTime(brokerLimitMs, pingBroker()).catch(() => {
+  await withTimeout(brokerLimitMs, pingBroker()).catch(() => {
     const detail = "The queues are not reachable just now; jobs wait in the database until they are.";
     const shown = { error: { key: "ERRORS.REDIS_UNAVAILABLE" }, message: detail };
     throw new ApiError(503, "UNAVAILABLE", detail, { retryAfterSeconds: 5, ...shown });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError, type FieldError } from "../../../lib/process/errors.js";
-import { inWords } from "../../../lib/process/input-words.js";
+import { describeIssue } from "../../../lib/process/input-errors.js";
 import type { PosAdapter, PosConnection } from "../../../lib/pos/adapter.js";
 import { adapters, findAdapter } from "../../../lib/pos/index.js";
 import type { Partner } from "../../http/auth.js";
@@ -62,7 +62,7 @@ export function readCredentials(adapterName: string, credentialsJson: string): C
   const adapter = findAdapter(adapterName);
   if (!adapter) throw new Error("an adapter that the schema takes is not there");
   const sent = parseJson(credentialsJson);
-  const parsed = adapter.credentials.safeParse(sent, { error: inWords });
+  const parsed = adapter.credentials.safeParse(sent, { error: describeIssue });
   if (!parsed.success) throw refused(parsed.error.issues.flatMap(complaints));
   return { adapter, connection: adapter.connect(sent), json: JSON.stringify(sent) };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { enclose } from "../../../lib/security/envelope.js";
+import { encryptEnvelope } from "../../../lib/security/envelope.js";
 import { describeError } from "../../../lib/process/describe-error.js";
 import { conflict, notFound } from "../../../lib/process/errors.js";
 import { adapters } from "../../../lib/pos/index.js";
@@ -64,7 +64,7 @@ pos.put(
   async ({ user, body, requestId }) => {
     const partnerId = body.partnerId.toLowerCase();
     const { adapter, connection, json } = readCredentials(body.adapterName, body.credentialsJson);
-    const sealed = enclose(json, posCredentialsContext(partnerId));
+    const sealed = encryptEnvelope(json, posCredentialsContext(partnerId));
     const credentials = { partnerId, adapter: adapter.name, account: connection.account, sealed };
     const saved = await transaction((tx) => updatePosCredentials(tx, credentials, user.id, requestId)).catch(
       (error: unknown) => {

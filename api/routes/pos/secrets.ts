@@ -1,5 +1,5 @@
 import { config } from "../../../lib/process/config.js";
-import { disclose } from "../../../lib/security/envelope.js";
+import { decryptEnvelope } from "../../../lib/security/envelope.js";
 import type { PosAdapter } from "../../../lib/pos/adapter.js";
 import { lookups } from "../../../sql/db.js";
 import {
@@ -42,7 +42,7 @@ async function findTrust(adapter: PosAdapter, account: string): Promise<Trust> {
   const known = await findPosAccount(lookups, adapter.name, account);
   if (!known) return { partnerId: null, secrets: deployments };
   const { partnerId, sealed } = known;
-  const credentials: unknown = JSON.parse(disclose(sealed, posCredentialsContext(partnerId)));
+  const credentials: unknown = JSON.parse(decryptEnvelope(sealed, posCredentialsContext(partnerId)));
   const { webhookSecret } = adapter.connect(credentials);
   return { partnerId, secrets: webhookSecret === null ? deployments : [webhookSecret] };
 }

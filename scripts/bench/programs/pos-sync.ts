@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import postgres from "postgres";
-import { enclose } from "../../../lib/security/envelope.js";
+import { encryptEnvelope } from "../../../lib/security/envelope.js";
 import { log } from "../../../lib/process/log.js";
 import { sql } from "../../../sql/db.js";
 import { posCredentialsContext } from "../../../sql/queries/pos-credentials.js";
@@ -54,7 +54,7 @@ await sql`delete from pos_credentials where partner_id = ${partnerId}::uuid`;
 await sql`
   insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
   values (
-    ${partnerId}::uuid, 'generic', ${randomUUID()}, ${enclose(credentials, posCredentialsContext(partnerId))},
+    ${partnerId}::uuid, 'generic', ${randomUUID()}, ${encryptEnvelope(credentials, posCredentialsContext(partnerId))},
     now() + interval '1 day'
   )`;
 

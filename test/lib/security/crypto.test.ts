@@ -12,48 +12,48 @@ async function cryptoWith(...keys: string[]) {
   return import("../../../lib/security/crypto.js");
 }
 
-describe("seal and open", () => {
+describe("encryptText and decryptText", () => {
   test("any text comes back in its own context, and in no other", async () => {
-    const { seal, open } = await cryptoWith(newKey);
+    const { encryptText, decryptText } = await cryptoWith(newKey);
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string(), fc.string(), (plain, context, other) => {
         fc.pre(context !== other);
-        const sealed = seal(plain, context);
-        expect(open(sealed, context)).toBe(plain);
-        expect(() => open(sealed, other)).toThrow();
+        const sealed = encryptText(plain, context);
+        expect(decryptText(sealed, context)).toBe(plain);
+        expect(() => decryptText(sealed, other)).toThrow();
       }),
     );
   });
 
-  test("a text that was changed anywhere does not open", async () => {
-    const { seal, open } = await cryptoWith(newKey);
-    const sealed = seal("000123", "otp");
+  test("a text that was changed anywhere cannot be decrypted", async () => {
+    const { encryptText, decryptText } = await cryptoWith(newKey);
+    const sealed = encryptText("000123", "otp");
     const [id = "", data = ""] = sealed.split(".");
     const bytes = Buffer.from(data, "base64url");
     for (let position = 0; position < bytes.length; position += 1) {
       const changed = Buffer.from(bytes);
       changed.writeUInt8(changed.readUInt8(position) ^ 1, position);
-      expect(() => open(`${id}.${changed.toString("base64url")}`, "otp")).toThrow();
+      expect(() => decryptText(`${id}.${changed.toString("base64url")}`, "otp")).toThrow();
     }
     for (let length = 0; length < bytes.length; length += 1) {
-      expect(() => open(`${id}.${bytes.subarray(0, length).toString("base64url")}`, "otp")).toThrow();
+      expect(() => decryptText(`${id}.${bytes.subarray(0, length).toString("base64url")}`, "otp")).toThrow();
     }
-    for (const text of ["", ".", "new", "new.", "other." + data]) expect(() => open(text, "otp")).toThrow();
+    for (const text of ["", ".", "new", "new.", "other." + data]) expect(() => decryptText(text, "otp")).toThrow();
   });
 
-  test("the same text is sealed differently each time", async () => {
-    const { seal } = await cryptoWith(newKey);
-    expect(seal("000123", "otp")).not.toBe(seal("000123", "otp"));
+  test("the same text is encrypted differently each time", async () => {
+    const { encryptText } = await cryptoWith(newKey);
+    expect(encryptText("000123", "otp")).not.toBe(encryptText("000123", "otp"));
   });
 
-  test("after a rotation the new key seals, the old one still opens, and a retired one opens nothing", async () => {
+  test("after a rotation the new key encrypts, the old one still decrypts, and a retired one decrypts nothing", async () => {
     const before = await cryptoWith(oldKey);
-    const sealed = before.seal("000123", "otp");
+    const sealed = before.encryptText("000123", "otp");
     const during = await cryptoWith(newKey, oldKey);
-    expect(during.open(sealed, "otp")).toBe("000123");
-    expect(during.seal("000123", "otp")).toMatch(/^new\./);
+    expect(during.decryptText(sealed, "otp")).toBe("000123");
+    expect(during.encryptText("000123", "otp")).toMatch(/^new\./);
     const after = await cryptoWith(newKey);
-    expect(() => after.open(sealed, "otp")).toThrow("CREDENTIALS_KEYS");
+    expect(() => after.decryptText(sealed, "otp")).toThrow("CREDENTIALS_KEYS");
   });
 });
 

@@ -13,20 +13,20 @@ async function withKeys(...keys: string[]) {
 }
 
 test("what is enclosed opens in its place, and nowhere else", async () => {
-  const { disclose, enclose } = await withKeys(current);
+  const { decryptEnvelope, encryptEnvelope } = await withKeys(current);
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string(), fc.string(), (plain, context, other) => {
       fc.pre(context !== other);
-      const envelope = enclose(plain, context);
-      expect(disclose(envelope, context)).toBe(plain);
-      expect(() => disclose(envelope, other)).toThrow();
+      const envelope = encryptEnvelope(plain, context);
+      expect(decryptEnvelope(envelope, context)).toBe(plain);
+      expect(() => decryptEnvelope(envelope, other)).toThrow();
     }),
   );
 });
 
 test("the same text is enclosed under another key each time", async () => {
-  const { enclose } = await withKeys(current);
-  const [one, other] = [enclose("same", "place").split("."), enclose("same", "place").split(".")];
+  const { encryptEnvelope } = await withKeys(current);
+  const [one, other] = [encryptEnvelope("same", "place").split("."), encryptEnvelope("same", "place").split(".")];
   expect(one).toHaveLength(3);
   expect(one[0]).toBe("current");
   expect(one[1]).not.toBe(other[1]);
@@ -34,8 +34,8 @@ test("the same text is enclosed under another key each time", async () => {
 });
 
 test("what was changed, or put together from two, does not open", async () => {
-  const { disclose, enclose } = await withKeys(current);
-  const [one, other] = [enclose("one", "place"), enclose("other", "place")];
+  const { decryptEnvelope, encryptEnvelope } = await withKeys(current);
+  const [one, other] = [encryptEnvelope("one", "place"), encryptEnvelope("other", "place")];
   const [id, key, data] = one.split(".");
   const [, otherKey, otherData] = other.split(".");
   for (const forged of [
@@ -48,19 +48,19 @@ test("what was changed, or put together from two, does not open", async () => {
     [id, key],
     [],
   ])
-    expect(() => disclose(forged.join("."), "place")).toThrow();
+    expect(() => decryptEnvelope(forged.join("."), "place")).toThrow();
 });
 
 test("it is sealed anew under the current key while both are in force, and then the old key can go", async () => {
-  const before = (await withKeys(old)).enclose("a secret", "place");
+  const before = (await withKeys(old)).encryptEnvelope("a secret", "place");
   const both = await withKeys(current, old);
-  expect(both.disclose(before, "place")).toBe("a secret");
-  const after = both.reseal(before, "place");
+  expect(both.decryptEnvelope(before, "place")).toBe("a secret");
+  const after = both.rewrapEnvelope(before, "place");
   expect(after.startsWith("current.")).toBe(true);
   // what is in it stays as it is
   expect(after.split(".")[2]).toBe(before.split(".")[2]);
-  expect((await withKeys(current)).disclose(after, "place")).toBe("a secret");
+  expect((await withKeys(current)).decryptEnvelope(after, "place")).toBe("a secret");
   const without = await withKeys(current);
-  expect(() => without.disclose(before, "place")).toThrow("a key that is not in CREDENTIALS_KEYS");
-  expect(() => both.reseal(before, "elsewhere")).toThrow();
+  expect(() => without.decryptEnvelope(before, "place")).toThrow("a key that is not in CREDENTIALS_KEYS");
+  expect(() => both.rewrapEnvelope(before, "elsewhere")).toThrow();
 });

@@ -8,7 +8,7 @@ import { until } from "../../../support/until.js";
 process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
 const { startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
-const { disclose } = await import("../../../../lib/security/envelope.js");
+const { decryptEnvelope } = await import("../../../../lib/security/envelope.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 const { closeSignals } = await import("../../../../sql/signals.js");
 const { posCredentialsContext } = await import("../../../../sql/queries/pos-credentials.js");
@@ -83,8 +83,8 @@ describe("credentials", () => {
     expect(row).toMatchObject({ adapter: "generic", account });
     expect(row?.sealed).not.toContain(till.token);
     const context = posCredentialsContext(bakery.id);
-    expect(JSON.parse(disclose(row!.sealed, context))).toEqual(JSON.parse(credentials));
-    expect(() => disclose(row!.sealed, posCredentialsContext(randomUUID()))).toThrow();
+    expect(JSON.parse(decryptEnvelope(row!.sealed, context))).toEqual(JSON.parse(credentials));
+    expect(() => decryptEnvelope(row!.sealed, posCredentialsContext(randomUUID()))).toThrow();
   });
 
   test("replace earlier ones, and what was known of the menu under those", async () => {

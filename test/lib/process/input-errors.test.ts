@@ -1,9 +1,9 @@
 import { expect, test } from "@jest/globals";
 import { z } from "zod";
-import { inWords } from "../../../lib/process/input-words.js";
+import { describeIssue } from "../../../lib/process/input-errors.js";
 
 const wordsOf = (schema: z.ZodType, value: unknown) =>
-  schema.safeParse(value, { error: inWords }).error?.issues.map(({ message }) => message);
+  schema.safeParse(value, { error: describeIssue }).error?.issues.map(({ message }) => message);
 
 test.each<[string, z.ZodType, unknown, string]>([
   ["nothing", z.object({ name: z.string() }), {}, "is missing"],

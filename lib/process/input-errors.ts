@@ -36,7 +36,7 @@ function bound({ origin, inclusive, ...issue }: Bound): string {
 }
 
 /** Says to a caller what is wrong with a field whose schema does not say it in words of its own; never what was sent. */
-export const inWords: z.core.$ZodErrorMap = (issue) => {
+export const describeIssue: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case "invalid_type":
       return issue.input === undefined ? "is missing" : `must be ${types[issue.expected] ?? issue.expected}`;

@@ -1,9 +1,9 @@
 import { expect, test } from "@jest/globals";
-import { remembered } from "../../../lib/domain/remembered.js";
+import { memoize } from "../../../lib/domain/memoize.js";
 
 test("each thing is made once, as long as there are not too many", () => {
   const made: string[] = [];
-  const find = remembered((key) => {
+  const find = memoize((key) => {
     made.push(key);
     return { key };
   }, 2);

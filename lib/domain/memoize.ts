@@ -1,5 +1,5 @@
 /** Makes what takes long to make once for each key; begins anew when there are more than `most`, whoever chose the keys. */
-export function remembered<T>(make: (key: string) => T, most = 1_000): (key: string) => T {
+export function memoize<T>(make: (key: string) => T, most = 1_000): (key: string) => T {
   const made = new Map<string, T>();
   return (key) => {
     const known = made.get(key);

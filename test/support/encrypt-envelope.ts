@@ -1,5 +1,5 @@
-import { enclose } from "../../lib/security/envelope.js";
+import { encryptEnvelope } from "../../lib/security/envelope.js";
 
 // Prints what a process with these keys seals: a text, for a place.
 const [text = "", context = ""] = process.argv.slice(2);
-process.stdout.write(enclose(text, context));
+process.stdout.write(encryptEnvelope(text, context));
