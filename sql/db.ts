@@ -1,4 +1,4 @@
-import { coalesced } from "../lib/process/coalesced.js";
+import { coalesce } from "../lib/process/coalesce.js";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
@@ -50,7 +50,7 @@ export const jobsDue = "jobs";
  * Wakes the relays when what staged jobs is committed, in a transaction of its own. The signal may be lost, so relays also
  * look for themselves.
  */
-const wakeRelays = coalesced(() =>
+const wakeRelays = coalesce(() =>
   sql`select from pg_notify('signals', ${jobsDue})`.catch((error: unknown) =>
     log.debug({ error: describeError(error) }, "the relays were not woken"),
   ),

@@ -1,5 +1,5 @@
 import { UnrecoverableError } from "bullmq";
-import { describeError, describeErrorWithPlaces } from "../lib/process/describe-error.js";
+import { describeError, describeErrorWithStack } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
 import { log, type Logger } from "../lib/process/log.js";
@@ -93,7 +93,7 @@ export function consume<P extends Payload>(
       }
       const dead = error instanceof PermanentError || row.wasDead || row.tries >= contract.attempts;
       await staged.failJob(sql, id, generation, describeError(error), dead);
-      const facts = { error: describeErrorWithPlaces(error), attempt: row.tries };
+      const facts = { error: describeErrorWithStack(error), attempt: row.tries };
       if (dead) jobLog.error(facts, "job given up");
       else jobLog.warn(facts, "job failed, to be retried");
       return { outcome: dead ? "dead" : "failed", error };
@@ -115,7 +115,7 @@ export function consume<P extends Payload>(
       return { outcome: "done" };
     } catch (error) {
       if (error instanceof Snooze) return { outcome: "snoozed" };
-      jobLog.warn({ error: describeErrorWithPlaces(error) }, "scheduled job failed");
+      jobLog.warn({ error: describeErrorWithStack(error) }, "scheduled job failed");
       return { outcome: error instanceof PermanentError ? "dead" : "failed", error };
     }
   };
@@ -169,6 +169,6 @@ export function consume<P extends Payload>(
 /** The error as BullMQ keeps and shows it: without the values that messages may quote. */
 function forBroker(error: unknown, Kind: new (message: string) => Error): Error {
   const failure = new Kind(describeError(error));
-  failure.stack = describeErrorWithPlaces(error);
+  failure.stack = describeErrorWithStack(error);
   return failure;
 }

@@ -1,11 +1,11 @@
-import { waitInWords } from "../../lib/outbound/retry-after.js";
+import { formatWait } from "../../lib/outbound/retry-after.js";
 import { accessTokenSeconds } from "../../lib/security/tokens.js";
 
 /** The sections of the interface, in the order in which the document shows them. */
 export const tags = [
   {
     name: "Authentication",
-    description: `A one-time code by SMS opens a session: an access token for ${waitInWords(accessTokenSeconds)}, and a refresh token that is exchanged for new ones.`,
+    description: `A one-time code by SMS opens a session: an access token for ${formatWait(accessTokenSeconds)}, and a refresh token that is exchanged for new ones.`,
   },
   {
     name: "Users",

@@ -1,7 +1,7 @@
 import { config } from "../../lib/process/config.js";
 import { keyedHash, matchesKeyedHash, randomDigits, encryptText } from "../../lib/security/crypto.js";
 import { ApiError } from "../../lib/process/errors.js";
-import { waitInWords } from "../../lib/outbound/retry-after.js";
+import { formatWait } from "../../lib/outbound/retry-after.js";
 import { sms } from "../../queues/index.js";
 import { sql, transaction } from "../../sql/db.js";
 import { insertOtp, takeGuess } from "../../sql/queries/otp.js";
@@ -12,7 +12,7 @@ import { clientNetwork } from "../http/client-network.js";
 const codeDigits = 6;
 
 const tooMany = (what: string, retryAfterSeconds: number) =>
-  new ApiError(429, "RATE_LIMIT", `${what}; try again in ${waitInWords(retryAfterSeconds)}.`, { retryAfterSeconds });
+  new ApiError(429, "RATE_LIMIT", `${what}; try again in ${formatWait(retryAfterSeconds)}.`, { retryAfterSeconds });
 
 export const invalidCode = () => new ApiError(400, "INVALID_CODE", "The code is wrong or no longer valid.");
 

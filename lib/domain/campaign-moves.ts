@@ -2,7 +2,7 @@ import type { Enum } from "./enums.js";
 
 export type CampaignStatus = Enum<"campaignStatus">;
 
-/** Which moves a campaign can make, from where to where; there are no others. Its end date makes COMPLETE by itself. */
+/** Every status move that a campaign allows. COMPLETE also happens by itself, at its end date. */
 export const campaignMoves = {
   ACTIVATE: { from: ["DRAFT", "PAUSED"], to: "ACTIVE" },
   PAUSE: { from: ["ACTIVE"], to: "PAUSED" },

@@ -1,10 +1,10 @@
-/** Days in a time zone: as callers of reports think of them, and as instants. */
+/** A range of days in a time zone, as dates and as instants. */
 export interface Days {
   zone: string;
   /** The first and the last day, both included: YYYY-MM-DD. */
   first: string;
   last: string;
-  /** Where the first day begins, and where the one after the last does. */
+  /** The start of the first day, and of the day after the last. */
   from: Date;
   until: Date;
 }
@@ -17,7 +17,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The day that an instant is in. */
+/** Returns the day of an instant in a zone: YYYY-MM-DD. */
 export function dayOf(instant: number, zone: string): string {
   let format = formats.get(zone);
   if (!format) {
@@ -27,13 +27,13 @@ export function dayOf(instant: number, zone: string): string {
   return format.format(instant);
 }
 
-/** The day that is so many days after another one (or before it). */
+/** Adds days to a date; `days` may be negative. */
 export const addDays = (day: string, days: number) =>
   new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 10);
 
 /**
- * The first instant of a day, to the millisecond: at midnight, or, where the clocks are put forward at midnight, when
- * they show what they show instead.
+ * Returns the first instant of a day, to the millisecond: midnight, or the moment of the change where clocks go forward
+ * at midnight.
  */
 export function startOfDay(day: string, zone: string): Date {
   // no zone is further from UTC than a day
@@ -47,7 +47,7 @@ export function startOfDay(day: string, zone: string): Date {
   return new Date(within);
 }
 
-/** The days of a period: so many, the last of which is the one that `now` is in. */
+/** Returns the days of a period, the last of which is the day of `now`. */
 export function daysOf(period: Period, now: number, zone: string): Days {
   const last = dayOf(now, zone);
   const first = addDays(last, 1 - periods[period]);

@@ -1,4 +1,4 @@
-/** Every enum of the schema, under its name there in camelCase, and in its order; test/sql/enums.test.ts compares them. */
+/** Every enum of the schema, its name in camelCase and its values in order; test/sql/enums.test.ts compares them. */
 export const enums = {
   boxStatus: ["ACTIVE", "SOLD_OUT", "EXPIRED"],
   campaignStatus: ["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"],

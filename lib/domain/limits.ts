@@ -1,6 +1,6 @@
-/** What callers, CSV files and POS systems may ask for alike. */
+/** Limits on input, the same for the API, CSV files and POS systems. */
 export const limits = {
-  /** The most that one thing may cost, in minor units; with it every sum of an order is a safe integer. */
+  /** The highest price of an item or a box, in minor units: every total of an order stays a safe integer. */
   priceMinor: 1_000_000_000,
   weightGrams: 1_000_000,
   /** Characters. */

@@ -1,4 +1,4 @@
-/** Makes what takes long to make once for each key; begins anew when there are more than `most`, whoever chose the keys. */
+/** Memoizes `make` by key. Keys may come from clients, so all results are dropped once there are `most`. */
 export function memoize<T>(make: (key: string) => T, most = 1_000): (key: string) => T {
   const made = new Map<string, T>();
   return (key) => {

@@ -17,8 +17,8 @@ export function toMajor(minor: Minor): number {
 
 const microsPerMinor = 10_000;
 
-/** Minor units as millionths of a major unit, which parts of a minor unit are added up in. */
+/** Converts minor units to millionths of a major unit, in which fractions of a minor unit are summed. */
 export const toMicro = (minor: Minor): number => minor * microsPerMinor;
 
-/** The whole minor units in so many millionths of a major unit. */
+/** Converts millionths of a major unit to minor units, rounded down. */
 export const wholeMinor = (micro: number): Minor => Math.floor(micro / microsPerMinor);

@@ -6,14 +6,14 @@ type Condition = "ALWAYS" | { readonly order: readonly OrderStatus[] } | { reado
 
 interface Kind {
   readonly audience: "customer" | "partner" | "admin";
-  /** Without this preference it is not sent. */
+  /** It is sent only while this preference is on. */
   readonly preference: "push" | "marketing";
-  /** What must still be so when it is sent; otherwise it is dropped. Each kind says it for itself, `ALWAYS` as well. */
+  /** What must still be true when it is sent, or it is dropped. Each kind states it, even `ALWAYS`. */
   readonly sentWhile: Condition;
   readonly urgency: "low" | "normal" | "high";
-  /** When it is of no use any more. */
+  /** When it is no longer useful. */
   readonly expiry: Expiry;
-  /** Of the notifications of one group about one subject, a device shows the last one; at most 9 letters. */
+  /** A device shows only the latest notification of a group about one subject. At most 9 letters. */
   readonly group: string;
   readonly ru: (facts: ReturnType<typeof russian>) => readonly [title: string, body: string];
   readonly en: (facts: ReturnType<typeof english>) => readonly [title: string, body: string];
@@ -22,10 +22,10 @@ interface Kind {
 const toCustomer = { audience: "customer", preference: "push", urgency: "high", group: "order" } as const;
 const toPartner = { audience: "partner", preference: "push", urgency: "high", group: "sale" } as const;
 const marketing = { audience: "customer", preference: "marketing", urgency: "low", group: "box" } as const;
-/** When there is nothing to pick up any more. */
+/** When the pickup window ends. */
 const atPickupEnd = { at: "pickupUntil", orHours: 24 } as const;
 
-/** The order is still to be picked up. */
+/** The order has not been picked up yet. */
 const orderIsOpen = { order: ["ACCEPTED", "READY"] } as const;
 
 /**
@@ -198,14 +198,14 @@ export type NotificationKind = keyof typeof notificationKinds;
 
 export const isNotificationKind = (kind: string): kind is NotificationKind => Object.hasOwn(notificationKinds, kind);
 
-/** The text of a notification for a person with this locale. */
+/** Returns a notification's title and body in the language of a locale. */
 export function textOf(kind: NotificationKind, locale: string | null, facts: Facts): { title: string; body: string } {
   const { ru, en }: Kind = notificationKinds[kind];
   const [title, body] = languageOf(locale) === "ru" ? ru(russian(facts)) : en(english(facts));
   return { title, body };
 }
 
-/** When a notification that was written at `since` is of no use any more. */
+/** Returns when a notification that was created at `since` expires. */
 export function expiryOf(kind: NotificationKind, since: Date, facts: Pick<Facts, "pickupFrom" | "pickupUntil">): Date {
   const { expiry }: Kind = notificationKinds[kind];
   const hours = "hours" in expiry ? expiry.hours : expiry.orHours;
@@ -213,7 +213,7 @@ export function expiryOf(kind: NotificationKind, since: Date, facts: Pick<Facts,
   return named ?? new Date(since.getTime() + hours * 3_600_000);
 }
 
-/** Why a notification of this kind must not be sent about an order or a box in such a state; null when it may be. */
+/** Returns why a notification must not be sent in the current state of its order or box; null when it may be. */
 export function unmetCondition(
   kind: NotificationKind,
   { orderStatus, onOffer }: { orderStatus: OrderStatus | null; onOffer: boolean | null },
@@ -224,6 +224,6 @@ export function unmetCondition(
   return orderStatus === null || sentWhile.order.includes(orderStatus) ? null : `the order is ${orderStatus}`;
 }
 
-/** The key under which push services and devices replace a notification about this subject by a later one: at most 32 characters. */
+/** Returns the key by which a later notification about the subject replaces this one; at most 32 characters. */
 export const collapseKeyOf = (kind: NotificationKind, subjectId: string): string =>
   `${notificationKinds[kind].group}-${Buffer.from(subjectId.replaceAll("-", ""), "hex").toString("base64url")}`;

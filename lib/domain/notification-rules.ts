@@ -4,23 +4,23 @@ import type { Facts } from "./notification-texts.js";
 import type { OrderStatus } from "./order-moves.js";
 import { quietUntil, type QuietHours } from "./quiet-hours.js";
 
-/** A notification that is about to be sent, and the state of what it is about. */
+/** A notification that is about to be sent, with the current state of its subject. */
 export interface DueNotification {
   kind: NotificationKind;
   createdAt: Date;
-  /** Null: what the kind says. */
+  /** Null: the kind's own expiry. */
   expiresAt: Date | null;
   facts: Pick<Facts, "pickupFrom" | "pickupUntil">;
   hasDevices: boolean;
-  /** Whether its user is one of the people of the partner that it is about. */
+  /** Whether its recipient is a member of the partner that it is about. */
   ofPartner: boolean;
-  /** The status of the order that it is about; null when it is about none. */
+  /** The status of its order; null without one. */
   orderStatus: OrderStatus | null;
-  /** Whether the box that it is about can be ordered; null when it is about none. */
+  /** Whether its box is on offer; null without one. */
   onOffer: boolean | null;
 }
 
-/** What a user allows, and when. */
+/** Which pushes a user allows, and when. */
 export interface PushPreferences {
   push: boolean;
   marketing: boolean;
@@ -29,11 +29,11 @@ export interface PushPreferences {
   zone: string;
 }
 
-/** `send`: push services may keep it until then; `snooze`: it must not be sent before then; `drop`: it is never sent. */
+/** `send`: push services may keep it until then; `snooze`: not before then; `drop`: never. */
 export type Decision =
   { readonly action: "send" | "snooze"; readonly until: Date } | { readonly action: "drop"; readonly reason: string };
 
-/** Whether a notification is sent now, later or never. */
+/** Decides whether a notification is sent now, later or never. */
 export function decide(notification: DueNotification, preferences: PushPreferences, now: Date): Decision {
   const { kind, createdAt, expiresAt, facts, hasDevices, ofPartner } = notification;
   const { audience, preference } = notificationKinds[kind];
@@ -53,15 +53,15 @@ export function decide(notification: DueNotification, preferences: PushPreferenc
 
 export type DeliveryStatus = Enum<"deliveryStatus">;
 
-/** How a notification ends. */
+/** The final status of a notification. */
 export interface Settlement {
   readonly status: "SENT" | "FAILED" | "DROPPED";
   readonly reason: string | null;
 }
 
 /**
- * How a notification ends for which no more is done: it is sent when it may have reached one device. Without a failure it is
- * dropped because of `drop`.
+ * Returns the final status of a notification that is not tried again: SENT when it may have reached a device, else DROPPED
+ * when `drop` has a reason, else FAILED when a delivery failed.
  */
 export function settlementOf(
   deliveries: readonly { status: DeliveryStatus; reason: string | null }[],
@@ -77,22 +77,22 @@ export function settlementOf(
   return { status: "DROPPED", reason: "no device" };
 }
 
-/** A push service that asks to be tried again later is asked so many times at most. */
+/** The most attempts at a delivery whose push service asks to try again later. */
 const MOST_ATTEMPTS = 20;
-/** A push service is given this time even when it asks for less. */
+/** The shortest wait, even when the push service asks for less. */
 const SHORTEST_WAIT_SECONDS = 5;
 
-/** `settle`: it ends so; `snooze`: it goes on then; `retry`: it is tried again in the rhythm of the job, while that has attempts left. */
+/** `settle`: no more attempts; `snooze`: continue then; `retry`: fail this attempt of the job and leave the next to its backoff. */
 export type NextStep =
   | { readonly action: "settle" }
   | { readonly action: "snooze"; readonly until: Date; readonly waitsFor: "another run" | "push service" }
   | { readonly action: "retry"; readonly reason: string };
 
 /**
- * What comes after a run has sent what it could.
+ * Decides what follows a run that has sent what it could.
  *
- * @param expiry when the notification is of no use any more
- * @param retryAfterSeconds the longest time that a push service asked for; null when none named one
+ * @param expiry when the notification is no longer useful
+ * @param retryAfterSeconds the longest wait that a push service asked for; null when none did
  * @param claimSeconds how long a run may take to send what it has claimed
  */
 export function decideNextStep(

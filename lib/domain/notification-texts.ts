@@ -2,26 +2,26 @@ import type { LoyaltyLevel } from "./loyalty-level.js";
 import { toMajor, type Minor } from "./money.js";
 import { memoize } from "./memoize.js";
 
-/** What a notification may mention, as it is when its text is made; null where it is about something else. */
+/** What a notification's text may mention, as of now; null where it does not apply. */
 export interface Facts {
   /** The partner's name. */
   partner: string | null;
-  /** The zone that the partner's clock shows. */
+  /** The partner's time zone. */
   zone: string;
   /** The box's title. */
   box: string | null;
-  /** How many things an order is for. */
+  /** How many items the order has. */
   items: number | null;
-  /** What an order or a box costs. */
+  /** The price of the order or box. */
   priceMinor: Minor | null;
   currency: string;
-  /** When an order or a box can be picked up. */
+  /** The pickup window of the order or box. */
   pickupFrom: Date | null;
   pickupUntil: Date | null;
   /** Loyalty points that were earned. */
   points: number | null;
   level: LoyaltyLevel | null;
-  /** Of a review, 1 to 5. */
+  /** A review's stars, 1 to 5. */
   rating: number | null;
   /** An advertising campaign's name. */
   campaign: string | null;
@@ -29,10 +29,10 @@ export interface Facts {
 
 export type Language = "ru" | "en";
 
-/** The language of texts for a locale: Russian when it is unknown. */
+/** Returns the language for a locale: Russian unless it is English. */
 export const languageOf = (locale: string | null): Language => (locale?.startsWith("en") ? "en" : "ru");
 
-/** What is left of a name in a message: enough to know it by. */
+/** Characters; longer names are cut, as this is enough to recognise one. */
 const LONGEST_NAME = 80;
 
 const shorten = (name: string) => {
@@ -62,7 +62,7 @@ const formats = {
   en: { money: moneyFormats("en"), clock: clockFormats("en") },
 };
 
-/** The facts as a Russian text uses them, with a word for what is missing. */
+/** Returns the facts formatted for Russian texts, with a word for what is missing. */
 export const russian = (facts: Facts) => ({
   ...words("ru", facts),
   partner: quoted("ru", facts.partner, "Магазин"),
@@ -76,7 +76,7 @@ export const russian = (facts: Facts) => ({
   campaign: quoted("ru", facts.campaign, "Реклама"),
 });
 
-/** The facts as an English text uses them, with a word for what is missing. */
+/** Returns the facts formatted for English texts, with a word for what is missing. */
 export const english = (facts: Facts) => ({
   ...words("en", facts),
   partner: quoted("en", facts.partner, "The shop"),

@@ -1,4 +1,4 @@
-/** Days as ISO 8601 counts them: Monday is 1. */
+/** Opening hours of a weekday; days as in ISO 8601: Monday is 1. */
 export type OpeningHours = {
   day: number;
   /** HH:MM in the partner's zone. */
@@ -7,13 +7,13 @@ export type OpeningHours = {
   closes: string;
 };
 
-/** Which of these hours are wrong, and why: they end before they begin, or lie over others of the same day. */
-export function flawsOfHours(hours: readonly OpeningHours[]): { index: number; message: string }[] {
+/** Returns which entries are wrong, and why: they close before they open, or overlap others of the same day. */
+export function openingHoursErrors(hours: readonly OpeningHours[]): { index: number; message: string }[] {
   return hours.flatMap(({ day, opens, closes }, index) => {
     if (opens >= closes) return [{ index, message: "must close after it opens" }];
-    const crossed = hours
+    const overlaps = hours
       .slice(0, index)
       .some((other) => other.day === day && other.opens < closes && opens < other.closes);
-    return crossed ? [{ index, message: "must not lie over other hours of the day" }] : [];
+    return overlaps ? [{ index, message: "must not overlap other hours of the day" }] : [];
   });
 }

@@ -3,7 +3,7 @@ import type { Enum } from "./enums.js";
 export type OrderStatus = Enum<"orderStatus">;
 export type OrderActor = Enum<"orderActor">;
 
-/** To which status an order may be moved, from which, and by whom; there are no other moves. */
+/** Every status move that an order allows: to, from and by whom. */
 export const orderMoves = {
   READY: { from: ["ACCEPTED"], by: ["PARTNER"] },
   COMPLETED: { from: ["ACCEPTED", "READY"], by: ["PARTNER"] },
@@ -13,5 +13,5 @@ export const orderMoves = {
 
 export type OrderMove = keyof typeof orderMoves;
 
-/** What a partner, in person or by its POS, moves its orders to. */
+/** The statuses that a partner moves its orders to, in person or by its POS. */
 export const partnersOrderMoves = ["READY", "COMPLETED", "CANCELLED"] as const satisfies readonly OrderMove[];

@@ -2,7 +2,7 @@ import type { Enum } from "./enums.js";
 
 export type PartnerStatus = Enum<"partnerStatus">;
 
-/** Which moves an admin may make, from where to where; there are no others. */
+/** Every status move that a partner allows; only admins make them. */
 export const partnerMoves = {
   APPROVE: { from: ["PENDING_REVIEW", "REJECTED", "SUSPENDED"], to: "ACTIVE" },
   REJECT: { from: ["PENDING_REVIEW"], to: "REJECTED" },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Why a promo code does not hold; an inactive code is as unknown as one that never was. */
+/** Why a promo code is refused. An inactive code is UNKNOWN, as one that does not exist. */
 export const PromoRefusal = z.enum([
   "UNKNOWN",
   "NOT_STARTED",

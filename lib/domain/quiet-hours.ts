@@ -1,9 +1,9 @@
 import { memoize } from "./memoize.js";
 
-/** Hours in which a person wants to hear nothing, by the clock on their wall: HH:MM:SS each, the start is in and the end is out. */
+/** When a user wants no pushes, in local time: HH:MM:SS, the start included and the end excluded. */
 export interface QuietHours {
   start: string;
-  /** Earlier than `start` when the hours go over midnight; the same when there are none. */
+  /** Earlier than `start` when the hours span midnight; equal to it when there are none. */
   end: string;
 }
 
@@ -14,7 +14,7 @@ function secondOfDay(time: string): number {
   return hours * 3_600 + minutes * 60 + seconds;
 }
 
-/** The seconds since midnight that a clock in `zone` shows at a Unix time in seconds. */
+/** Returns a function from Unix time in seconds to the zone's local time in seconds since midnight. */
 const clockOf = memoize((zone): ((second: number) => number) => {
   const format = new Intl.DateTimeFormat("en-GB", {
     timeZone: zone,
@@ -29,14 +29,14 @@ const clockOf = memoize((zone): ((second: number) => number) => {
 const modulo = (value: number, divisor: number) => ((value % divisor) + divisor) % divisor;
 
 /**
- * When the quiet hours that hold at `at` end: the first moment at which the clock in `zone` shows a time outside of them.
- * Null when none hold. An end that the clock skips is the moment of the jump; in an hour that comes twice they hold twice.
+ * Returns when the quiet hours at `at` end: the first moment whose local time in `zone` is outside them; null when `at` is
+ * outside. An end that the clock skips is the moment of the change; in an hour that comes twice they apply twice.
  */
 export function quietUntil({ start, end }: QuietHours, zone: string, at: Date): Date | null {
   const [from, to] = [secondOfDay(start), secondOfDay(end)];
   const clock = clockOf(zone);
   const isQuiet = (second: number) => modulo(clock(second) - from, DAY) < modulo(to - from, DAY);
-  /** How far the clock is from that of UTC, in seconds of a day: it changes only when the clock is moved. */
+  /** The zone's offset from UTC in seconds, modulo a day: it changes only when the clocks do. */
   const shift = (second: number) => modulo(clock(second) - second, DAY);
 
   let now = Math.floor(at.getTime() / 1_000);
@@ -44,7 +44,7 @@ export function quietUntil({ start, end }: QuietHours, zone: string, at: Date): 
   do {
     const ahead = now + modulo(to - clock(now), DAY);
     if (shift(ahead) === shift(now)) return new Date(ahead * 1_000);
-    // the clock is moved before then: go on from the first second after that
+    // the clocks change before then: continue from the first second after the change
     let [before, after] = [now, ahead];
     while (after - before > 1) {
       const middle = Math.floor((before + after) / 2);

@@ -2,7 +2,7 @@ import { enums, type Enum } from "./enums.js";
 
 export type ReviewStatus = Enum<"reviewStatus">;
 
-/** How a review's status changes: its author edits it until it is moderated; an admin decides, and may decide otherwise later. */
+/** Every status move that a review allows: its author edits it until it is moderated; an admin may change a decision. */
 export const reviewMoves = {
   EDIT: { from: ["PUBLISHED", "PENDING"], to: "PENDING" },
   APPROVE: { from: enums.reviewStatus, to: "APPROVED" },

@@ -7,7 +7,7 @@ const digits = 7;
 /** Multiplies by x in the field of 32 elements (x⁵ + x² + 1). */
 const double = (value: number): number => ((value << 1) & 31) ^ (value & 16 ? 0b00101 : 0);
 
-/** Folding by xor and doubling makes every wrong character and every swap of two neighbours change the result. */
+/** Returns a checksum that every wrong character and every swap of two neighbours changes. */
 const fold = (text: string): number =>
   Array.from(text).reduce((state, character) => double(state ^ alphabet.indexOf(character)), 0);
 
@@ -17,6 +17,6 @@ export function newServiceId(): string {
   return `SF-${text}${alphabet.charAt(fold(text))}`;
 }
 
-/** Whether the text has the form of a service id and its check character fits: typing errors do not. */
+/** Whether the text has the form of a service id and its check character fits, which a typing error breaks. */
 export const isServiceId = (text: string): boolean =>
   /^SF-[0-9A-HJKMNP-TV-Z]{8}$/.test(text) && fold(text.slice(3)) === 0;

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 
-/** A fraction between 0 and 1, both excluded, that looks random and is the same again for the same text. */
+/** Returns a pseudo-random fraction between 0 and 1, both excluded, that depends on the text alone. */
 const fractionOf = (text: string) => (Number.parseInt(hash("sha1", text).slice(0, 12), 16) + 0.5) / 2 ** 48;
 
 /**
- * Puts items in an order of chance in which the heavier come sooner: each comes first with a probability of its weight
- * out of all weights, and so does each of the rest after it. The same seed gives the same order.
+ * Shuffles items by weight: each comes first with the probability of its share of all weights, and so on for the rest. The
+ * same seed gives the same order.
  */
 export const weightedOrder = <T extends { id: string; weight: number }>(items: readonly T[], seed: string): T[] =>
   items

@@ -1,6 +1,6 @@
 import { config } from "../process/config.js";
 import { fcmSender } from "./fcm.js";
-import { describeErrorWithPlaces } from "../process/describe-error.js";
+import { describeErrorWithStack } from "../process/describe-error.js";
 import type { Logger } from "../process/log.js";
 import type { PushMessage, PushOutcome } from "./push-sender.js";
 import type { PushAddress } from "./push-token.js";
@@ -23,7 +23,7 @@ export async function sendPush(device: PushAddress, message: PushMessage, log: L
       return await send(device, message);
     } catch (error) {
       // the other devices still get their message; how far this one came is unknown
-      log.error({ service, error: describeErrorWithPlaces(error) }, "a message could not be sent as it should be");
+      log.error({ service, error: describeErrorWithStack(error) }, "a message could not be sent as it should be");
       return { result: "unknown", reason: "sending it went wrong" };
     }
   }

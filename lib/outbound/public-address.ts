@@ -10,18 +10,18 @@ export class PrivateAddress extends Error {
 
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** Whether an IP address is one of the public internet: not private, loopback, link-local, mapped, tunnelled or reserved. */
+/** Whether an IP address is public: not private, loopback, link-local, mapped, tunnelled or reserved. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const known = ipaddr.process(address);
   if (known.range() !== "unicast") return false;
-  // what is not given out yet counts as unicast too, and so does an IPv4 address in the last four bytes of `::`
+  // ipaddr.js also calls unassigned ranges unicast, and IPv4 addresses in the last four bytes of `::`
   return known.kind() === "ipv4" || known.match(globalUnicast);
 }
 
 const refuse = () => new PrivateAddress("the address is not a public one");
 
-/** Refuses an address that names a private IP; names are checked by `publicLookup` once they are resolved. */
+/** Throws PrivateAddress when the host is a private IP; `publicLookup` checks names once they are resolved. */
 export function requirePublicHost({ hostname }: URL): void {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (!config.ALLOW_PRIVATE_ADDRESSES && ipaddr.isValid(host) && !isPublicAddress(host)) throw refuse();
@@ -33,7 +33,7 @@ type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, found?: LookupAddress[]) => void,
 ) => void;
 
-/** Resolves names with `resolve`, to public addresses only: what was checked is what is connected to. */
+/** Resolves names with `resolve`, to public addresses only: the checked address is the one connected to. */
 export const publicLookupBy =
   (resolve: Resolve): LookupFunction =>
   (hostname, options, callback) => {

@@ -1,6 +1,6 @@
 /**
- * How long a `Retry-After` header asks to wait, in whole seconds from `now` and `most` at most. It has their number or a date;
- * null when it has neither, or is repeated.
+ * Returns the wait that a `Retry-After` header asks for, in whole seconds, `most` at most; null when the header has neither
+ * a number nor a date, or is repeated.
  */
 export function retryAfterSeconds(header: string | string[] | undefined, now: Date, most: number): number | null {
   if (typeof header !== "string") return null;
@@ -13,8 +13,8 @@ export function retryAfterSeconds(header: string | string[] | undefined, now: Da
 
 const counted = (count: number, unit: string) => `${count} ${unit}${count === 1 ? "" : "s"}`;
 
-/** How long so many seconds are, for people; never less than they are. */
-export function waitInWords(seconds: number): string {
+/** Formats a wait for people, rounded up. */
+export function formatWait(seconds: number): string {
   if (seconds < 120) return counted(Math.ceil(seconds), "second");
   const minutes = Math.ceil(seconds / 60);
   return minutes < 120 ? counted(minutes, "minute") : counted(Math.ceil(minutes / 60), "hour");

@@ -45,7 +45,7 @@ const perQueue = z
     );
   });
 const secret = (hint: string) => z.string({ error: `is missing; ${hint}` }).min(1, `is empty; ${hint}`);
-/** Turns a variable into what it stands for; `parse` answers null for a wrong shape. */
+/** Parses a variable; `parse` returns null for a wrong shape. */
 const shaped =
   <T>(parse: (value: string) => T | null, shape: string) =>
   (value: string, context: z.RefinementCtx): T => {
@@ -85,28 +85,26 @@ export const environment = z
       "Postgres 15 or later; `npm start` brings its own when this is not set",
     ),
     DATABASE_POOL: count(10, 1, 500).describe(
-      "connections per process for single statements, as many for those that may wait for a row, and as many for transactions",
+      "size of each of a process's three pools: single statements, statements that may wait for a row, transactions",
     ),
     DATABASE_TIMEOUT_MS: count(10_000, 100, 600_000).describe(
-      "longest time that a statement may take, and that a transaction may wait between two",
+      "longest duration of a statement, and of a pause between two in a transaction",
     ),
     REDIS_URL: url(/^rediss?$/, "redis://host:6379")
       .optional()
       .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
     DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
-    STORAGE_DIR: z.string().optional().describe("where uploaded files lie; default `files` in `DATA_DIR`"),
+    STORAGE_DIR: z.string().optional().describe("where uploaded files are kept; default `files` in `DATA_DIR`"),
     S3_BUCKET: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be 3 to 63 small letters, digits, dots and hyphens")
       .optional()
-      .describe("the bucket where uploaded files lie instead, at AWS or a vendor that speaks as S3 does"),
+      .describe("keeps uploaded files in this bucket instead, at AWS or a vendor with S3's protocol"),
     S3_REGION: z
       .string()
       .regex(/^[a-z0-9-]{1,63}$/i, "must be a region such as eu-central-1")
       .optional()
-      .describe(
-        "the bucket's region, such as `eu-central-1`; what other vendors want is in their manual, often `us-east-1`",
-      ),
+      .describe("the bucket's region, such as `eu-central-1`; other vendors often want `us-east-1`"),
     S3_ENDPOINT: url(/^https?$/, "https://storage.example.com")
       .optional()
       .describe(
@@ -115,17 +113,15 @@ export const environment = z
     S3_ACCESS_KEY_ID: z
       .string()
       .optional()
-      .describe(
-        "the key to the bucket; without it, the one that the machine has (AWS's variables, profiles and roles)",
-      ),
-    S3_SECRET_ACCESS_KEY: z.string().optional().describe("the secret that belongs to `S3_ACCESS_KEY_ID`"),
+      .describe("access key to the bucket; default the machine's own (AWS's variables, profiles and roles)"),
+    S3_SECRET_ACCESS_KEY: z.string().optional().describe("the secret of `S3_ACCESS_KEY_ID`"),
     LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")
       .default("info")
       .describe("least severe level that is logged"),
-    LOG_PRETTY: flag.describe("`1` for lines made for people instead of JSON"),
+    LOG_PRETTY: flag.describe("`1` logs readable lines instead of JSON"),
     WEB_CONCURRENCY: count(1, 1, 64).describe("API processes that share the port"),
     WORKER_CONCURRENCY: perQueue.describe(
-      "jobs that a worker process runs at once, for the queues where its default does not fit, such as `push=50,sms=5`",
+      "jobs that a worker process runs at once, by queue, in place of the defaults, such as `push=50,sms=5`",
     ),
     WORKER_METRICS_PORT: count(0, 0, 65_535).describe(
       "port where a worker process serves `/metrics` and `/healthz`; 0 for none",
@@ -151,12 +147,12 @@ export const environment = z
         (phones) => phones.every((phone) => phonePattern.test(phone)),
         "must be phones such as +79991234567, comma-separated",
       )
-      .describe("phones that are admins, comma-separated"),
+      .describe("admins' phones, comma-separated"),
     OTP_FIXED_CODE: z
       .string()
       .regex(/^\d{6}$/, "must be 6 digits")
       .optional()
-      .describe("development only: every code is this one"),
+      .describe("development only: the code of every login"),
     OTP_SENDS_PER_ADDRESS: count(100).describe("codes sent per client address in 5 minutes"),
     OTP_SENDS_TOTAL: count(10_000).describe("codes sent by the whole deployment in 5 minutes (SMS pumping)"),
     SMS_SENDER: oneOf("log", "http")
@@ -177,17 +173,17 @@ export const environment = z
       .string()
       .refine(isVapidPublicKey, "must be a point of P-256 in base64url, 87 characters; `npm run keys` makes one")
       .optional()
-      .describe("what browsers subscribe to Web Push with; changing it voids every subscription"),
+      .describe("public key that browsers subscribe to Web Push with; changing it voids every subscription"),
     VAPID_PRIVATE_KEY: z
       .string()
       .refine(isVapidPrivateKey, "must be 32 bytes in base64url, 43 characters; `npm run keys` makes one")
       .optional()
-      .describe("the public one's other half, which signs what push services are sent"),
+      .describe("private key of the pair, which signs messages to push services"),
     VAPID_SUBJECT: z
       .string()
       .regex(/^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, "must be an address such as mailto:push@example.com")
       .optional()
-      .describe("where push services find us when our messages trouble them: a `mailto:` or `https:` address"),
+      .describe("contact for push services: a `mailto:` or `https:` address"),
     FCM_SERVICE_ACCOUNT: z
       .string()
       .transform(
@@ -201,7 +197,7 @@ export const environment = z
     FCM_URL: z
       .url({ protocol: /^https?$/, error: "must be an address such as https://fcm.example.com" })
       .default("https://fcm.googleapis.com")
-      .describe("a server of your own that speaks FCM's protocol"),
+      .describe("address of FCM, or of your own server with its protocol"),
     CURRENCY: z
       .string()
       .regex(/^[A-Z]{3}$/, "must be an ISO 4217 code")
@@ -209,7 +205,7 @@ export const environment = z
       .describe("the deployment's one currency"),
     DEFAULT_TIMEZONE: zone
       .default("Europe/Moscow")
-      .describe("zone of schedules and of users and cities that have none"),
+      .describe("time zone of schedules, and of users and cities without one"),
     CORS_ORIGINS: list.describe("origins that browsers may call from, comma-separated, or `*`"),
     TRUST_PROXY: count(0, 0, 10).describe("how many proxies in front set X-Forwarded-For"),
     RATE_LIMIT_DISABLED: flag.describe(
@@ -220,22 +216,20 @@ export const environment = z
     RATE_LIMIT_BANNERS: count(240).describe("reads of banners a minute per address"),
     RATE_LIMIT_WEBHOOKS: count(12_000).describe("calls of POS webhooks a minute per address"),
     SYNC_WAIT_MS: count(10_000, 0, 60_000).describe(
-      "how long a request waits for what a worker does for it, before it answers 202",
+      "how long a request waits for a worker's result before it answers 202",
     ),
     MAX_UPLOAD_BYTES: count(104_857_600, 1, 1_073_741_824).describe("largest file that may be uploaded, in parts"),
     GEOCODER: oneOf("none", "openstreetmap", "yandex", "google")
       .default("none")
-      .describe("who is asked where an address is: `openstreetmap`, `yandex`, `google`, or `none`"),
+      .describe("geocoding provider: `openstreetmap`, `yandex`, `google` or `none`"),
     GEOCODER_KEY: z.string().optional().describe("the key for the geocoder; openstreetmap needs none"),
     GEOCODER_URL: z
       .url({ protocol: /^https?$/, error: "must be an address such as https://nominatim.example.com" })
       .optional()
-      .describe(
-        "a server of your own that speaks the geocoder's protocol, such as `https://maps.example.com/nominatim`",
-      ),
-    GEOCODER_PER_SECOND: count(1, 1, 1_000).describe("calls of the geocoder a second, by all processes together"),
+      .describe("your own server with the geocoder's protocol, such as `https://maps.example.com/nominatim`"),
+    GEOCODER_PER_SECOND: count(1, 1, 1_000).describe("calls to the geocoder per second, all processes together"),
     ALLOW_PRIVATE_ADDRESSES: flag.describe(
-      "development only: `1` lets the addresses of POS systems and push services be private ones",
+      "development only: `1` allows private addresses for POS systems and push services",
     ),
     POS_WEBHOOK_SECRETS: z
       .string()
@@ -247,11 +241,11 @@ export const environment = z
         ),
       )
       .describe(
-        "what providers sign their webhooks with, a JSON object of lists; all of a list count, so that secrets can be changed",
+        "secrets that providers sign webhooks with, a JSON object of lists; each of a list is accepted, so that they can be rotated",
       ),
-    POS_SQUARE_URL: posUrl("https://connect.squareup.com").describe("where Square is; its sandbox has another address"),
-    POS_POSTER_URL: posUrl("https://joinposter.com").describe("where Poster is"),
-    POS_IIKO_URL: posUrl("https://api-ru.iiko.services").describe("where iiko's cloud is"),
+    POS_SQUARE_URL: posUrl("https://connect.squareup.com").describe("Square's address; its sandbox has another"),
+    POS_POSTER_URL: posUrl("https://joinposter.com").describe("Poster's address"),
+    POS_IIKO_URL: posUrl("https://api-ru.iiko.services").describe("address of iiko's cloud"),
     METRICS_TOKEN: z
       .string()
       .min(8, "must be at least 8 characters")

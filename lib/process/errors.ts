@@ -1,4 +1,4 @@
-/** The error codes a caller may meet; each is documented with the endpoints that answer it. */
+/** The API's error codes; each is documented at the endpoints that answer it. */
 export type ErrorCode =
   | "BAD_REQUEST"
   | "VALIDATION_ERROR"
@@ -21,13 +21,13 @@ export type ErrorCode =
   | "UNAVAILABLE"
   | "INTERNAL";
 
-/** One field of the input that was refused, by its path in the request. */
+/** A refused field of the input, by its path in the request. */
 export interface FieldError {
   path: string;
   message: string;
 }
 
-/** A refusal meant for the caller: everything in it may be shown to them. */
+/** An error for the caller, who is shown everything in it. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -41,12 +41,12 @@ export class ApiError extends Error {
   }
 }
 
-/** A job that can never succeed: it is kept as failed at once, without retries. */
+/** The job can never succeed: it is dead at once, without retries. */
 export class PermanentError extends Error {
   override name = "PermanentError";
 }
 
-/** A job that must not run before `until`: it is put back and no attempt is spent. */
+/** The job must not run before `until`: it comes back then and no attempt is spent. */
 export class Snooze extends Error {
   override name = "Snooze";
   constructor(readonly until: Date) {

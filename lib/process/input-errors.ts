@@ -17,7 +17,7 @@ const formats: Readonly<Record<string, string>> = {
   datetime: "ISO 8601, such as 2026-06-01T18:00:00Z",
 };
 
-/** What a bound counts, one and many. */
+/** The unit of a bound, singular and plural. */
 const units: Readonly<Record<string, readonly [one: string, many: string]>> = {
   string: ["character", "characters"],
   array: ["entry", "entries"],
@@ -35,7 +35,7 @@ function bound({ origin, inclusive, ...issue }: Bound): string {
   return `must have ${least} ${limit} ${limit === 1 ? one : many}`;
 }
 
-/** Says to a caller what is wrong with a field whose schema does not say it in words of its own; never what was sent. */
+/** Describes what is wrong with a field, never its value; for schemas without a message of their own. */
 export const describeIssue: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case "invalid_type":

@@ -17,7 +17,7 @@ export interface SigningKey {
   readonly publicJwk: z.output<typeof PublicJwk> & { kid: string; alg: string; use: string };
 }
 
-/** A 256-bit key for secrets at rest, known by its id to what it encrypted. */
+/** A 256-bit key for secrets at rest, whose id is part of what it encrypted. */
 export interface CredentialsKey {
   readonly id: string;
   readonly key: Buffer;
@@ -80,6 +80,6 @@ export function newSigningKey(): string {
   return JSON.stringify([{ ...jwk, kid, alg: "EdDSA" }]);
 }
 
-/** A new key as text for CREDENTIALS_KEYS; its id is the day it was made and some chance. */
+/** A new key as text for CREDENTIALS_KEYS; its id is today's date and a random suffix. */
 export const newCredentialsKey = (): string =>
   `${new Date().toISOString().slice(0, 10)}-${randomBytes(3).toString("hex")}:${randomBytes(32).toString("base64")}`;

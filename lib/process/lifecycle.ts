@@ -1,32 +1,31 @@
-import { describeErrorWithPlaces } from "./describe-error.js";
+import { describeErrorWithStack } from "./describe-error.js";
 import { log } from "./log.js";
 
-/** What has not ended by then is cut short: a process is gone within 20 s of being told to stop. */
+/** The process exits after this even with work running, so that it is gone within 20 s of SIGTERM. */
 const stopLimitMs = 18_000;
 
-/** Ends a process that cannot start, with one line for whoever started it. */
+/** Exits with one line on stderr: the process cannot start. */
 export function exitWithLine(line: string): never {
   process.stderr.write(`${line}\n`);
   process.exit(1);
 }
 
-/** Ends the process when an error reaches nobody (rejections included): its state is unknown, and whatever supervises it starts a new one. */
+/** Exits at an uncaught error or rejection: the process's state is unknown, and its supervisor starts a new one. */
 export function exitOnUncaught(): void {
   process.on("uncaughtException", (error, origin) => {
-    log.fatal({ error: describeErrorWithPlaces(error), origin }, "nobody handled an error: this process ends");
+    log.fatal({ error: describeErrorWithStack(error), origin }, "uncaught error: the process exits");
     process.exit(1);
   });
 }
 
-/** Tells a parent process that waits for it that this one does its work now. */
+/** Reports to a parent process that waits for it that this one is up. */
 export function announceUp(): void {
   if (process.connected) process.send?.("up");
 }
 
 /**
- * Lets `stop` end the process in order at SIGTERM, at SIGINT, and when the parent process is gone that would otherwise
- * stop it. The same signal again ends it at once. Another one does not: Ctrl-C reaches a process from the terminal, and
- * its parent passes it on as SIGTERM.
+ * Runs `stop` and exits at SIGTERM, at SIGINT, and when the parent process is gone. The same signal again exits at once. A
+ * different one does not: Ctrl-C sends SIGINT to parent and child, and the parent then sends SIGTERM.
  */
 export function onStop(stop: () => Promise<void>): void {
   const received = new Set<string>();
@@ -36,7 +35,7 @@ export function onStop(stop: () => Promise<void>): void {
     if (received.size > 1) return;
     log.info({ event }, "stopping");
     setTimeout(() => {
-      log.error("stopping took too long: what still runs is cut short");
+      log.error("stopping took too long: exiting with work still running");
       process.exit(1);
     }, stopLimitMs).unref();
     stop().then(
@@ -45,7 +44,7 @@ export function onStop(stop: () => Promise<void>): void {
         process.exit(0);
       },
       (error: unknown) => {
-        log.error({ error: describeErrorWithPlaces(error) }, "could not stop in order");
+        log.error({ error: describeErrorWithStack(error) }, "stopping failed");
         process.exit(1);
       },
     );

@@ -3,7 +3,7 @@ import { config } from "./config.js";
 
 export type { Logger };
 
-// Written at once, so that what a process did last is told even when it is killed.
+// Synchronous, so that the last lines of a killed process are not lost.
 const destination = config.LOG_PRETTY
   ? pino.transport({
       target: "pino-pretty",
@@ -11,7 +11,7 @@ const destination = config.LOG_PRETTY
     })
   : pino.destination({ fd: 1, sync: true });
 
-/** The process's logger; a request and a job log through a child of it that carries their `requestId`. */
+/** The process's logger; requests and jobs log through a child of it with their `requestId`. */
 export const log: Logger = pino(
   {
     level: config.LOG_LEVEL,

@@ -1,7 +1,7 @@
 import { createECDH, createPrivateKey } from "node:crypto";
 import { z } from "zod";
 
-/** The pair that push services know this server by, in base64url, and whom they may write to about it. */
+/** The key pair that identifies this service to push services, in base64url, and a contact for them. */
 export interface VapidKeys {
   readonly publicKey: string;
   readonly privateKey: string;
@@ -17,7 +17,7 @@ export const isVapidPublicKey = (value: string): boolean =>
 /** VAPID_PRIVATE_KEY: 32 bytes. */
 export const isVapidPrivateKey = (value: string): boolean => /^[\w-]{43}$/.test(value);
 
-/** Whether the two belong together. */
+/** Whether the two are one pair. */
 export function isVapidPair(publicKey: string, privateKey: string): boolean {
   try {
     const pair = createECDH(curve);
@@ -28,7 +28,7 @@ export function isVapidPair(publicKey: string, privateKey: string): boolean {
   }
 }
 
-/** New variables for a push service to know this server by. */
+/** Generates a VAPID key pair, as environment variables. */
 export function newVapidKeys() {
   const pair = createECDH(curve);
   pair.generateKeys();
@@ -58,7 +58,7 @@ const ServiceAccount = z
   })
   .readonly();
 
-/** Who this server is to Google, as the Firebase console gives it for download. */
+/** A service account's key, as the Firebase console exports it. */
 export type ServiceAccount = z.output<typeof ServiceAccount>;
 
 /** FCM_SERVICE_ACCOUNT: the JSON of a service account's key. */

@@ -13,7 +13,7 @@ import { config } from "../process/config.js";
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** What a key is derived for: a value hashed for one purpose says nothing about its hash for another. */
+/** What a key is derived for: hashes for different purposes cannot be compared. Stored data depends on these names. */
 type Purpose = "seal" | "otp" | "refresh-token" | "address";
 
 const derive = (purpose: Purpose) =>
@@ -32,46 +32,46 @@ const current = (purpose: Purpose) => {
   return first;
 };
 
-/** Encrypts text with AES-256-GCM; `context` says where it belongs. */
+/** Encrypts text with AES-256-GCM; `context` names the place where it is stored. */
 export function encrypt(key: Buffer, plain: string, context: string): Buffer {
   const iv = randomBytes(ivBytes);
   const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(context));
   return Buffer.concat([iv, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts what `encrypt` made; throws when it was changed, or key or context are others. */
+/** Decrypts what `encrypt` returned; throws when the bytes were changed, or key or context differ. */
 export function decrypt(key: Buffer, bytes: Buffer, context: string): string {
-  if (bytes.length < ivBytes + tagBytes) throw new Error("sealed text is too short");
+  if (bytes.length < ivBytes + tagBytes) throw new Error("the encrypted text is too short");
   const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes })
     .setAAD(Buffer.from(context))
     .setAuthTag(bytes.subarray(-tagBytes));
   return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]).toString("utf8");
 }
 
-/** Encrypts text for one place (`context`, such as `otp:<phone>`): moved to another place it does not open. */
+/** Encrypts text for one place (`context`, such as `otp:<phone>`); copied to another place it cannot be decrypted. */
 export function encryptText(plain: string, context: string): string {
   const { id, key } = current("seal");
   return `${id}.${encrypt(key, plain, context).toString("base64url")}`;
 }
 
-/** Decrypts what `seal` made under any key in force; throws when it was changed, comes from another place or its key is gone. */
-export function decryptText(sealed: string, context: string): string {
-  const [id, data = ""] = sealed.split(".");
+/** Decrypts what `encryptText` returned; throws when it was changed, comes from another place or its key is gone. */
+export function decryptText(encrypted: string, context: string): string {
+  const [id, data = ""] = encrypted.split(".");
   const found = keys.seal.find((candidate) => candidate.id === id);
-  if (!found) throw new Error("sealed with a key that is not in CREDENTIALS_KEYS");
+  if (!found) throw new Error("encrypted with a key that is not in CREDENTIALS_KEYS");
   return decrypt(found.key, Buffer.from(data, "base64url"), context);
 }
 
-/** The id of the key that `seal` uses now: what it makes begins with it. */
+/** Returns the id of the current key, which every new encrypted text begins with. */
 export const currentKeyId = (): string => current("seal").id;
 
 const hmac = (key: Buffer, value: string): Buffer => createHmac("sha256", key).update(value).digest();
 
-/** HMAC-SHA256 of a value under every key in force, the current key's first. */
+/** Returns the HMAC-SHA256 of a value under every key in force, the current key's first. */
 export const keyedHashes = (purpose: Purpose, value: string): Buffer[] =>
   keys[purpose].map(({ key }) => hmac(key, value));
 
-/** HMAC-SHA256 of a value under the current key. */
+/** Returns the HMAC-SHA256 of a value under the current key. */
 export const keyedHash = (purpose: Purpose, value: string): Buffer => hmac(current(purpose).key, value);
 
 /** Whether `hash` is the value's keyed hash under any key in force, in constant time. */
@@ -79,12 +79,12 @@ export function matchesKeyedHash(purpose: Purpose, value: string, hash: Uint8Arr
   return keyedHashes(purpose, value).reduce((found, candidate) => sameBytes(candidate, hash) || found, false);
 }
 
-/** Compares in a time that tells nothing of where the two differ. */
+/** Compares in constant time. */
 export const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b);
 
 export const sha256 = (value: string): Buffer => hash("sha256", value, "buffer");
 
-/** 256 random bits as 43 characters that are safe in an address. */
+/** Returns 256 random bits as 43 characters that are safe in a URL. */
 export const randomToken = (): string => randomBytes(32).toString("base64url");
 
 export const randomDigits = (length: number): string => Array.from({ length }, () => randomInt(10)).join("");

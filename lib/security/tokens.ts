@@ -14,7 +14,7 @@ const typ = "at+jwt";
 const keys = new Map(config.SIGNING_KEYS.map((key) => [key.kid, key]));
 const algorithms = [...new Set(config.SIGNING_KEYS.map(({ alg }) => alg))];
 
-/** Whom an access token speaks for; the roles are those of the time it was issued. */
+/** The caller that an access token names, with the roles of the time it was issued. */
 export interface AccessClaims {
   userId: string;
   /** Space-separated roles: `USER`, and `PARTNER` and `ADMIN` where they apply. */
@@ -50,7 +50,7 @@ const maxVerified = 10_000;
 /** Tokens whose signature was checked, oldest first: a check takes 130 µs of CPU, as much as the rest of an authenticated read. */
 const verified = new Map<string, Verified>();
 
-/** The claims of a token that one of our keys signed for this API and that has not expired; null for any other text. */
+/** Returns the claims of an access token of this API that has not expired; null for any other text. */
 export async function verifyAccessToken(token: string): Promise<AccessClaims | null> {
   const known = verified.get(token);
   if (known) {
@@ -75,10 +75,10 @@ async function checkSignature(token: string): Promise<Verified | null> {
   try {
     const { payload } = await jwtVerify(
       token,
-      // A key is chosen by its id among our own only, and speaks one algorithm only; keys that a token brings along count for nothing.
+      // Only configured keys count, each with its one algorithm; a key inside a token is ignored.
       ({ kid, alg }) => {
         const key = keys.get(kid ?? "");
-        if (key?.alg !== alg) throw new Error("signed with none of our keys");
+        if (key?.alg !== alg) throw new Error("signed with an unknown key");
         return key.publicKey;
       },
       { algorithms, issuer, audience, typ, requiredClaims: ["sub", "iat", "exp", "jti"] },
@@ -90,18 +90,18 @@ async function checkSignature(token: string): Promise<Verified | null> {
   }
 }
 
-/** The keys that verify access tokens, as a JWK set without secrets. */
+/** Returns the public keys that verify access tokens, as a JWK set. */
 export const publicKeys = () => ({ keys: config.SIGNING_KEYS.map(({ publicJwk }) => publicJwk) });
 
-/** A refresh token that opens a session: 256 random bits. */
+/** Returns the first refresh token of a session: 256 random bits. */
 export const newRefreshToken = randomToken;
 
-/** What Postgres knows of a refresh token. */
+/** Returns the digest by which Postgres knows a refresh token. */
 export const refreshTokenDigest = sha256;
 
 /**
- * What a refresh token is exchanged for, once per key in force, the current key's first. The successor follows from the
- * token by HMAC, so that a lost answer can be given again although nothing but digests is stored.
+ * Returns what a refresh token is exchanged for, once per key in force, the current key's first. The successor is an HMAC
+ * of the token, so that a lost response can be repeated although only digests are stored.
  */
 export const refreshTokenSuccessors = (token: string): string[] =>
   keyedHashes("refresh-token", token).map((hash) => hash.toString("base64url"));

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
 import { notFound } from "../../../lib/process/errors.js";
 import { imageAddress } from "../../../lib/storage/file-store.js";
-import { waitInWords } from "../../../lib/outbound/retry-after.js";
+import { formatWait } from "../../../lib/outbound/retry-after.js";
 import { weightedOrder } from "../../../lib/domain/weighted-order.js";
 import { lookups, sql } from "../../../sql/db.js";
 import { findAdsChange, findBannerLink, listBannersOnShow } from "../../../sql/queries/banners.js";
@@ -73,7 +73,7 @@ ads.get(
     summary: "Show the banners of a placement",
     description:
       "Those of active campaigns, within the dates of campaign and banner, at most 100; none for a placement that nobody " +
-      `knows. They take turns in coming first, by weight. What was read may be kept for ${waitInWords(cacheMs / 1_000)}; after that, whoever ` +
+      `knows. They take turns in coming first, by weight. What was read may be kept for ${formatWait(cacheMs / 1_000)}; after that, whoever ` +
       "sends its `Last-Modified` back as `If-Modified-Since` gets 304 as long as nothing has changed. Each banner in an " +
       "answer of 200 counts as an impression of it; 304, an answer to HEAD, and what was kept elsewhere do not.",
     auth: "BANNER_READER",

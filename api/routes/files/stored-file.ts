@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DOCUMENT_SECONDS, documentAddress, imageAddress, thumbnailAddress } from "../../../lib/storage/file-store.js";
 import { isImage } from "../../../lib/storage/file-types.js";
-import { waitInWords } from "../../../lib/outbound/retry-after.js";
+import { formatWait } from "../../../lib/outbound/retry-after.js";
 import type { FileRow } from "../../../sql/queries/files.js";
 import { Id, Timestamp } from "../../http/schemas.js";
 
@@ -10,7 +10,7 @@ export const StoredFile = z
   .object({
     fileId: Id,
     url: z.url().meta({
-      description: `an image's is public and lasts; a document's works for ${waitInWords(DOCUMENT_SECONDS)}, and reading the file gives another`,
+      description: `an image's is public and lasts; a document's works for ${formatWait(DOCUMENT_SECONDS)}, and reading the file gives another`,
     }),
     contentType: z.string().meta({ example: "image/webp" }),
     size: z.int().meta({ description: "bytes of what `url` serves" }),

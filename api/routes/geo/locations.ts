@@ -2,7 +2,7 @@ import { z } from "zod";
 import { addressKey, canonicalAddress } from "../../../lib/geocoding/address-key.js";
 import { config } from "../../../lib/process/config.js";
 import { notFound, unavailable } from "../../../lib/process/errors.js";
-import { waitInWords } from "../../../lib/outbound/retry-after.js";
+import { formatWait } from "../../../lib/outbound/retry-after.js";
 import { geocode } from "../../../queues/index.js";
 import { lookups, sql, transaction } from "../../../sql/db.js";
 import { listPartnersNear, updatePartnerLocation } from "../../../sql/queries/geo.js";
@@ -76,7 +76,7 @@ geo.get(
     summary: "Find where an address is",
     description:
       "What was found is kept for 90 days, what was not for one. When the provider takes longer the answer is 202, and the " +
-      `same request has the result later. When the provider gives no answer it is 503, and it is asked again ${waitInWords(FAILURE_SECONDS)} ` +
+      `same request has the result later. When the provider gives no answer it is 503, and it is asked again ${formatWait(FAILURE_SECONDS)} ` +
       `later. A user may ask for ${NEW_ADDRESSES_PER_MINUTE} addresses a minute of which nothing is known yet.`,
     auth: "USER",
     query: z

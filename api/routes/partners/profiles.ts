@@ -4,7 +4,7 @@ import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
-import { flawsOfHours } from "../../../lib/domain/opening-hours.js";
+import { openingHoursErrors } from "../../../lib/domain/opening-hours.js";
 import { partnerMoves, type PartnerMove } from "../../../lib/domain/partner-moves.js";
 import { geocode } from "../../../queues/index.js";
 import { isUniqueViolation, sql, transaction } from "../../../sql/db.js";
@@ -73,7 +73,8 @@ const SavedHours = z.array(Hours);
 
 const OpeningHours = SavedHours.max(50)
   .superRefine((hours, context) => {
-    for (const { index, message } of flawsOfHours(hours)) context.addIssue({ code: "custom", path: [index], message });
+    for (const { index, message } of openingHoursErrors(hours))
+      context.addIssue({ code: "custom", path: [index], message });
   })
   .meta({
     description:

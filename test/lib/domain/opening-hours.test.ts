@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { flawsOfHours, type OpeningHours } from "../../../lib/domain/opening-hours.js";
+import { openingHoursErrors, type OpeningHours } from "../../../lib/domain/opening-hours.js";
 
 const clock = (minute: number) =>
   `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
@@ -26,7 +26,7 @@ test("hours are right when no minute of the week is opened twice, and none close
         opens: clock(opens),
         closes: clock(closes),
       }));
-      expect(flawsOfHours(hours).length === 0).toBe(right);
+      expect(openingHoursErrors(hours).length === 0).toBe(right);
     }),
     { numRuns: 500 },
   );
@@ -35,9 +35,13 @@ test("hours are right when no minute of the week is opened twice, and none close
 test("a flaw names its hours", () => {
   const morning = { day: 1, opens: "08:00", closes: "12:00" };
   expect(
-    flawsOfHours([morning, { day: 2, opens: "10:00", closes: "10:00" }, { day: 1, opens: "11:59", closes: "24:00" }]),
+    openingHoursErrors([
+      morning,
+      { day: 2, opens: "10:00", closes: "10:00" },
+      { day: 1, opens: "11:59", closes: "24:00" },
+    ]),
   ).toEqual([
     { index: 1, message: "must close after it opens" },
-    { index: 2, message: "must not lie over other hours of the day" },
+    { index: 2, message: "must not overlap other hours of the day" },
   ]);
 });

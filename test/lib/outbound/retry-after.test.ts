@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { retryAfterSeconds, waitInWords } from "../../../lib/outbound/retry-after.js";
+import { retryAfterSeconds, formatWait } from "../../../lib/outbound/retry-after.js";
 
 const now = new Date("2026-03-10T12:00:00.250Z");
 
@@ -39,5 +39,5 @@ test.each([
   [7_141, "2 hours"],
   [86_400, "24 hours"],
 ])("%d seconds are %s", (seconds, words) => {
-  expect(waitInWords(seconds)).toBe(words);
+  expect(formatWait(seconds)).toBe(words);
 });

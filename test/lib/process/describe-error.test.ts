@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { describeError, describeErrorWithPlaces } from "../../../lib/process/describe-error.js";
+import { describeError, describeErrorWithStack } from "../../../lib/process/describe-error.js";
 
 class Refusal extends Error {
   override name = "Refusal";
@@ -31,7 +31,7 @@ test("an error is short, and what is no error is told as such", () => {
 });
 
 test("places in the code go with it, its message does not", () => {
-  const text = describeErrorWithPlaces(new Error('first "Anna"\nsecond "Anna"'));
+  const text = describeErrorWithStack(new Error('first "Anna"\nsecond "Anna"'));
   expect(text).not.toContain("Anna");
   expect(text).toContain("describe-error.test");
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "@jest/globals";
 import { setImmediate as turn } from "node:timers/promises";
-import { coalesced } from "../../../lib/process/coalesced.js";
+import { coalesce } from "../../../lib/process/coalesce.js";
 
 test("many calls are few runs, and the last call is never left out", async () => {
   let runs = 0;
-  const run = coalesced(() => Promise.resolve((runs += 1)));
+  const run = coalesce(() => Promise.resolve((runs += 1)));
   for (let calls = 0; calls < 1_000; calls += 1) run();
   await turn();
   expect(runs).toBe(2);

@@ -1,8 +1,8 @@
 /**
- * Makes a function that starts `work`, which never rejects. However often it is called, one run is under way and one
- * follows: each call is answered by a run that begins after it.
+ * Returns a function that starts `work`, which must never reject. Calls during a run share the next run, which begins when
+ * the current one has ended.
  */
-export function coalesced(work: () => Promise<unknown>): () => void {
+export function coalesce(work: () => Promise<unknown>): () => void {
   let running = false;
   let again = false;
   const start = (): void => {
