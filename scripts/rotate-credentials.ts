@@ -4,10 +4,10 @@ import { rewrapEnvelope } from "../lib/security/envelope.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import {
-  listCredentialsOfOtherKeys,
+  listCredentialsUnderOtherKeys,
   posCredentialsContext,
-  updateSealedCredentials,
-  type SealedCredentials,
+  updateEncryptedCredentials,
+  type EncryptedCredentials,
 } from "../sql/queries/pos-credentials.js";
 
 /**
@@ -19,7 +19,7 @@ const BATCH = 500;
 
 if (process.argv.length > 2) exitWithLine("Usage: npm run rotate-credentials");
 
-function sealedAnew({ partnerId, sealed }: SealedCredentials): string | null {
+function sealedAnew({ partnerId, sealed }: EncryptedCredentials): string | null {
   try {
     return rewrapEnvelope(sealed, posCredentialsContext(partnerId));
   } catch {
@@ -32,11 +32,11 @@ let done = 0;
 const unreadable: string[] = [];
 let after: string | null = null;
 for (;;) {
-  const batch: readonly SealedCredentials[] = await listCredentialsOfOtherKeys(sql, keyId, after, BATCH);
+  const batch: readonly EncryptedCredentials[] = await listCredentialsUnderOtherKeys(sql, keyId, after, BATCH);
   for (const credentials of batch) {
     const sealed = sealedAnew(credentials);
     if (sealed === null) unreadable.push(credentials.partnerId);
-    else if (await updateSealedCredentials(sql, credentials, sealed)) done += 1;
+    else if (await updateEncryptedCredentials(sql, credentials, sealed)) done += 1;
   }
   after = batch.at(-1)?.partnerId ?? null;
   if (batch.length < BATCH) break;

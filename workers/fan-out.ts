@@ -38,7 +38,7 @@ async function notifyAll(tx: Db, { notify }: SmallAudience, { payload }: Task<Ev
 /** Inserts the notifications of the next batch of recipients about a box, or logs why there are none. */
 async function notifyBatch(
   tx: Db,
-  { kind, begin, goOn, list }: LargeAudience,
+  { kind, begin, stillApplies, list }: LargeAudience,
   { payload: { event, subjectId, after }, log }: Task<EventPayload>,
 ): Promise<Inserted> {
   const skip = (reason: string): Inserted => {
@@ -48,7 +48,7 @@ async function notifyBatch(
   await lockBoxNotifications(tx, subjectId);
   const unmet = unmetCondition(kind, { orderStatus: null, onOffer: await isOnOffer(tx, subjectId) });
   if (unmet !== null) return skip(unmet);
-  const holds = after === null ? begin : goOn;
+  const holds = after === null ? begin : stillApplies;
   if (holds && !(await holds(tx, subjectId))) return skip("it does not hold any more");
   const { recipients, last } = await list(tx, subjectId, after, BATCH);
   const ids = await insertNotifications(

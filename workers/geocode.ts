@@ -6,12 +6,12 @@ import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { findPlace, hasGeocoder } from "../lib/geocoding/geocoder.js";
 import { sql } from "../sql/db.js";
 import {
-  askGeocode,
+  requestGeocode,
   claimGeocode,
   findGeocode,
   findGeocodeById,
   findPartnerAddress,
-  takeGeocoderTurn,
+  claimGeocoderSlot,
   updateAddressDistance,
   updateGeocodeAnswered,
   updateGeocodeFailed,
@@ -33,7 +33,7 @@ type GeocodeTask = Task<{ geocodeId: string | null; partnerId: string | null }>;
 async function resolve({ id, address }: Geocode, { log }: GeocodeTask): Promise<Geocode | undefined> {
   if (await claimGeocode(sql, id, CLAIM_SECONDS)) {
     try {
-      await delay(await takeGeocoderTurn(sql, config.GEOCODER_PER_SECOND));
+      await delay(await claimGeocoderSlot(sql, config.GEOCODER_PER_SECOND));
       const place = await findPlace(address);
       await updateGeocodeAnswered(sql, id, place, place ? FOUND_DAYS : NOT_FOUND_DAYS);
     } catch (error) {
@@ -53,7 +53,7 @@ async function checkPartner(partnerId: string, task: GeocodeTask): Promise<void>
   if (address === undefined) throw new PermanentError("there is no such partner");
   const canonical = canonicalAddress(address);
   const key = addressKey(canonical);
-  await askGeocode(sql, key, canonical);
+  await requestGeocode(sql, key, canonical);
   const known = await findGeocode(sql, key);
   const answer = known?.fresh ? known : known && (await resolve(known, task));
   if (!answer?.fresh) throw new Snooze(new Date(Date.now() + LOOK_AGAIN_MS));

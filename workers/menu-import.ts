@@ -13,7 +13,7 @@ import {
   importMenuRows,
   listPartnersWithAbandonedImports,
   settleAbandonedImports,
-  takeMenuImport,
+  claimMenuImport,
   updateMenuImportAdvanced,
   updateMenuImportSettled,
   updateMenuImportStarted,
@@ -90,7 +90,7 @@ const save = (
   { from, rows, rejected, position, lines }: Batch,
 ): Promise<void> =>
   transaction(async (tx) => {
-    if (!(await takeMenuImport(tx, importId, from.position))) throw new Snooze(inMs(OVERTAKEN_MS));
+    if (!(await claimMenuImport(tx, importId, from.position))) throw new Snooze(inMs(OVERTAKEN_MS));
     const { created, updated, refused } = await importMenuRows(tx, partnerId, rows, columns);
     const owned = refused.flatMap((place) => {
       const row = rows[place - 1];

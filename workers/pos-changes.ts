@@ -8,7 +8,7 @@ import { partnersOrderMoves } from "../lib/domain/order-moves.js";
 import { readPhone } from "../lib/domain/phone.js";
 import type { Db } from "../sql/db.js";
 import { moveOrder, placeOrder, type Placement } from "../sql/queries/orders.js";
-import type { MailboxEvent } from "../sql/queries/pos-events.js";
+import type { PosEventRow } from "../sql/queries/pos-events.js";
 import {
   findCustomer,
   findPosOrder,
@@ -39,7 +39,7 @@ export class Unfit extends Error {
 type Change<K extends PosChange["kind"]> = Extract<PosChange, { kind: K }>;
 
 /** Makes an event's change ours, in the transaction that settles the event; answers what of it could not be done, for admins. Throws Unfit, and then nothing is kept. */
-export async function applyChange(tx: Db, event: MailboxEvent): Promise<string | null> {
+export async function applyChange(tx: Db, event: PosEventRow): Promise<string | null> {
   const { success, data: change } = PosChangeJson.safeParse(event.change);
   if (!success) throw new Unfit("the event says something that we do not know");
   switch (change.kind) {
@@ -58,12 +58,12 @@ export async function applyChange(tx: Db, event: MailboxEvent): Promise<string |
   }
 }
 
-const requestSync = (tx: Db, { partnerId, requestId }: MailboxEvent) =>
-  requestPosSync(tx, partnerId, { inPerson: false, requestId });
+const requestSync = (tx: Db, { partnerId, requestId }: PosEventRow) =>
+  requestPosSync(tx, partnerId, { byUser: false, requestId });
 
 async function applyAvailability(
   tx: Db,
-  event: MailboxEvent,
+  event: PosEventRow,
   { items }: Change<"item.availability">,
 ): Promise<string | null> {
   // of an item that is named twice the last word counts
@@ -76,7 +76,7 @@ async function applyAvailability(
 }
 
 /** What an order of the POS asks for, by our own ids, each once. */
-async function linesOf(tx: Db, { partnerId }: MailboxEvent, { items }: Change<"order.created">) {
+async function linesOf(tx: Db, { partnerId }: PosEventRow, { items }: Change<"order.created">) {
   const wanted = new Map<string, number>();
   for (const { externalId, qty } of items) wanted.set(externalId, (wanted.get(externalId) ?? 0) + qty);
   if (wanted.size === 0 || wanted.size > limits.order.lines)
@@ -88,7 +88,7 @@ async function linesOf(tx: Db, { partnerId }: MailboxEvent, { items }: Change<"o
   return found.map(({ id, externalId }) => ({ id, qty: wanted.get(externalId) ?? 0 }));
 }
 
-async function applyOrder(tx: Db, event: MailboxEvent, change: Change<"order.created">): Promise<void> {
+async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.created">): Promise<void> {
   const { partnerId, provider, eventId, requestId } = event;
   const number = orderNumberOf(eventId);
   if ((await findPosOrder(tx, partnerId, provider, number)) !== undefined) return;
@@ -129,7 +129,7 @@ function refusal(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">)
   }
 }
 
-async function applyStatus(tx: Db, event: MailboxEvent, change: Change<"order.status">): Promise<void> {
+async function applyStatus(tx: Db, event: PosEventRow, change: Change<"order.status">): Promise<void> {
   const { partnerId, provider, requestId } = event;
   const status = change.status.toUpperCase();
   const move = partnersOrderMoves.find((known) => known === status);

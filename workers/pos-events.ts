@@ -6,13 +6,13 @@ import {
   findNextPosEvent,
   findPosEvent,
   lockPosEvents,
-  openMailbox,
+  clearInboxJob,
   parkPosEvent,
-  ringPosMailbox,
+  scheduleInboxRun,
   updatePosEventFailed,
   updatePosEventProcessed,
   updatePosEventStillParked,
-  type MailboxEvent,
+  type PosEventRow,
 } from "../sql/queries/pos-events.js";
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
 import type { Handler, Task } from "./consume.js";
@@ -30,34 +30,34 @@ type PosEventsTask = Task<PosEventsPayload>;
 const reasonOf = (error: unknown) => (error instanceof Unfit ? error.message : describeError(error));
 
 /** Makes an event ours that has its turn, and settles it with that. */
-async function settle(tx: Db, event: MailboxEvent): Promise<void> {
+async function settle(tx: Db, event: PosEventRow): Promise<void> {
   await updatePosEventProcessed(tx, event.id, await applyChange(tx, event));
 }
 
 /** Notes that an event could not be made ours: it is tried again later, with all that came after it, or put aside. */
-async function noteFailure(tx: Db, event: MailboxEvent, error: unknown): Promise<void> {
+async function noteFailure(tx: Db, event: PosEventRow, error: unknown): Promise<void> {
   const { partnerId, requestId, attempts } = event;
   await lockPosEvents(tx, partnerId);
   if (error instanceof Unfit || isDataException(error) || attempts + 1 >= ATTEMPTS) {
     await parkPosEvent(tx, event, reasonOf(error), error instanceof Unfit ? error.retryInMs : 0);
-    if (error instanceof Unfit && error.needsMenu) await requestPosSync(tx, partnerId, { inPerson: false, requestId });
+    if (error instanceof Unfit && error.needsMenu) await requestPosSync(tx, partnerId, { byUser: false, requestId });
     return;
   }
   const waitMs = FIRST_RETRY_MS * 3 ** attempts;
   await updatePosEventFailed(tx, event, reasonOf(error), waitMs);
-  await ringPosMailbox(tx, partnerId, waitMs, requestId);
+  await scheduleInboxRun(tx, partnerId, waitMs, requestId);
 }
 
 /** Applies the partner's next event; false when none is due now. */
 async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<boolean> {
-  const turn: { of?: MailboxEvent } = {};
+  const turn: { of?: PosEventRow } = {};
   try {
     return await transaction(async (tx) => {
       await lockPosEvents(tx, partnerId);
       const event = await findNextPosEvent(tx, partnerId);
       if (!event) return false;
       if (event.dueInMs > 0) {
-        await ringPosMailbox(tx, partnerId, event.dueInMs, event.requestId);
+        await scheduleInboxRun(tx, partnerId, event.dueInMs, event.requestId);
         return false;
       }
       turn.of = event;
@@ -87,7 +87,7 @@ async function retryParked(eventId: number): Promise<void> {
       await settle(tx, event);
       // what waited for it is in the mailbox again
       const next = await findNextPosEvent(tx, partnerId);
-      if (next) await ringPosMailbox(tx, partnerId, next.dueInMs, next.requestId);
+      if (next) await scheduleInboxRun(tx, partnerId, next.dueInMs, next.requestId);
     });
   } catch (error) {
     if (isConnectionLost(error)) throw error;
@@ -99,9 +99,9 @@ async function retryParked(eventId: number): Promise<void> {
   }
 }
 
-async function drainMailbox(partnerId: string, { log, signal }: PosEventsTask): Promise<void> {
+async function drainInbox(partnerId: string, { log, signal }: PosEventsTask): Promise<void> {
   // an event that comes in from now on stages another job
-  await openMailbox(sql, partnerId);
+  await clearInboxJob(sql, partnerId);
   for (let n = 0; n < MOST_IN_A_ROW && !signal.aborted; n += 1) {
     if (!(await applyNext(partnerId, log))) return;
   }
@@ -109,4 +109,4 @@ async function drainMailbox(partnerId: string, { log, signal }: PosEventsTask): 
 }
 
 export const applyPosEvents: Handler<PosEventsPayload> = (task) =>
-  "eventId" in task.payload ? retryParked(task.payload.eventId) : drainMailbox(task.payload.partnerId, task);
+  "eventId" in task.payload ? retryParked(task.payload.eventId) : drainInbox(task.payload.partnerId, task);

@@ -8,10 +8,10 @@ import { posCredentialsContext } from "../sql/queries/pos-credentials.js";
 import {
   addSyncProgress,
   archiveAbsentItems,
-  hasItemsOfPos,
+  hasPosItems,
   lockPosCredentials,
   settlePosSync,
-  takePosSync,
+  claimPosSync,
   updateSyncPulled,
   upsertPosItems,
   type StartedSync,
@@ -153,7 +153,7 @@ const NOT_STANDING: SyncOutcome = {
  * all tells that something is wrong with the POS, far more often than that everything is gone.
  */
 async function settlePulled(sync: StartedSync, task: SyncTask, end: MenuEnd, pulled: Pulled): Promise<void> {
-  if (!end.unchanged && pulled.sent === 0 && (await hasItemsOfPos(sql, sync.partnerId)))
+  if (!end.unchanged && pulled.sent === 0 && (await hasPosItems(sql, sync.partnerId)))
     throw new MenuEmpty("the menu of the POS is empty");
   const left =
     end.unchanged || pulled.tellsWhatIsGone
@@ -186,12 +186,12 @@ function outcomeOf(error: unknown, sync: StartedSync, tookTooLong: boolean): Syn
 }
 
 export const pullMenu: Handler<{ syncId: string }> = async (task) => {
-  const sync = await takePosSync(sql, task.payload.syncId);
+  const sync = await claimPosSync(sql, task.payload.syncId);
   if (!sync) return;
   const { partnerId, adapter } = sync;
   const limit = AbortSignal.timeout(LONGEST_PULL_MS);
   try {
-    if (!sync.standing) {
+    if (!sync.mayCallPos) {
       await settle(sync, task, NOT_STANDING);
       return;
     }

@@ -1,7 +1,7 @@
 import { addDays } from "../lib/domain/days.js";
 import { config } from "../lib/process/config.js";
 import { sql, transaction } from "../sql/db.js";
-import { findYesterday, listDueDays, rollUpDay, workInWeights } from "../sql/queries/rollups.js";
+import { findYesterday, listDueDays, rollUpDay, applyWeightChanges } from "../sql/queries/rollups.js";
 import type { Handler } from "./consume.js";
 
 /** So many days are rolled up again every night, with or without a change. */
@@ -17,7 +17,7 @@ export const rollUpOneDay = (day: string, zone: string): Promise<void> =>
 export async function updateWeights(signal?: AbortSignal): Promise<number> {
   let total = 0;
   for (let count = WEIGHTS; count === WEIGHTS && !signal?.aborted; total += count)
-    count = await transaction((tx) => workInWeights(tx, WEIGHTS));
+    count = await transaction((tx) => applyWeightChanges(tx, WEIGHTS));
   return total;
 }
 

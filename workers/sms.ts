@@ -2,7 +2,7 @@ import { decryptText } from "../lib/security/crypto.js";
 import { PermanentError } from "../lib/process/errors.js";
 import { codeText, sendSms, SmsRefused } from "../lib/messaging/sms.js";
 import { sql } from "../sql/db.js";
-import { eraseOutgoingCode, releaseOutgoingCode, takeOutgoingCode } from "../sql/queries/otp.js";
+import { eraseOutgoingCode, releaseOutgoingCode, consumeOutgoingCode } from "../sql/queries/otp.js";
 import type { Handler } from "./consume.js";
 
 /**
@@ -11,7 +11,7 @@ import type { Handler } from "./consume.js";
  * gateway has certainly not taken is tried again, while the code is valid.
  */
 export const sendCode: Handler<{ otpId: string }> = async ({ payload: { otpId }, log }) => {
-  const code = await takeOutgoingCode(sql, otpId);
+  const code = await consumeOutgoingCode(sql, otpId);
   if (code === null) {
     log.info({ otpId }, "code not sent: it was sent or claimed before, used, replaced or has expired");
     return;

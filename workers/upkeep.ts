@@ -5,17 +5,17 @@ import { StorageUnavailable } from "../lib/storage/storage.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
-import { expireBoxes, listRepeatedBoxes } from "../sql/queries/boxes.js";
-import { deleteNeedlessFiles, keepShownImages } from "../sql/queries/files.js";
+import { expireBoxes, insertRepeatedBoxes } from "../sql/queries/boxes.js";
+import { deleteUnusedFiles, retainShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
 import { deleteOldNotifications } from "../sql/queries/notifications.js";
-import { deleteOldIdempotencyKeys, listForgottenOrders, moveOrder } from "../sql/queries/orders.js";
+import { deleteOldIdempotencyKeys, listOverdueOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
-import { deleteOldPosEvents, ringForgottenMailboxes } from "../sql/queries/pos-events.js";
+import { deleteOldPosEvents, rescheduleStalledInboxes } from "../sql/queries/pos-events.js";
 import { eraseCounterAddresses } from "../sql/queries/pos-orders.js";
-import { abandonDeadSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql/queries/pos-syncs.js";
+import { settleAbandonedSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql/queries/pos-syncs.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { deleteOldJobs } from "../sql/outbox.js";
@@ -60,7 +60,7 @@ const purging = (pattern: string, ...purges: Step[]) => inBatches(pattern, "old 
 
 /** Deletes files that nobody needs: their rows go only if their bytes did. */
 async function clearAwayFiles(tx: Db): Promise<number> {
-  const needless = await deleteNeedlessFiles(tx, FILE_BATCH);
+  const needless = await deleteUnusedFiles(tx, FILE_BATCH);
   await Promise.all(needless.map(deleteStored));
   return needless.length;
 }
@@ -76,7 +76,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   "repeat-boxes": {
     rhythm: { pattern: "*/10 * * * *" },
     run: async ({ log }) => {
-      const listed = await listRepeatedBoxes(sql);
+      const listed = await insertRepeatedBoxes(sql);
       if (listed > 0) log.info({ boxes: listed }, "boxes listed again");
     },
   },
@@ -94,7 +94,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     rhythm: { pattern: "*/5 * * * *" },
     run: async ({ signal }) => {
       for (let found = BATCH; found === BATCH && !signal.aborted;) {
-        const orders = await listForgottenOrders(sql, BATCH);
+        const orders = await listOverdueOrders(sql, BATCH);
         for (const { id } of orders) await moveOrder(sql, id, "NO_SHOW", { actor: "SERVICE" });
         found = orders.length;
       }
@@ -111,7 +111,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   "clear-away-files": {
     rhythm: { pattern: "47 * * * *" },
     run: async ({ log, signal }) => {
-      await keepShownImages(sql);
+      await retainShownImages(sql);
       let total = 0;
       for (let count = FILE_BATCH; count === FILE_BATCH && !signal.aborted; total += count)
         count = await transaction(clearAwayFiles);
@@ -133,13 +133,13 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
       if (due === MOST_SYNCS_A_MINUTE) log.warn({ syncs: due }, "more menus are due than are synced in a minute");
     },
   },
-  "abandon-dead-syncs": inBatches("*/5 * * * *", "syncs abandoned", abandonDeadSyncs),
-  "ring-forgotten-mailboxes": {
+  "abandon-dead-syncs": inBatches("*/5 * * * *", "syncs abandoned", settleAbandonedSyncs),
+  "reschedule-stalled-inboxes": {
     rhythm: { pattern: "*/5 * * * *" },
     run: async ({ log }) => {
-      const rung = await ringForgottenMailboxes(sql, BATCH);
-      if (rung === 0) return;
-      log.warn({ mailboxes: rung }, "events of POS systems had no job left that would look at them");
+      const rescheduled = await rescheduleStalledInboxes(sql, BATCH);
+      if (rescheduled === 0) return;
+      log.warn({ inboxes: rescheduled }, "events of POS systems had no job left that would look at them");
     },
   },
   "purge-pos-events": purging("47 * * * *", deleteOldPosEvents, deleteOldPosSyncs),

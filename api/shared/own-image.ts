@@ -1,18 +1,18 @@
 import { ApiError, conflict, type ErrorCode } from "../../lib/process/errors.js";
 import type { Db } from "../../sql/db.js";
-import { findOwnFile, takeImage } from "../../sql/queries/files.js";
+import { findOwnFile, claimImage } from "../../sql/queries/files.js";
 import { Id } from "../http/schemas.js";
 
 export const ImageFileId = Id.meta({ description: "an image that the caller has uploaded" });
 
 /** Takes an uploaded image of the caller's to show it somewhere; answers its name. Throws 400 when it is none, 409 when it is not converted yet. */
-export async function takeOwnImage(
+export async function claimOwnImage(
   tx: Db,
   fileId: string,
   userId: string,
   { path, code }: { path: string; code: ErrorCode },
 ): Promise<string> {
-  const name = await takeImage(tx, fileId, userId);
+  const name = await claimImage(tx, fileId, userId);
   if (name !== undefined) return name;
   const { status } = (await findOwnFile(tx, fileId, userId)) ?? {};
   if (status === "UPLOADING" || status === "STORED") {

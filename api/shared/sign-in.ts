@@ -4,7 +4,7 @@ import { ApiError } from "../../lib/process/errors.js";
 import { formatWait } from "../../lib/outbound/retry-after.js";
 import { sms } from "../../queues/index.js";
 import { sql, transaction } from "../../sql/db.js";
-import { insertOtp, takeGuess } from "../../sql/queries/otp.js";
+import { insertOtp, countGuess } from "../../sql/queries/otp.js";
 import { insertSession } from "../../sql/queries/sessions.js";
 import { stageJob } from "../../sql/outbox.js";
 import { clientNetwork } from "../http/client-network.js";
@@ -48,7 +48,7 @@ export async function openSession(
   tokenDigest: Uint8Array,
   { forDashboard }: { forDashboard: boolean },
 ): Promise<string> {
-  const guess = await takeGuess(sql, phone);
+  const guess = await countGuess(sql, phone);
   if (guess.outcome === "TOO_MANY") throw tooMany("Too many wrong codes for this phone", guess.retryAfterSeconds);
   if (guess.outcome === "EXPIRED") throw new ApiError(401, "EXPIRED_CODE", "The code has expired; ask for a new one.");
   if (guess.outcome === "NO_CODE" || !matchesKeyedHash("otp", otpOf(phone, code), guess.hash)) throw invalidCode();

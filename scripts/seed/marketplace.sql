@@ -153,7 +153,7 @@ select id, id, user_id, partner_id, 3 + n % 3, 'Вкусно и свежо', (ar
 from (select *, row_number() over (order by id) as n from seed_orders where status = 'COMPLETED') o
 where n % 5 = 0;
 insert into partner_ratings (partner_id, rating_sum, review_count)
-select partner_id, sum(rating), count(*) from reviews where is_shown(status) group by partner_id;
+select partner_id, sum(rating), count(*) from reviews where review_is_shown(status) group by partner_id;
 
 -- The first partner is everyone's favourite.
 insert into favorites (user_id, partner_id)

@@ -6,7 +6,7 @@ as $$
 $$;
 
 -- The account of a user, made at the first look; the code they bring others with is unambiguous to read out.
-create or replace function open_loyalty_account(of_user uuid) returns void
+create or replace function create_loyalty_account(of_user uuid) returns void
 language plpgsql
 as $$
 begin
@@ -45,7 +45,7 @@ begin
   from orders o
   where o.id = completed;
 
-  perform open_loyalty_account(sale.user_id);
+  perform create_loyalty_account(sale.user_id);
   select referrer_id into brought_by from loyalty_accounts where user_id = sale.user_id;
   -- in one order for everyone, so that two customers who brought each other's friends never wait in a circle
   perform from loyalty_accounts where user_id in (sale.user_id, brought_by) order by user_id for no key update;
@@ -88,7 +88,7 @@ begin
     return 'OWN_CODE';
   end if;
 
-  perform open_loyalty_account(newcomer);
+  perform create_loyalty_account(newcomer);
   perform from loyalty_accounts where user_id in (newcomer, referrer) order by user_id for no key update;
   select * into mine from loyalty_accounts where user_id = newcomer;
   if mine.referrer_id is not null then

@@ -1,6 +1,6 @@
 -- Has a job look into a partner's mailbox, at `due_at` or before: the one that is open and has not begun, which is brought
 -- forward when it would come later, else a new one. `known_job` is that of the mailbox, whose row the caller has locked.
-create or replace function ring_pos_mailbox(of_partner uuid, known_job bigint, due_at timestamptz, caused_by text) returns void
+create or replace function schedule_inbox_run(of_partner uuid, known_job bigint, due_at timestamptz, caused_by text) returns void
 language plpgsql
 as $$
 begin
@@ -20,7 +20,7 @@ end
 $$;
 
 -- Locks a partner's mailbox, which it makes at the first event, and answers the job that is on its way to it.
-create or replace function lock_pos_mailbox(of_partner uuid) returns bigint
+create or replace function lock_pos_inbox(of_partner uuid) returns bigint
 language plpgsql
 as $$
 declare
@@ -51,7 +51,7 @@ declare
   turn_at timestamptz;
 begin
   for box in select distinct partner_id from unnest(partner_ids) as partner_id order by partner_id loop
-    known_job := lock_pos_mailbox(box);
+    known_job := lock_pos_inbox(box);
     insert into pos_events (partner_id, provider, account, event_id, change, request_id)
     select box, of_provider, told.account, told.event_id, changes -> (told.n - 1)::integer, caused_by
     from unnest(partner_ids, accounts, event_ids) with ordinality as told (partner_id, account, event_id, n)
@@ -66,7 +66,7 @@ begin
     ) then
       -- while the first of them is given time, the others wait behind it
       select next_try_at into turn_at from pos_events where partner_id = box and status = 'QUEUED' order by id limit 1;
-      perform ring_pos_mailbox(box, known_job, greatest(turn_at, now()), caused_by);
+      perform schedule_inbox_run(box, known_job, greatest(turn_at, now()), caused_by);
     end if;
   end loop;
   return added;
@@ -75,7 +75,7 @@ $$;
 
 -- Has jobs look into up to `most` mailboxes where an event has had its turn for a minute and no job is left that would look,
 -- since the last one was given up. Answers how many they were.
-create or replace function ring_forgotten_mailboxes(most integer) returns integer
+create or replace function reschedule_stalled_inboxes(most integer) returns integer
 language plpgsql
 as $$
 declare
@@ -104,7 +104,7 @@ begin
     order by partner_id
     limit most
   loop
-    perform ring_pos_mailbox(box, lock_pos_mailbox(box), now(), null);
+    perform schedule_inbox_run(box, lock_pos_inbox(box), now(), null);
     rung := rung + 1;
   end loop;
   return rung;

@@ -9,7 +9,7 @@ as $$
 $$;
 
 -- Makes a sync with its job. The partner must have none that is open.
-create or replace function start_pos_sync(of_partner uuid, due_at timestamptz, nth_try integer, caused_by text) returns uuid
+create or replace function insert_pos_sync(of_partner uuid, due_at timestamptz, nth_try integer, caused_by text) returns uuid
 language sql
 as $$
   insert into pos_syncs (id, partner_id, start_at, try, job_id)
@@ -19,15 +19,15 @@ as $$
 $$;
 
 -- How long a sync waits that nobody waits for: a POS that tells of one change often tells of more.
-create or replace function pos_sync_patience() returns interval
+create or replace function pos_sync_delay() returns interval
 language sql immutable parallel safe
 as $$ select interval '3 seconds' $$;
 
 -- Asks for a sync of a partner's menu and answers its id; null when the partner has no POS, or is suspended or rejected: nobody
 -- sees its menu then, and no POS is called for it. Whoever asks joins the one that
--- is open, if there is: a person has it start at once, where it waits; what the POS tells while it runs (`in_person` is
+-- is open, if there is: a person has it start at once, where it waits; what the POS tells while it runs (`by_user` is
 -- false) has another one follow.
-create or replace function request_pos_sync(of_partner uuid, in_person boolean, caused_by text) returns uuid
+create or replace function request_pos_sync(of_partner uuid, by_user boolean, caused_by text) returns uuid
 language plpgsql
 as $$
 declare
@@ -43,11 +43,11 @@ begin
   end if;
   select * into pending from pos_syncs where partner_id = of_partner and settled_at is null for no key update;
   if not found then
-    return start_pos_sync(of_partner, case when in_person then now() else now() + pos_sync_patience() end, 1, caused_by);
+    return insert_pos_sync(of_partner, case when by_user then now() else now() + pos_sync_delay() end, 1, caused_by);
   end if;
-  if pending.status = 'RUNNING' and not in_person then
+  if pending.status = 'RUNNING' and not by_user then
     update pos_syncs set again = true where id = pending.id and not again;
-  elsif pending.status = 'QUEUED' and in_person and pending.start_at > now() then
+  elsif pending.status = 'QUEUED' and by_user and pending.start_at > now() then
     update pos_syncs set start_at = now() where id = pending.id;
     perform bring_job_forward(pending.job_id);
   end if;
@@ -78,10 +78,10 @@ begin
   if not found then
     null;
   elsif retry_at is not null then
-    perform start_pos_sync(sync.partner_id, retry_at, sync.try + 1, caused_by);
+    perform insert_pos_sync(sync.partner_id, retry_at, sync.try + 1, caused_by);
   elsif sync.again then
-    perform start_pos_sync(
-      sync.partner_id, case when of_failure = 'REPLACED' then now() else now() + pos_sync_patience() end, 1, caused_by
+    perform insert_pos_sync(
+      sync.partner_id, case when of_failure = 'REPLACED' then now() else now() + pos_sync_delay() end, 1, caused_by
     );
   end if;
   perform pg_notify('signals', 'pos-sync ' || settled);

@@ -10,7 +10,7 @@ $$;
 -- after created_at at most, hence the minute. Only one of the two halves is ever carried out, whatever the plan was made for.
 -- The pairs and the order of the second one leave it only the index that begins and ends with that partner's orders of the
 -- time: another one that knows partners, or ids, would be as good to Postgres as long as it does not know the time.
-create or replace function orders_that_count(from_at timestamptz, until_at timestamptz, of_partner uuid)
+create or replace function uncancelled_orders(from_at timestamptz, until_at timestamptz, of_partner uuid)
 returns table (
   id uuid,
   partner_id uuid,
@@ -42,7 +42,7 @@ $$;
 
 -- What was in these orders, line by line. Lines are found by the ids of their orders and not by the time: what Postgres thinks
 -- of a range of ids may be far too little, and it would go through all lines of the time for each order then.
-create or replace function lines_that_count(from_at timestamptz, until_at timestamptz, of_partner uuid)
+create or replace function uncancelled_lines(from_at timestamptz, until_at timestamptz, of_partner uuid)
 returns table (
   partner_id uuid,
   box_id uuid,
@@ -64,13 +64,13 @@ as $$
     and o.status <> 'CANCELLED'
   union all
   select o.partner_id, i.box_id, i.menu_item_id, i.price_minor, i.qty, o.status, o.total_minor, o.amount_due_minor
-  from orders_that_count(from_at, until_at, of_partner) o
+  from uncancelled_orders(from_at, until_at, of_partner) o
   join order_items i on i.order_id = o.id
   where of_partner is not null
 $$;
 
 -- The boxes that were listed in a time, by one partner or, without one, by all.
-create or replace function boxes_listed(from_at timestamptz, until_at timestamptz, of_partner uuid)
+create or replace function listed_boxes(from_at timestamptz, until_at timestamptz, of_partner uuid)
 returns table (id uuid, partner_id uuid, created_at timestamptz)
 language sql stable parallel safe
 as $$

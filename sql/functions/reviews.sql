@@ -1,12 +1,12 @@
 -- Whether the public sees a review of this status, and the rating counts it.
-create or replace function is_shown(status review_status) returns boolean
+create or replace function review_is_shown(status review_status) returns boolean
 language sql immutable
 as $$
   select status in ('PUBLISHED', 'APPROVED')
 $$;
 
 -- Adds a shown review to a partner's rating.
-create or replace function count_rating(rated uuid, stars integer) returns void
+create or replace function add_rating(rated uuid, stars integer) returns void
 language sql
 as $$
   insert into partner_ratings as known (partner_id, rating_sum, review_count)
@@ -28,7 +28,7 @@ as $$
   update partner_ratings p
   set rating_sum = rating_sum - withdrawn.rating, review_count = review_count - 1
   from withdrawn
-  where p.partner_id = withdrawn.partner_id and is_shown(withdrawn.status)
+  where p.partner_id = withdrawn.partner_id and review_is_shown(withdrawn.status)
 $$;
 
 -- Publishes a customer's review of their order: PUBLISHED, or CANCELLED (the order), TWICE (it has one), or no row (not theirs).
@@ -57,7 +57,7 @@ begin
     return query select 'TWICE', null::uuid;
     return;
   end if;
-  perform count_rating(reviewed.partner_id, stars);
+  perform add_rating(reviewed.partner_id, stars);
   return query select 'PUBLISHED', id;
 end
 $$;
@@ -86,13 +86,13 @@ begin
   set rating = coalesce(stars, r.rating), text = coalesce(words, r.text), status = target, updated_at = now(),
       revision = r.revision + case when stars is null and words is null then 0 else 1 end
   where r.id = changed;
-  if is_shown(known.status) then
+  if review_is_shown(known.status) then
     update partner_ratings
     set rating_sum = rating_sum - known.rating, review_count = review_count - 1
     where partner_id = known.partner_id;
   end if;
-  if is_shown(target) then
-    perform count_rating(known.partner_id, coalesce(stars, known.rating));
+  if review_is_shown(target) then
+    perform add_rating(known.partner_id, coalesce(stars, known.rating));
   end if;
   return query select true, known.status, target;
 end

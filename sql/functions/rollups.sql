@@ -39,8 +39,8 @@ end
 $$;
 
 -- Notes that an item weighs something else. Saved food is counted with today's weights, on past days too: reports add the
--- difference for items noted here until work_in_weights adds it to the rollups. An existing note is updated for its lock:
--- work_in_weights must not delete it before this change is committed.
+-- difference for items noted here until apply_weight_changes adds it to the rollups. An existing note is updated for its lock:
+-- apply_weight_changes must not delete it before this change is committed.
 create or replace function note_weight_change() returns trigger
 language plpgsql
 as $$
@@ -81,7 +81,7 @@ begin
     select coalesce(l.box_id, l.menu_item_id) as item_id, l.partner_id, l.box_id is not null as is_box, count(*) as orders,
            sum(line_due_minor(l.price_minor, l.qty, l.total_minor, l.amount_due_minor)) as gmv_minor,
            coalesce(sum(l.qty) filter (where l.status = 'COMPLETED'), 0) as picked_up
-    from lines_that_count(starts, ends, null) l
+    from uncancelled_lines(starts, ends, null) l
     group by 1, 2, 3
   ) as sold
   left join boxes b on b.id = sold.item_id
@@ -92,7 +92,7 @@ begin
   from (
     select o.partner_id, count(*) as orders, sum(o.amount_due_minor) as gmv_minor, sum(o.commission_minor) as commission_minor,
            0 as saved_grams
-    from orders_that_count(starts, ends, null) o
+    from uncancelled_orders(starts, ends, null) o
     group by o.partner_id
     union all
     select i.partner_id, 0, 0, 0, sum(i.picked_up * i.weight_grams)
@@ -107,11 +107,11 @@ begin
   select rolled, counted.hour, sum(counted.orders), sum(counted.listings)
   from (
     select extract(hour from o.created_at at time zone in_zone)::integer as hour, count(*) as orders, 0 as listings
-    from orders_that_count(starts, ends, null) o
+    from uncancelled_orders(starts, ends, null) o
     group by 1
     union all
     select extract(hour from b.created_at at time zone in_zone)::integer, 0, count(*)
-    from boxes_listed(starts, ends, null) b
+    from listed_boxes(starts, ends, null) b
     group by 1
   ) as counted
   group by counted.hour;
@@ -129,7 +129,7 @@ $$;
 
 -- Adds the changed weights of up to `most` items to the rolled-up days on which these were picked up; returns how many items.
 -- An item whose weight is being changed right now is skipped until the next call.
-create or replace function work_in_weights(most integer) returns integer
+create or replace function apply_weight_changes(most integer) returns integer
 language plpgsql
 as $$
 #variable_conflict use_column

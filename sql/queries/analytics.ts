@@ -27,7 +27,7 @@ export const findPartnerTotals = async (db: Db, { zone, first, last }: Days, par
       union all
       select count(*), sum(o.amount_due_minor)
       from live
-      cross join lateral orders_that_count(live.from_at, live.until_at, ${partnerId}::uuid) o
+      cross join lateral uncancelled_orders(live.from_at, live.until_at, ${partnerId}::uuid) o
     )
     select coalesce(sum(orders), 0)::bigint as orders, coalesce(sum(gmv_minor), 0)::bigint as "gmvMinor" from parts`;
   return totals ?? noTotals;
@@ -49,14 +49,14 @@ export const findDashboard = async (db: Db, { zone, first, last }: Days, partner
     ), sold as materialized (
       select o.partner_id, count(*) as orders, sum(o.amount_due_minor) as gmv_minor, sum(o.commission_minor) as commission_minor
       from live
-      cross join lateral orders_that_count(live.from_at, live.until_at, ${partnerId}::uuid) o
+      cross join lateral uncancelled_orders(live.from_at, live.until_at, ${partnerId}::uuid) o
       group by o.partner_id
     ), parts as (
       select orders, gmv_minor, commission_minor, 0 as grams from sold
       union all
       select 0, 0, 0, l.qty * coalesce(b.weight_grams, m.weight_grams, 0)
       from live
-      cross join lateral lines_that_count(live.from_at, live.until_at, ${partnerId}::uuid) l
+      cross join lateral uncancelled_lines(live.from_at, live.until_at, ${partnerId}::uuid) l
       left join boxes b on b.id = l.box_id
       left join menu_items m on m.id = l.menu_item_id
       where l.status = 'COMPLETED'
@@ -135,7 +135,7 @@ export const listTopBoxes = (
       union all
       select l.box_id, 1, line_due_minor(l.price_minor, l.qty, l.total_minor, l.amount_due_minor)
       from live
-      cross join lateral lines_that_count(live.from_at, live.until_at, ${partnerId}::uuid) l
+      cross join lateral uncancelled_lines(live.from_at, live.until_at, ${partnerId}::uuid) l
       where l.box_id is not null
     ), ranked as (
       select box_id, sum(orders)::bigint as orders, sum(gmv_minor)::bigint as gmv_minor
@@ -178,7 +178,7 @@ export const listTopPartners = (
       union all
       select o.partner_id, 1, o.amount_due_minor
       from live
-      cross join lateral orders_that_count(live.from_at, live.until_at, ${partnerId}::uuid) o
+      cross join lateral uncancelled_orders(live.from_at, live.until_at, ${partnerId}::uuid) o
     ), ranked as (
       select partner_id, sum(orders)::bigint as orders, sum(gmv_minor)::bigint as gmv_minor
       from parts
@@ -213,7 +213,7 @@ export const listOrdersByHour = (db: Db, { zone, first, last, from, until }: Day
       union all
       select extract(hour from o.created_at at time zone ${zone}::text)::integer, count(*)
       from live
-      cross join lateral orders_that_count(live.from_at, live.until_at, ${partnerId}::uuid) o
+      cross join lateral uncancelled_orders(live.from_at, live.until_at, ${partnerId}::uuid) o
       group by 1
     ), counted as (
       select hour, sum(orders)::bigint as orders from parts group by hour
@@ -240,7 +240,7 @@ export const listListingsByHour = (db: Db, { zone, first, last, from, until }: D
       union all
       select extract(hour from b.created_at at time zone ${zone}::text)::integer, count(*)
       from live
-      cross join lateral boxes_listed(live.from_at, live.until_at, ${partnerId}::uuid) b
+      cross join lateral listed_boxes(live.from_at, live.until_at, ${partnerId}::uuid) b
       group by 1
     ), counted as (
       select hour, sum(listings)::bigint as listings from parts group by hour

@@ -305,7 +305,7 @@ export const repeatBox = async (db: Db, id: string, partnerId: string, requestId
  * Lists the boxes that repeating ones bring within the next 24 hours, each day's once, whoever else does the same; answers
  * how many. What was missed is made up while its window lasts.
  */
-export async function listRepeatedBoxes(db: Db): Promise<number> {
+export async function insertRepeatedBoxes(db: Db): Promise<number> {
   const [listed] = await db<{ count: number }[]>`
     with due as (
       select b.id, day::date as day

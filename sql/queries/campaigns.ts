@@ -64,7 +64,7 @@ export const findCampaign = async (db: Db, id: string) =>
   )[0];
 
 /** Finds a campaign and keeps it, and so the placements of its banners, as it is until the transaction ends. */
-export const takeCampaign = async (tx: Db, id: string) =>
+export const lockCampaign = async (tx: Db, id: string) =>
   (
     await tx<CampaignRow[]>`
       select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",

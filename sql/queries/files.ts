@@ -83,7 +83,7 @@ export const findFile = async (db: Db, id: string) =>
   )[0];
 
 /** Whether there still is such a file, once whoever is deleting it is done. */
-export const isKept = async (db: Db, id: string): Promise<boolean> =>
+export const fileStillExists = async (db: Db, id: string): Promise<boolean> =>
   (await db`select from files where id = ${id}::uuid for key share`).count > 0;
 
 /** Finds one of a user's own files. */
@@ -170,7 +170,7 @@ export async function deleteOwnFile(db: Db, id: string, userId: string): Promise
 }
 
 /** Takes one of a user's own images to show it somewhere, and keeps it from being cleared away; answers its name. */
-export async function takeImage(db: Db, id: string, userId: string): Promise<string | undefined> {
+export async function claimImage(db: Db, id: string, userId: string): Promise<string | undefined> {
   const [row] = await db<{ name: string }[]>`
     update files set loose_since = null
     where id = ${id}::uuid and user_id = ${userId}::uuid and status = 'READY' and content_type = 'image/webp'
@@ -188,7 +188,7 @@ export async function releaseImage(db: Db, name: string | null): Promise<void> {
  * that nothing has shown for a day, and what could not be converted for a week. Their bytes are to be deleted in the same
  * transaction.
  */
-export const deleteNeedlessFiles = (db: Db, limit: number) =>
+export const deleteUnusedFiles = (db: Db, limit: number) =>
   db<DeletedFile[]>`
     with needless as (
       (select id from files where status = 'UPLOADING' and expires_at < now() limit ${limit})
@@ -224,7 +224,7 @@ export const deleteNeedlessFiles = (db: Db, limit: number) =>
     returning f.name, f.upload_id as "uploadId"`;
 
 /** Forgets that images are loose which something shows after all. */
-export async function keepShownImages(db: Db): Promise<void> {
+export async function retainShownImages(db: Db): Promise<void> {
   await db`
     update files f
     set loose_since = null

@@ -43,7 +43,7 @@ export const findGeocodeById = async (db: Db, id: string) =>
  * answered, otherwise the row's id. Whoever asked long ago without an answer, and has no job any more that asks, has been
  * forgotten.
  */
-export async function askGeocode(db: Db, addressKey: string, address: string): Promise<string | undefined> {
+export async function requestGeocode(db: Db, addressKey: string, address: string): Promise<string | undefined> {
   const [row] = await db<{ id: string }[]>`
     insert into geocodes as known (address_key, address)
     values (${addressKey}, ${address})
@@ -84,7 +84,7 @@ export async function claimGeocode(db: Db, id: string, seconds: number): Promise
 }
 
 /** Takes the next turn at the provider, with `perSecond` turns a second for all processes; answers how many milliseconds away it is. */
-export async function takeGeocoderTurn(db: Db, perSecond: number): Promise<number> {
+export async function claimGeocoderSlot(db: Db, perSecond: number): Promise<number> {
   const [row] = await db<{ ms: number | null }[]>`
     with taken as (
       update geocoder_pace

@@ -9,10 +9,10 @@ export interface LoyaltyAccount {
 }
 
 /** What a user has earned; the account and its referral code are made at the first look. */
-export async function takeLoyaltyAccount(db: Db, userId: string): Promise<LoyaltyAccount | undefined> {
+export async function getOrCreateLoyaltyAccount(db: Db, userId: string): Promise<LoyaltyAccount | undefined> {
   const found = await findLoyaltyAccount(db, userId);
   if (found) return found;
-  await db`select from open_loyalty_account(${userId}::uuid)`;
+  await db`select from create_loyalty_account(${userId}::uuid)`;
   return findLoyaltyAccount(db, userId);
 }
 

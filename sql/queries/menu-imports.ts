@@ -118,7 +118,7 @@ export async function updateMenuImportStarted(db: Db, id: string): Promise<boole
 }
 
 /** Keeps a running import as it is for the rest of the transaction; false when it is no longer where its caller believes. */
-export async function takeMenuImport(db: Db, id: string, position: number): Promise<boolean> {
+export async function claimMenuImport(db: Db, id: string, position: number): Promise<boolean> {
   const { count } = await db`
     select from menu_imports
     where id = ${id}::uuid and status = 'RUNNING' and position = ${position}::bigint

@@ -118,7 +118,7 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
       n.id, n.user_id as "userId", n.kind, now() as now, n.created_at as "createdAt", n.expires_at as "expiresAt",
       n.timezone as zone, p.push, p.marketing, p.quiet_hours_start::text as "quietHoursStart",
       p.quiet_hours_end::text as "quietHoursEnd", n.has_devices as "hasDevices",
-      exists (select from people_of_partner(n.partner_id) as person where person = n.user_id) as "ofPartner", o.status as "orderStatus",
+      exists (select from partner_members(n.partner_id) as person where person = n.user_id) as "ofPartner", o.status as "orderStatus",
       case when b.id is not null then box_is_on_offer(b, partner)::boolean end as "onOffer",
       n.order_id as "orderId", n.partner_id as "partnerId", n.box_id as "boxId", n.facts,
       partner.name as partner, partner.timezone as "partnerZone", city.timezone as "cityZone",

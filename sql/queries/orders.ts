@@ -222,7 +222,7 @@ export async function moveOrder(
 }
 
 /** Lists up to `limit` open orders that nobody came for. */
-export const listForgottenOrders = (db: Db, limit: number) =>
+export const listOverdueOrders = (db: Db, limit: number) =>
   db<{ id: string }[]>`
     select id from orders where status in ('ACCEPTED', 'READY') and no_show_at <= now() order by no_show_at limit ${limit}`;
 

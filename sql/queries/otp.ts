@@ -44,7 +44,7 @@ export type Guess =
 const MAX_TRIES = 5;
 
 /** Counts a guess before it is compared, so that a code is compared with `MAX_TRIES` at most, also when they arrive at once. */
-export async function takeGuess(db: Db, phone: string): Promise<Guess> {
+export async function countGuess(db: Db, phone: string): Promise<Guess> {
   const [taken] = await db<{ id: string; hash: Buffer }[]>`
     update otp set
       tries = tries + 1,
@@ -78,7 +78,7 @@ export interface OutgoingCode {
 }
 
 /** Claims a code for sending; null when it was claimed before, used, replaced or has expired: then it must not be sent. */
-export async function takeOutgoingCode(db: Db, otpId: string): Promise<OutgoingCode | null> {
+export async function consumeOutgoingCode(db: Db, otpId: string): Promise<OutgoingCode | null> {
   const [code] = await db<{ phone: string; sealed: string | null; locale: string | null }[]>`
     update otp set claimed_at = now()
     where id = ${otpId}::uuid and claimed_at is null and used_at is null and sealed_code is not null and expires_at > now()

@@ -40,7 +40,7 @@ export const insertPartner = async (db: Db, partner: NewPartner) =>
       insert into partners (
         slug, name, city_id, address, latitude, longitude, phone, email, description, timezone, owner_id, owner_phone
       )
-      select take_slug(${partner.slug}), ${partner.name}, ${partner.cityId}, ${partner.address},
+      select claim_slug(${partner.slug}), ${partner.name}, ${partner.cityId}, ${partner.address},
              ${partner.latitude}::double precision, ${partner.longitude}::double precision, ${partner.phone},
              ${partner.email}, ${partner.description}, ${partner.timezone}, ${partner.ownerId}::uuid, ${partner.ownerPhone}
       where ${partner.ownerId}::uuid is null

@@ -86,14 +86,14 @@ export const findPosAccount = async (db: Db, adapter: string, account: string) =
   )[0];
 
 /** A partner's credentials as they are kept. */
-export interface SealedCredentials {
+export interface EncryptedCredentials {
   partnerId: string;
   sealed: string;
 }
 
 /** Lists credentials that are sealed under another key than the one with id `keyId`, after those of the partner `after`. */
-export const listCredentialsOfOtherKeys = (db: Db, keyId: string, after: string | null, limit: number) =>
-  db<SealedCredentials[]>`
+export const listCredentialsUnderOtherKeys = (db: Db, keyId: string, after: string | null, limit: number) =>
+  db<EncryptedCredentials[]>`
     select partner_id as "partnerId", sealed
     from pos_credentials
     where split_part(sealed, '.', 1) <> ${keyId} and (${after}::uuid is null or partner_id > ${after}::uuid)
@@ -101,9 +101,9 @@ export const listCredentialsOfOtherKeys = (db: Db, keyId: string, after: string 
     limit ${limit}`;
 
 /** Puts credentials that are sealed anew in place of `before`; false when there are others there by now. */
-export async function updateSealedCredentials(
+export async function updateEncryptedCredentials(
   db: Db,
-  { partnerId, sealed: before }: SealedCredentials,
+  { partnerId, sealed: before }: EncryptedCredentials,
   sealed: string,
 ): Promise<boolean> {
   const { count } = await db`

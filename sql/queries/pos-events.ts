@@ -34,7 +34,7 @@ export async function receivePosEvents(
 export type PosEventStatus = Enum<"posEventStatus">;
 
 /** An event that has its turn. */
-export interface MailboxEvent {
+export interface PosEventRow {
   id: number;
   partnerId: string;
   provider: string;
@@ -46,13 +46,13 @@ export interface MailboxEvent {
   /** How often it has failed. */
   attempts: number;
   /** Since when it has its turn, or from when on; another one whenever it is put back or fails. */
-  turnAt: string;
+  nextTryAt: string;
   /** 0 when it has its turn now. */
   dueInMs: number;
 }
 
 /** From now on a message for this partner stages another job: this one is about to look. */
-export const openMailbox = (db: Db, partnerId: string) =>
+export const clearInboxJob = (db: Db, partnerId: string) =>
   db`update pos_mailboxes set job_id = null where partner_id = ${partnerId}::uuid and job_id is not null`;
 
 /** Lets one transaction at a time work off a partner's events, until `tx` ends. */
@@ -62,9 +62,9 @@ export const lockPosEvents = (tx: Db, partnerId: string) =>
 /** Finds the event of a partner whose turn it is. */
 export const findNextPosEvent = async (db: Db, partnerId: string) =>
   (
-    await db<MailboxEvent[]>`
+    await db<PosEventRow[]>`
       select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
-             attempts, coalesce(next_try_at::text, '') as "turnAt",
+             attempts, coalesce(next_try_at::text, '') as "nextTryAt",
              coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
       from pos_events
       where partner_id = ${partnerId}::uuid and status = 'QUEUED'
@@ -75,9 +75,9 @@ export const findNextPosEvent = async (db: Db, partnerId: string) =>
 /** Finds an event by its number. */
 export const findPosEvent = async (db: Db, id: number) =>
   (
-    await db<MailboxEvent[]>`
+    await db<PosEventRow[]>`
       select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
-             attempts, coalesce(next_try_at::text, '') as "turnAt",
+             attempts, coalesce(next_try_at::text, '') as "nextTryAt",
              coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
       from pos_events
       where id = ${id}::bigint`
@@ -93,18 +93,18 @@ export const updatePosEventProcessed = (tx: Db, id: number, remark: string | nul
     select from processed`;
 
 /** Notes why an event could not be made ours, and that it may be tried again in `ms` milliseconds; nothing when it was settled or put back since its turn. */
-export const updatePosEventFailed = (tx: Db, { id, turnAt }: MailboxEvent, error: string, ms: number) =>
+export const updatePosEventFailed = (tx: Db, { id, nextTryAt }: PosEventRow, error: string, ms: number) =>
   tx`
     update pos_events
     set attempts = attempts + 1, last_error = ${error}, next_try_at = now() + make_interval(secs => ${ms}::float8 / 1000)
-    where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${turnAt}::text::timestamptz`;
+    where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${nextTryAt}::text::timestamptz`;
 
 /**
  * Parks an event, to be tried once more in `ms` milliseconds by the job that stands for it: it is replayed when it is dead,
  * and a new one is staged when there is none. Nothing when the event was settled or put back since its turn. `tx` has
  * `lockPosEvents`.
  */
-export const parkPosEvent = (tx: Db, { id, turnAt, requestId }: MailboxEvent, error: string, ms: number) =>
+export const parkPosEvent = (tx: Db, { id, nextTryAt, requestId }: PosEventRow, error: string, ms: number) =>
   tx`
     update pos_events
     set status = 'PARKED', settled_at = now(), attempts = attempts + 1, last_error = ${error},
@@ -114,7 +114,7 @@ export const parkPosEvent = (tx: Db, { id, turnAt, requestId }: MailboxEvent, er
           else stage_job('pos-events', jsonb_build_object('eventId', id), ${requestId}::text, due.at)
         end
     from (select now() + make_interval(secs => ${ms}::float8 / 1000) as at) as due
-    where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${turnAt}::text::timestamptz`;
+    where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${nextTryAt}::text::timestamptz`;
 
 /** Notes that a parked event was tried in vain once more. `tx` has `lockPosEvents`. */
 export const updatePosEventStillParked = (tx: Db, id: number, error: string) =>
@@ -123,17 +123,17 @@ export const updatePosEventStillParked = (tx: Db, id: number, error: string) =>
     where id = ${id}::bigint and status = 'PARKED'`;
 
 /** Has a job look into a partner's mailbox in `ms` milliseconds or before. */
-export const ringPosMailbox = (tx: Db, partnerId: string, ms: number, requestId: string | null) =>
+export const scheduleInboxRun = (tx: Db, partnerId: string, ms: number, requestId: string | null) =>
   tx`
-    select from ring_pos_mailbox(
-      ${partnerId}::uuid, lock_pos_mailbox(${partnerId}::uuid), now() + make_interval(secs => ${ms}::float8 / 1000),
+    select from schedule_inbox_run(
+      ${partnerId}::uuid, lock_pos_inbox(${partnerId}::uuid), now() + make_interval(secs => ${ms}::float8 / 1000),
       ${requestId}::text
     )`;
 
 /** Has jobs look into up to `limit` mailboxes where an event waits and no job is left that would look; answers how many. */
-export async function ringForgottenMailboxes(db: Db, limit: number): Promise<number> {
+export async function rescheduleStalledInboxes(db: Db, limit: number): Promise<number> {
   const [row] = await db<{ rung: number | null }[]>`
-    select ring_forgotten_mailboxes(${limit}::integer)::integer as rung`;
+    select reschedule_stalled_inboxes(${limit}::integer)::integer as rung`;
   return row?.rung ?? 0;
 }
 
@@ -151,7 +151,7 @@ export async function replayPosEvent(tx: Db, id: number, actorId: string, reques
     )
     select partner_id as "partnerId" from replayed`;
   if (!replayed) return false;
-  await ringPosMailbox(tx, replayed.partnerId, 0, requestId);
+  await scheduleInboxRun(tx, replayed.partnerId, 0, requestId);
   return true;
 }
 

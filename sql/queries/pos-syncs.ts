@@ -2,14 +2,14 @@ import type { Enum } from "../../lib/domain/enums.js";
 import type { PosMenuItem } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
 
-/** Asks for a sync of a partner's menu, or joins the one that is open; undefined when the partner has no POS, or is suspended or rejected. `inPerson`: somebody waits. */
+/** Asks for a sync of a partner's menu, or joins the one that is open; undefined when the partner has no POS, or is suspended or rejected. `byUser`: somebody waits. */
 export async function requestPosSync(
   db: Db,
   partnerId: string,
-  { inPerson, requestId }: { inPerson: boolean; requestId: string | null },
+  { byUser, requestId }: { byUser: boolean; requestId: string | null },
 ): Promise<string | undefined> {
   const [row] = await db<{ id: string | null }[]>`
-    select request_pos_sync(${partnerId}::uuid, ${inPerson}::boolean, ${requestId}::text)::uuid as id`;
+    select request_pos_sync(${partnerId}::uuid, ${byUser}::boolean, ${requestId}::text)::uuid as id`;
   return row?.id ?? undefined;
 }
 
@@ -54,11 +54,11 @@ export interface StartedSync {
   sealed: string;
   revision: string | null;
   /** False when the partner is suspended or rejected by now: its POS may not be called. */
-  standing: boolean;
+  mayCallPos: boolean;
 }
 
 /** Begins a sync, from its beginning, and takes it from whoever had begun it; undefined when it is settled. */
-export const takePosSync = async (db: Db, id: string) =>
+export const claimPosSync = async (db: Db, id: string) =>
   (
     await db<StartedSync[]>`
       with taken as (
@@ -74,7 +74,7 @@ export const takePosSync = async (db: Db, id: string) =>
         returning s.id, s.partner_id, s.run, s.try, c.adapter, c.sealed, c.revision
       )
       select t.id, t.partner_id as "partnerId", t.run, t.try, t.adapter, t.sealed, t.revision,
-             coalesce(p.status in ('PENDING_REVIEW', 'ACTIVE'), false) as standing
+             coalesce(p.status in ('PENDING_REVIEW', 'ACTIVE'), false) as "mayCallPos"
       from taken t
       join partners p on p.id = t.partner_id`
   )[0];
@@ -173,7 +173,7 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
 }
 
 /** Whether a partner's menu has items that came from the POS. */
-export const hasItemsOfPos = async (db: Db, partnerId: string): Promise<boolean> =>
+export const hasPosItems = async (db: Db, partnerId: string): Promise<boolean> =>
   (
     await db`
       select from menu_items where partner_id = ${partnerId}::uuid and source = 'POS' and archived_at is null limit 1`
@@ -248,7 +248,7 @@ export async function requestDueSyncs(db: Db, limit: number): Promise<number> {
 }
 
 /** Settles up to `limit` syncs whose job was given up, so that others can be begun; answers how many. */
-export async function abandonDeadSyncs(db: Db, limit: number): Promise<number> {
+export async function settleAbandonedSyncs(db: Db, limit: number): Promise<number> {
   const abandoned = await db<{ settled: boolean | null }[]>`
     select settle_pos_sync(s.id, null, 'FAILED', 'ABANDONED', null, null, null)::boolean as settled
     from pos_syncs s

@@ -39,7 +39,7 @@ export interface LargeAudience {
   /** Before the first batch: false when the event is none. */
   readonly begin?: (tx: Db, boxId: string) => Promise<boolean>;
   /** Before each further batch: false when the event is over. */
-  readonly goOn?: (tx: Db, boxId: string) => Promise<boolean>;
+  readonly stillApplies?: (tx: Db, boxId: string) => Promise<boolean>;
   readonly list: (tx: Db, boxId: string, after: string | null, limit: number) => Promise<Batch>;
 }
 
@@ -62,7 +62,7 @@ const listPartnerUnlessByTill = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
     select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
     from orders o
-    cross join lateral (select id from people_of_partner(o.partner_id) as id) as person
+    cross join lateral (select id from partner_members(o.partner_id) as id) as person
     join users u on u.id = person.id
     where o.id = ${orderId}::uuid and not exists (select from pos_orders p where p.order_id = o.id)`;
 
@@ -91,7 +91,7 @@ const listPartnerUnlessActor = (db: Db, orderId: string) =>
     select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
     from orders o
     join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role = 'CUSTOMER'
-    cross join lateral (select id from people_of_partner(o.partner_id) as id) as person
+    cross join lateral (select id from partner_members(o.partner_id) as id) as person
     join users u on u.id = person.id
     where o.id = ${orderId}::uuid`;
 
@@ -140,7 +140,7 @@ const listPartnerWithRating = async (db: Db, reviewId: string) =>
     await db<(OrderRecipient & { rating: number })[]>`
       select u.id as "userId", r.order_id as "orderId", r.partner_id as "partnerId", r.rating
       from reviews r
-      cross join lateral (select id from people_of_partner(r.partner_id) as id) as person
+      cross join lateral (select id from partner_members(r.partner_id) as id) as person
       join users u on u.id = person.id
       where r.id = ${reviewId}::uuid`
   ).map(({ rating, ...recipient }) => ({ ...recipient, facts: { rating } }));
@@ -158,7 +158,7 @@ const listPartner = (db: Db, partnerId: string) =>
   db<{ userId: string; partnerId: string }[]>`
     select u.id as "userId", p.id as "partnerId"
     from partners p
-    cross join lateral (select id from people_of_partner(p.id) as id) as person
+    cross join lateral (select id from partner_members(p.id) as id) as person
     join users u on u.id = person.id
     where p.id = ${partnerId}::uuid`;
 
@@ -262,7 +262,7 @@ export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudie
   BOX_CHEAPER: {
     ...followers("BOX", "BOX_CHEAPER", { times: 1, inHours: 6 }),
     begin: updateLowestPrice,
-    goOn: isAtLowestPrice,
+    stillApplies: isAtLowestPrice,
   },
 };
 

@@ -29,7 +29,9 @@ export const listDueDays = (db: Db, zone: string, last: string) =>
     order by l.day desc`;
 
 /** Works up to `limit` changed weights into the days that are rolled up; answers of how many things they are. */
-export async function workInWeights(db: Db, limit: number): Promise<number> {
-  const [row] = await db<{ count: number | null }[]>`select count from work_in_weights(${limit}::integer) as count`;
+export async function applyWeightChanges(db: Db, limit: number): Promise<number> {
+  const [row] = await db<
+    { count: number | null }[]
+  >`select count from apply_weight_changes(${limit}::integer) as count`;
   return row?.count ?? 0;
 }

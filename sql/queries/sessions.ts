@@ -32,7 +32,11 @@ export interface Rotation {
  * Exchanges a refresh token, given by its digest, for one of `successors`; null when it is unknown, expired, revoked or
  * used before, which revokes its session. Once within 10 seconds the same exchange is answered again.
  */
-export async function takeRefreshToken(db: Db, digest: Uint8Array, successors: Uint8Array[]): Promise<Rotation | null> {
+export async function rotateRefreshToken(
+  db: Db,
+  digest: Uint8Array,
+  successors: Uint8Array[],
+): Promise<Rotation | null> {
   const [rotation] = await db<Rotation[]>`
     select user_id as "userId", successor
     from rotate_refresh_token(${digest}::bytea, ${successors}::bytea[])

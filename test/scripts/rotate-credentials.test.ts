@@ -11,7 +11,7 @@ const { encryptEnvelope, decryptEnvelope } = await import("../../lib/security/en
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
-const { posCredentialsContext, updateSealedCredentials } = await import("../../sql/queries/pos-credentials.js");
+const { posCredentialsContext, updateEncryptedCredentials } = await import("../../sql/queries/pos-credentials.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
 
@@ -75,7 +75,7 @@ test("overwrites nothing that was changed meanwhile", async () => {
   const context = posCredentialsContext(id);
   await sql`update pos_credentials set sealed = ${encryptEnvelope("another", context)} where partner_id = ${id}::uuid`;
   expect(
-    await updateSealedCredentials(sql, { partnerId: id, sealed: before }, encryptEnvelope("a secret", context)),
+    await updateEncryptedCredentials(sql, { partnerId: id, sealed: before }, encryptEnvelope("a secret", context)),
   ).toBe(false);
   expect(decryptEnvelope(await kept(id), context)).toBe("another");
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { addDays, startOfDay } from "../../lib/domain/days.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
-import { rollUpDay, workInWeights } from "../../sql/queries/rollups.js";
+import { rollUpDay, applyWeightChanges } from "../../sql/queries/rollups.js";
 import { countWaiting, hold } from "../support/hold.js";
 import { idAt, makePast, addPast, type PastOrder } from "../support/past.js";
 import { until } from "../support/until.js";
@@ -239,14 +239,14 @@ describe("a weight", () => {
 
   test("that changes is worked into all days, which stay rolled up", async () => {
     await setWeight(450);
-    expect(await workInWeights(sql, 10)).toBe(1);
-    expect(await workInWeights(sql, 10)).toBe(0);
+    expect(await applyWeightChanges(sql, 10)).toBe(1);
+    expect(await applyWeightChanges(sql, 10)).toBe(0);
     expect([await figures(), await figures(addDays(day, 1))]).toEqual([
       { orders: 1, savedGrams: 450 },
       { orders: 1, savedGrams: 450 },
     ]);
     await setWeight(null);
-    expect(await workInWeights(sql, 10)).toBe(1);
+    expect(await applyWeightChanges(sql, 10)).toBe(1);
     expect(await figures()).toEqual({ orders: 1, savedGrams: 0 });
     expect([await isLive(), await isLive(addDays(day, 1))]).toEqual([false, false]);
     const partners = await sql<{ grams: number }[]>`select saved_grams as grams from rollup_partners`;
@@ -256,21 +256,21 @@ describe("a weight", () => {
   test("that is being changed has its turn the next time", async () => {
     await setWeight(450);
     const commit = await hold((tx) => setWeight(900, tx));
-    expect(await workInWeights(sql, 10)).toBe(0);
+    expect(await applyWeightChanges(sql, 10)).toBe(0);
     await commit();
-    expect(await workInWeights(sql, 10)).toBe(1);
+    expect(await applyWeightChanges(sql, 10)).toBe(1);
     expect(await figures()).toEqual({ orders: 1, savedGrams: 900 });
   });
 
   test("that changes while it is worked in is worked in once more", async () => {
     await setWeight(450);
-    const proceed = await hold((tx) => tx`select work_in_weights(10)`);
+    const proceed = await hold((tx) => tx`select apply_weight_changes(10)`);
     const changed = transaction((tx) => setWeight(900, tx));
     await until(async () => (await countWaiting()) === 1);
     await proceed();
     await changed;
     expect(await figures()).toEqual({ orders: 1, savedGrams: 450 });
-    expect(await workInWeights(sql, 10)).toBe(1);
+    expect(await applyWeightChanges(sql, 10)).toBe(1);
     expect(await figures()).toEqual({ orders: 1, savedGrams: 900 });
   });
 });

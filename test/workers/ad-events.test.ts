@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { insertAdBatch, type AdCount } from "../../sql/queries/ad-batches.js";
 import { findAdsChange } from "../../sql/queries/banners.js";
-import { takeCampaign } from "../../sql/queries/campaigns.js";
+import { lockCampaign } from "../../sql/queries/campaigns.js";
 import { countAds } from "../../workers/ad-events.js";
 import { runAdJobs } from "../support/ad-jobs.js";
 import { startApi, type Client } from "../support/api.js";
@@ -192,7 +192,7 @@ describe("a budget that is spent", () => {
     const batchId = await batchOf({ [bannerId]: 150 });
     let applied: Promise<unknown> = Promise.resolve();
     await transaction(async (tx) => {
-      await takeCampaign(tx, campaignId);
+      await lockCampaign(tx, campaignId);
       applied = apply(batchId);
       await until(async () => (await countWaiting()) === 1);
       await tx`update ad_campaigns set budget_minor = 2000 where id = ${campaignId}::uuid`;

@@ -11,7 +11,7 @@ import {
   lockPosEvents,
   parkPosEvent,
   receivePosEvents,
-  ringForgottenMailboxes,
+  rescheduleStalledInboxes,
   updatePosEventFailed,
 } from "../../sql/queries/pos-events.js";
 import { archiveAbsentItems, lockPosCredentials } from "../../sql/queries/pos-syncs.js";
@@ -780,16 +780,16 @@ describe("a mailbox", () => {
     await tell([["order-1", rolls()]]);
     const alive = async () => (await jobs()).filter(({ dead }) => !dead);
     await sql`update pos_events set next_try_at = now() - interval '2 minutes' where partner_id = ${bakery.id}::uuid`;
-    await ringForgottenMailboxes(sql, 1_000);
+    await rescheduleStalledInboxes(sql, 1_000);
     expect(await alive()).toHaveLength(1);
     await endJobs(how);
     // it may have been looked into when the job ended
     await sql`update pos_mailboxes set job_id = null where partner_id = ${bakery.id}::uuid and ${how === "dead"}`;
     await sql`update pos_events set next_try_at = now() where partner_id = ${bakery.id}::uuid`;
-    await ringForgottenMailboxes(sql, 1_000);
+    await rescheduleStalledInboxes(sql, 1_000);
     expect(await alive()).toEqual([]);
     await sql`update pos_events set next_try_at = now() - interval '2 minutes' where partner_id = ${bakery.id}::uuid`;
-    await Promise.all([ringForgottenMailboxes(sql, 1_000), ringForgottenMailboxes(sql, 1_000)]);
+    await Promise.all([rescheduleStalledInboxes(sql, 1_000), rescheduleStalledInboxes(sql, 1_000)]);
     expect(await alive()).toMatchObject([{ eventId: null, due: true }]);
     await drain();
     expect(await orders()).toHaveLength(1);

@@ -14,7 +14,7 @@ const { task } = await import("../support/task.js");
 const { Snooze } = await import("../../lib/process/errors.js");
 const { closeBroker } = await import("../../queues/broker.js");
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
-const { addSyncProgress, deleteOldPosSyncs, requestDueSyncs, requestPosSync, takePosSync, abandonDeadSyncs } =
+const { addSyncProgress, deleteOldPosSyncs, requestDueSyncs, requestPosSync, claimPosSync, settleAbandonedSyncs } =
   await import("../../sql/queries/pos-syncs.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { pullMenu } = await import("../../workers/pos-sync.js");
@@ -60,7 +60,7 @@ const items = (count: number, from = 0) =>
     price: (1_000 + n) / 100,
   }));
 
-const request = async () => String(await requestPosSync(sql, bakery.id, { inPerson: false, requestId: null }));
+const request = async () => String(await requestPosSync(sql, bakery.id, { byUser: false, requestId: null }));
 const read = (id: string) => bakery.owner.client.get(`/api/v1/menu/pos/sync/${id}`);
 const countItems = async () =>
   (await sql`select from menu_items where partner_id = ${bakery.id}::uuid and archived_at is null`).count;
@@ -83,7 +83,7 @@ test("a sync is joined by whoever asks before its end, whether it has begun or n
   const first = await ask();
   expect(await Promise.all(Array.from({ length: 5 }, ask))).toEqual(Array.from({ length: 5 }, () => first));
   expect(await request()).toBe(first);
-  await takePosSync(sql, first);
+  await claimPosSync(sql, first);
   expect([await ask(), await request()]).toEqual([first, first]);
   await pullMenu(task({ syncId: first }));
   expect(await ask()).not.toBe(first);
@@ -153,7 +153,7 @@ describe("a sync that was cut short", () => {
   test("by the end of its process goes on when it is begun again, with the right counts", async () => {
     till.serve(items(10), items(10, 10));
     const id = await request();
-    const started = await takePosSync(sql, id);
+    const started = await claimPosSync(sql, id);
     const bad = { externalId: null, name: null, position: 1, message: "bad" };
     await transaction((tx) => addSyncProgress(tx, started!, 7, [bad]));
     await pullMenu(task({ syncId: id }));
@@ -183,7 +183,7 @@ describe("a sync that was cut short", () => {
     const former = pullMenu(task({ syncId: id }));
     former.catch(() => undefined);
     await until(() => till.asked.length > 0);
-    const current = await takePosSync(sql, id);
+    const current = await claimPosSync(sql, id);
     release();
     await expect(former).rejects.toThrow("");
     expect((await read(id)).body).toMatchObject({ status: "RUNNING", itemsSynced: 0 });
@@ -194,13 +194,13 @@ describe("a sync that was cut short", () => {
   test("and whose job was given up makes room for others", async () => {
     const id = await request();
     await sql`update staged_jobs set dead_at = now() where payload ->> 'syncId' = ${id}`;
-    const abandoned = await abandonDeadSyncs(sql, 100);
+    const abandoned = await settleAbandonedSyncs(sql, 100);
     expect(abandoned).toBeGreaterThan(0);
     expect((await read(id)).body).toMatchObject({ status: "FAILED", reason: "The sync was given up on our side." });
     till.serve(items(1));
     const next = await request();
     expect(next).not.toBe(id);
-    expect(await abandonDeadSyncs(sql, 100)).toBe(0);
+    expect(await settleAbandonedSyncs(sql, 100)).toBe(0);
     await pullMenu(task({ syncId: next }));
     expect(await countItems()).toBe(1);
   });
@@ -210,7 +210,7 @@ test("tells how far it is by what the menu had before", async () => {
   till.serve(items(40));
   await pullMenu(task({ syncId: await request() }));
   const id = await request();
-  const started = await takePosSync(sql, id);
+  const started = await claimPosSync(sql, id);
   const progress = async () => (await read(id)).body["progress"];
   expect(await progress()).toBe(0);
   await transaction((tx) => addSyncProgress(tx, started!, 10, []));

@@ -8,7 +8,7 @@ import {
   signAccessToken,
 } from "../../../lib/security/tokens.js";
 import { sql } from "../../../sql/db.js";
-import { revokeSession, takeRefreshToken } from "../../../sql/queries/sessions.js";
+import { revokeSession, rotateRefreshToken } from "../../../sql/queries/sessions.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { Phone } from "../../http/schemas.js";
@@ -99,7 +99,7 @@ auth.post(
       token,
       digest: refreshTokenDigest(token),
     }));
-    const rotation = await takeRefreshToken(
+    const rotation = await rotateRefreshToken(
       sql,
       refreshTokenDigest(refreshToken),
       successors.map(({ digest }) => digest),

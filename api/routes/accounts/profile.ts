@@ -8,7 +8,7 @@ import { bringDeferredForward } from "../../../sql/queries/notifications.js";
 import { findPreferences, lockPreferences, updatePreferences } from "../../../sql/queries/preferences.js";
 import { deleteAccount, findProfile, updateAvatar, updateProfile, type Profile } from "../../../sql/queries/users.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
-import { ImageFileId, takeOwnImage } from "../../shared/own-image.js";
+import { ImageFileId, claimOwnImage } from "../../shared/own-image.js";
 import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../../http/schemas.js";
 
 export const users = section({ prefix: "/users", tag: "Users" });
@@ -124,7 +124,7 @@ users.post(
       const name =
         fileId === undefined
           ? null
-          : await takeOwnImage(tx, fileId, user.id, { path: "fileId", code: "VALIDATION_ERROR" });
+          : await claimOwnImage(tx, fileId, user.id, { path: "fileId", code: "VALIDATION_ERROR" });
       const before = await updateAvatar(
         tx,
         user.id,

@@ -10,10 +10,10 @@ import {
   updateBanner,
   type BannerRow,
 } from "../../../sql/queries/banners.js";
-import { findCampaign, takeCampaign } from "../../../sql/queries/campaigns.js";
+import { findCampaign, lockCampaign } from "../../../sql/queries/campaigns.js";
 import { releaseImage } from "../../../sql/queries/files.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
-import { ImageFileId, takeOwnImage } from "../../shared/own-image.js";
+import { ImageFileId, claimOwnImage } from "../../shared/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import {
   changesOf,
@@ -111,11 +111,11 @@ const refuse = (path: string, message: string) =>
   new ApiError(400, "BAD_REQUEST", `${path}: ${message}`, { errors: [{ path, message }] });
 
 const ownImage = (tx: Db, fileId: string, userId: string) =>
-  takeOwnImage(tx, fileId, userId, { path: "imageFileId", code: "BAD_REQUEST" });
+  claimOwnImage(tx, fileId, userId, { path: "imageFileId", code: "BAD_REQUEST" });
 
 /** Keeps a campaign as it is while one of its banners is written; refuses one that is over, and placements that are not its own. */
 async function takeOpenCampaign(tx: Db, id: string, placement: string | undefined): Promise<void> {
-  const campaign = await takeCampaign(tx, id);
+  const campaign = await lockCampaign(tx, id);
   if (!campaign) throw notFound("This campaign");
   if (campaign.status === "COMPLETED") throw conflict("The banners of a campaign that is COMPLETED stay as they are.");
   if (placement !== undefined && !campaign.placements.includes(placement))

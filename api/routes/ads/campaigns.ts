@@ -10,7 +10,7 @@ import {
   insertCampaign,
   listCampaigns,
   moveCampaign,
-  takeCampaign,
+  lockCampaign,
   updateCampaign,
   type CampaignRow,
 } from "../../../sql/queries/campaigns.js";
@@ -157,7 +157,7 @@ campaigns.put(
   },
   async ({ user, params, body: { budget, cpm, ...body } }) => {
     const changed = await transaction(async (tx) => {
-      const before = await takeCampaign(tx, params.id);
+      const before = await lockCampaign(tx, params.id);
       if (!before) throw notFound("This campaign");
       if (before.status === "COMPLETED") throw conflict("A campaign that is COMPLETED is not changed any more.");
       const after: CampaignRow = {

@@ -35,7 +35,7 @@ import {
   presentOwnBox,
 } from "./presentation.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
-import { takeOwnImage } from "../../shared/own-image.js";
+import { claimOwnImage } from "../../shared/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { changesOf, Id, IdParams, QueryFlag } from "../../http/schemas.js";
 
@@ -43,7 +43,7 @@ const { title, description, price, originalPrice, quantity, weightGrams, items, 
 const { pickupWindowStart, pickupWindowEnd, imageFileId } = boxFields;
 
 const ownImage = (tx: Db, fileId: string, userId: string) =>
-  takeOwnImage(tx, fileId, userId, { path: "imageFileId", code: "VALIDATION_ERROR" });
+  claimOwnImage(tx, fileId, userId, { path: "imageFileId", code: "VALIDATION_ERROR" });
 
 const NewBox = z
   .object({

@@ -9,7 +9,7 @@ import {
   findFile,
   findUploads,
   insertFile,
-  isKept,
+  fileStillExists,
   lockUploads,
   updateDocumentReady,
   updateFileStored,
@@ -83,7 +83,7 @@ export async function settleUpload(upload: Upload, size: number, requestId: stri
     if (error instanceof ApiError) await dropUpload(upload);
     throw error;
   });
-  if (!settled && !(await isKept(contended, id))) {
+  if (!settled && !(await fileStillExists(contended, id))) {
     await deleteFile(name);
     throw notFound("This upload");
   }

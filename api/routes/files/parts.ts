@@ -6,7 +6,7 @@ import { files as storage, newFileName } from "../../../lib/storage/file-store.j
 import { detectType, HEAD_BYTES } from "../../../lib/storage/file-types.js";
 import { NoFile, WrongParts, type PartsUpload } from "../../../lib/storage/storage.js";
 import { contended, lookups } from "../../../sql/db.js";
-import { findOwnFile, isKept, type FileRow } from "../../../sql/queries/files.js";
+import { findOwnFile, fileStillExists, type FileRow } from "../../../sql/queries/files.js";
 import { section } from "../../http/endpoint.js";
 import { IdParams } from "../../http/schemas.js";
 import { tooLarge } from "../../http/upload.js";
@@ -77,7 +77,7 @@ async function join(upload: PartsUpload, parts: z.output<typeof Parts>, fileId: 
   });
   const size = await storage.size(upload.key);
   if (size !== null) return size;
-  if (!wrong || !(await isKept(contended, fileId))) throw notFound("This upload");
+  if (!wrong || !(await fileStillExists(contended, fileId))) throw notFound("This upload");
   throw new ApiError(400, "VALIDATION_ERROR", `parts: ${wrong.message}`, {
     errors: [{ path: "parts", message: wrong.message }],
   });

@@ -7,7 +7,7 @@ import { geocode } from "../../../queues/index.js";
 import { lookups, sql, transaction } from "../../../sql/db.js";
 import { listPartnersNear, updatePartnerLocation } from "../../../sql/queries/geo.js";
 import {
-  askGeocode,
+  requestGeocode,
   countWaitingGeocodes,
   FAILURE_SECONDS,
   findGeocode,
@@ -116,7 +116,7 @@ async function ask(
   { userId, gone, requestId }: { userId: string; gone: AbortSignal; requestId: string },
 ): Promise<Geocode | null> {
   const id = await transaction(async (tx) => {
-    const fresh = await askGeocode(tx, key, canonical);
+    const fresh = await requestGeocode(tx, key, canonical);
     if (fresh === undefined) return (await findGeocode(tx, key))?.id;
     limitActs("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
     if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING)

@@ -109,7 +109,7 @@ menuSync.post(
   },
   async ({ partner, gone, requestId }) => {
     requireStanding(partner);
-    const syncId = await requestPosSync(sql, partner.id, { inPerson: true, requestId });
+    const syncId = await requestPosSync(sql, partner.id, { byUser: true, requestId });
     if (syncId === undefined) throw conflict("This partner is not connected to a POS.");
     const settled = await awaitResult(
       { name: "pos-sync", id: syncId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },

@@ -4,7 +4,7 @@ import { loyaltyLevel, loyaltyLevels } from "../../../lib/domain/loyalty-level.j
 import { sql } from "../../../sql/db.js";
 import {
   attachReferral,
-  takeLoyaltyAccount,
+  getOrCreateLoyaltyAccount,
   type LoyaltyAccount,
   type ReferralOutcome,
 } from "../../../sql/queries/loyalty.js";
@@ -27,7 +27,7 @@ const Score = z
 export const loyalty = section({ prefix: "/loyalty", tag: "Loyalty and promo" });
 
 async function scoreOf(userId: string): Promise<LoyaltyAccount> {
-  const account = await takeLoyaltyAccount(sql, userId);
+  const account = await getOrCreateLoyaltyAccount(sql, userId);
   if (!account) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
   return account;
 }

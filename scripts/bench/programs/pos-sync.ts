@@ -87,7 +87,7 @@ async function pullBare(): Promise<void> {
 }
 
 async function pullAsWorker(): Promise<void> {
-  const syncId = await requestPosSync(sql, partnerId, { inPerson: false, requestId: null });
+  const syncId = await requestPosSync(sql, partnerId, { byUser: false, requestId: null });
   if (syncId === undefined) throw new Error("the partner has no POS");
   await pullMenu({
     payload: { syncId },

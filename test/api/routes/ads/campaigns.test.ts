@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { campaignMoves, type CampaignMove, type CampaignStatus } from "../../../../lib/domain/campaign-moves.js";
 import { closeDatabase, sql, transaction } from "../../../../sql/db.js";
-import { takeCampaign } from "../../../../sql/queries/campaigns.js";
+import { lockCampaign } from "../../../../sql/queries/campaigns.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
 import { startApi, type Client, type Reply } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
@@ -277,7 +277,7 @@ describe("moves", () => {
     for (const id of [busy, free]) await isOver(id);
     const status = async (id: string) => (await read(id))["status"];
     await transaction(async (tx) => {
-      await takeCampaign(tx, busy);
+      await lockCampaign(tx, busy);
       await runUpkeep(task({ task: "complete-campaigns" }));
       expect([await status(busy), await status(free)]).toEqual(["ACTIVE", "COMPLETED"]);
     });

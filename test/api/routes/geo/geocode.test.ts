@@ -15,7 +15,7 @@ const cast = await import("../../../support/cast.js");
 const { disconnect, startQueueWorker } = await import("../../../support/queue-worker.js");
 const { geocode } = await import("../../../../queues/index.js");
 const { sql } = await import("../../../../sql/db.js");
-const { deleteOldGeocodes, takeGeocoderTurn } = await import("../../../../sql/queries/geocodes.js");
+const { deleteOldGeocodes, claimGeocoderSlot } = await import("../../../../sql/queries/geocodes.js");
 const { findAddress } = await import("../../../../workers/geocode.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -169,7 +169,7 @@ describe("an address", () => {
 test("the provider is called no faster than it allows", async () => {
   const start = performance.now();
   let last = 0;
-  for (let n = 0; n < 5; n += 1) last = await takeGeocoderTurn(sql, 2);
+  for (let n = 0; n < 5; n += 1) last = await claimGeocoderSlot(sql, 2);
   // the fifth is two seconds after the first, which was no earlier than we began
   expect(last + performance.now() - start).toBeGreaterThanOrEqual(1_995);
   expect(last).toBeLessThanOrEqual(2_005);

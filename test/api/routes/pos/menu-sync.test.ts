@@ -322,7 +322,7 @@ describe("a sync", () => {
     const release = till.hold();
     const asking = sync();
     await until(() => till.asked.length > 0);
-    for (let n = 0; n < 10; n += 1) await requestPosSync(sql, bakery.id, { inPerson: false, requestId: null });
+    for (let n = 0; n < 10; n += 1) await requestPosSync(sql, bakery.id, { byUser: false, requestId: null });
     till.serve([item("1", { name: "Новое" })]);
     release();
     expect((await asking).status).toBe(200);
@@ -333,7 +333,7 @@ describe("a sync", () => {
 
   test("that was told of ten times before it began is one", async () => {
     const ids = await Promise.all(
-      Array.from({ length: 10 }, () => requestPosSync(sql, bakery.id, { inPerson: false, requestId: null })),
+      Array.from({ length: 10 }, () => requestPosSync(sql, bakery.id, { byUser: false, requestId: null })),
     );
     expect(new Set(ids).size).toBe(1);
     await allSynced(bakery.id);

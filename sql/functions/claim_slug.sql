@@ -1,7 +1,7 @@
 -- The first free slug for a name: base, base-2, base-3… Held against others until the end of the transaction, so that
 -- simultaneous registrations under one name get different slugs. Names that can lead to the same slug (bar, bar-2) wait
 -- for each other.
-create or replace function take_slug(base text) returns text
+create or replace function claim_slug(base text) returns text
 language plpgsql
 as $$
 declare

@@ -1,5 +1,5 @@
 -- The recipients of what concerns a partner: its owner and its staff.
-create or replace function people_of_partner(of_partner uuid) returns setof uuid
+create or replace function partner_members(of_partner uuid) returns setof uuid
 language sql stable
 as $$
   select owner_id from partners where id = of_partner and owner_id is not null
