@@ -1,8 +1,8 @@
--- Adds a batch up, unless that was done before: what it counted to its banners, their days and their campaigns, and to those
--- that have a status in `charged` what their impressions cost. Nobody is charged more than the budget; whoever has spent it
--- has the status `completed` from then on, its admins are told, and it is answered. One call is one statement.
+-- Applies a batch once: adds its counts to its banners, their days and their campaigns, and charges the campaigns with a status
+-- in `charged` for their impressions. A campaign is never charged more than its budget. One that has spent it gets the status
+-- `completed`, an audit record and an event for its admins, and is returned. One call is one statement.
 --
--- All that counts of a campaign is written by whoever has locked it. Campaigns are locked by id.
+-- A campaign's counters are written only under its row lock. Campaigns are locked in id order.
 create or replace function apply_ad_batch(batch_id uuid, charged campaign_status[], completed campaign_status)
 returns table (campaign_id uuid)
 language plpgsql
@@ -11,7 +11,7 @@ as $$
 declare
   batch ad_batches;
 begin
-  -- another run of the same waits here, and then finds that it is done
+  -- a concurrent call for the same batch waits here, and then finds it applied
   update ad_batches b set applied_at = statement_timestamp()
   where b.id = batch_id and b.applied_at is null
   returning * into batch;
@@ -34,7 +34,7 @@ begin
     join ad_banners b on b.id = entry.banner_id
     join ad_campaigns c on c.id = b.campaign_id
   ), priced as (
-    -- what a banner costs is what is left of the budget after those before it
+    -- a banner is charged at most what the banners before it leave of the budget
     select banner_id, campaign_id, impressions, clicks, cost, budget_left,
            least(cost, greatest(0, budget_left - (sum(cost) over (partition by campaign_id order by banner_id) - cost))) as price
     from counted

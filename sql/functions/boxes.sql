@@ -1,22 +1,23 @@
--- What customers see of a box, and whether they can order it. Each is one SQL expression, which Postgres writes into the
--- statement that calls it: indexes serve as if the conditions stood there.
+-- Whether customers can see and order a box. Each function is one SQL expression, which Postgres inlines into the calling
+-- statement, so that indexes apply.
 
--- Customers see the box: it is not hidden, as deleted boxes always are, and its partner is active. It may be sold out or expired.
+-- Whether customers can see the box: it is not hidden (deleted boxes always are) and its partner is active. It may be sold out
+-- or expired.
 create or replace function box_is_visible(b boxes, p partners) returns boolean
 language sql immutable parallel safe
 as $$
   select b.hidden_at is null and p.status = 'ACTIVE'
 $$;
 
--- The box's pickup window is not over. A sweep marks boxes as EXPIRED some time after their window.
+-- Whether the box's pickup window has not ended. An upkeep task marks boxes as EXPIRED some time after it has.
 create or replace function box_is_open(b boxes, at timestamptz) returns boolean
 language sql immutable parallel safe
 as $$
   select b.status <> 'EXPIRED' and b.pickup_window_end > at
 $$;
 
--- Customers can order the box: it is visible, open and not sold out. The end of its window is compared in a way that no index
--- serves: by the index of the ends Postgres would read every box on offer.
+-- Whether customers can order the box: it is visible, open and not sold out. The window's end is compared in a form that no
+-- index supports: by the index on window ends Postgres would read every box on offer.
 create or replace function box_is_on_offer(b boxes, p partners) returns boolean
 language sql stable parallel safe
 as $$

@@ -1,6 +1,5 @@
--- The first free slug for a name: base, base-2, base-3… Held against others until the end of the transaction, so that
--- simultaneous registrations under one name get different slugs. Names that can lead to the same slug (bar, bar-2) wait
--- for each other.
+-- Returns the first free slug for a name: base, base-2, base-3… A lock until the end of the transaction gives concurrent
+-- registrations of one name different slugs. Names that can lead to the same slug (bar, bar-2) share the lock.
 create or replace function claim_slug(base text) returns text
 language plpgsql
 as $$
@@ -13,7 +12,7 @@ begin
   if not exists (select from partners where slug = base) then
     return base;
   end if;
-  -- doubling, then halving: a chain's thousandth shop costs twenty look-ups in the index
+  -- doubling, then binary search: the thousandth shop of a chain costs twenty index look-ups
   while exists (select from partners where slug = base || '-' || free) loop
     taken := free;
     free := free * 2;

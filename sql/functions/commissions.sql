@@ -1,4 +1,4 @@
--- What the platform takes where no rate has been set, in percent.
+-- Returns the platform's commission in percent where no rate is set.
 create or replace function default_commission_percent() returns numeric
 language sql immutable parallel safe
 as $$

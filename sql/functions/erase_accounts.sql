@@ -1,46 +1,46 @@
--- Erases what is personal of up to `most` accounts that were deleted 30 days ago; answers how many. Orders, reviews and points
--- stay, of somebody whom nobody can name. What a request that came at the same time as the deletion left behind goes too, and
--- so does the contact of a partner whose owner left so long ago and whom nobody has run since, of up to `most` of them. Of a
--- partner that others run only the phone goes, where it is the account's: whose another contact is nobody has checked.
-create or replace function erase_accounts(most integer) returns integer
+-- Erases the personal data of up to `max_rows` accounts that were deleted 30 days ago; returns their number. Orders, reviews
+-- and points stay, anonymous. Rows that a request wrote during the deletion are erased too. Also erases the contacts of up to
+-- `max_rows` partners that have had no owner for 30 days and have no staff. A partner with members loses only a phone that
+-- equals the account's: the other contacts may be its members'.
+create or replace function erase_accounts(max_rows integer) returns integer
 language plpgsql
 as $$
 declare
-  gone constant uuid[] := array(
+  erased_ids constant uuid[] := array(
     select id from users
     where deleted_at < now() - interval '30 days' and erased_at is null
     order by deleted_at
-    limit most
+    limit max_rows
     for no key update skip locked
   );
-  -- what is told of a phone that is somebody's again is theirs
+  -- a phone that another account has now is not erased: the data about it may be that account's
   phones constant text[] := array(
     select phone from users former
-    where id = any (gone) and phone is not null
+    where id = any (erased_ids) and phone is not null
       and not exists (select from users present where present.phone = former.phone and present.deleted_at is null)
   );
 begin
-  -- their deliveries go with them, and jobs that find none have nothing to do
-  delete from notifications where user_id = any (gone);
-  delete from notification_preferences where user_id = any (gone);
-  delete from devices where user_id = any (gone);
-  delete from favorites where user_id = any (gone);
-  delete from sessions where user_id = any (gone);
-  delete from promo_attachments where user_id = any (gone);
+  -- deletes their deliveries by cascade; a push job whose notification is gone does nothing
+  delete from notifications where user_id = any (erased_ids);
+  delete from notification_preferences where user_id = any (erased_ids);
+  delete from devices where user_id = any (erased_ids);
+  delete from favorites where user_id = any (erased_ids);
+  delete from sessions where user_id = any (erased_ids);
+  delete from promo_attachments where user_id = any (erased_ids);
   update pos_events set change = change || '{"customerPhone": null, "address": null}'
   where change ->> 'customerPhone' = any (phones);
   update partners set phone = null, email = null, owner_phone = null, updated_at = now()
   where owner_phone = any (phones) and owner_id is null and status = 'REJECTED';
-  -- a registration that waits for the phone is newer than the account
+  -- a registration with this owner_phone is newer than the account: it keeps its phone
   update partners set phone = null, updated_at = now()
   where phone = any (phones) and owner_phone is distinct from phone;
-  update orders set address = null where user_id = any (gone) and address is not null;
-  -- what nothing else shows is cleared away
-  update files set loose_since = now() where user_id = any (gone) and status = 'READY' and loose_since is null;
+  update orders set address = null where user_id = any (erased_ids) and address is not null;
+  -- an upkeep task deletes files that nothing else shows
+  update files set loose_since = now() where user_id = any (erased_ids) and status = 'READY' and loose_since is null;
   update users
   set phone = null, first_name = null, last_name = null, email = null, avatar_url = null, avatar = null, locale = default, timezone = null,
       erased_at = now(), updated_at = now()
-  where id = any (gone);
+  where id = any (erased_ids);
   update partners p set phone = null, email = null, updated_at = now()
   where p.id = any (array(
     select left_behind.id from partners left_behind
@@ -49,9 +49,9 @@ begin
       and left_behind.owner_phone is null
       and not exists (select from partner_staff s where s.partner_id = left_behind.id)
     order by left_behind.owner_left_at
-    limit most
+    limit max_rows
     for no key update skip locked
   ));
-  return cardinality(gone);
+  return cardinality(erased_ids);
 end
 $$;

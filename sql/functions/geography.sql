@@ -1,4 +1,4 @@
--- The great-circle distance between two places, in metres, on a sphere with the Earth's mean radius.
+-- Returns the great-circle distance between two places, in metres, on a sphere with the Earth's mean radius.
 create or replace function great_circle(
   latitude_1 double precision, longitude_1 double precision, latitude_2 double precision, longitude_2 double precision
 ) returns double precision
@@ -10,21 +10,21 @@ as $$
   )))
 $$;
 
--- How far north a latitude, in radians, is in the Mercator projection.
+-- Returns the Mercator y coordinate of a latitude in radians.
 create or replace function mercator_north(latitude double precision) returns double precision
 language sql immutable parallel safe
 as $$
   select asinh(tan(latitude))
 $$;
 
--- The parts of the Mercator plane that hold every place within some metres of a centre, and maybe others: one, or two where
--- the search crosses the 180th meridian. `middle` is the centre as seen from that part, to look for the nearest first.
+-- Returns rectangles of the Mercator plane that together contain every place within some metres of a centre: one, or two when
+-- the circle crosses the 180th meridian. `middle` is the centre in the coordinates of that rectangle, for nearest-first order.
 create or replace function search_areas(latitude double precision, longitude double precision, metres double precision)
 returns table (area box, middle point)
 language plpgsql immutable rows 1
 as $$
 declare
-  -- a little more, so that rounding loses nobody
+  -- slightly enlarged, so that rounding excludes no place
   reach constant double precision := metres / 6371008.8 * 1.000001 + 1e-9;
   phi constant double precision := radians(latitude);
   lambda constant double precision := radians(longitude);
@@ -33,7 +33,7 @@ declare
   north double precision;
   half_width double precision;
 begin
-  -- beyond the projection's edge everything is kept on it, whatever the longitude
+  -- latitudes beyond the projection's edge are stored at the edge, at any longitude
   south := case when phi - reach <= -pole then -100 else mercator_north(least(phi - reach, pole)) - 1e-9 end;
   north := case when phi + reach >= pole then 100 else mercator_north(greatest(phi + reach, -pole)) + 1e-9 end;
   middle := point(lambda, mercator_north(least(pole, greatest(-pole, phi))));
@@ -57,13 +57,14 @@ begin
 end
 $$;
 
--- Active partners within `radius` metres, nearest first, beyond the pair (after_distance, after_id).
+-- Returns up to `max_rows` active partners within `radius` metres, nearest first, after the pair (after_distance, after_id).
 --
--- The index knows what is near on the map and not what is near on the globe. So it is asked twice: for enough partners that
--- are about the nearest, of which the farthest bounds how far the wanted ones can be; then for everyone within that bound.
+-- The index orders by distance on the map, which is not the distance on the globe. So there are two queries. The first reads
+-- `max_rows` partners in map order; the largest true distance among them is an upper bound for the result. The second reads
+-- all partners within that bound.
 create or replace function partners_near(
   at_latitude double precision, at_longitude double precision, radius double precision,
-  after_distance double precision, after_id uuid, wanted integer
+  after_distance double precision, after_id uuid, max_rows integer
 ) returns table (partner_id uuid, latitude double precision, longitude double precision, distance double precision)
 language plpgsql stable rows 50
 as $$
@@ -85,12 +86,12 @@ begin
           or (great_circle(at_latitude, at_longitude, p.latitude, p.longitude), p.id) > (after_distance, after_id)
         )
       order by p.location <-> search.middle
-      limit wanted
+      limit max_rows
     ) as sample
     order by sample.distance
-    limit wanted
+    limit max_rows
   ) as about
-  having count(*) = wanted;
+  having count(*) = max_rows;
 
   return query
   select near.id, near.latitude, near.longitude, near.distance
@@ -102,15 +103,15 @@ begin
   where near.distance <= coalesce(bound, radius)
     and (after_id is null or (near.distance, near.id) > (after_distance, after_id))
   order by near.distance, near.id
-  limit wanted;
+  limit max_rows;
 end
 $$;
 
--- Boxes on offer of active partners within `radius` metres, nearest first, as partners_near finds them.
+-- Returns up to `max_rows` boxes on offer within `radius` metres, nearest first, in the same way as partners_near.
 create or replace function boxes_near(
   at_latitude double precision, at_longitude double precision, radius double precision,
   in_city text, max_price_minor bigint, available_from timestamptz, available_to timestamptz,
-  after_distance double precision, after_id uuid, wanted integer
+  after_distance double precision, after_id uuid, max_rows integer
 ) returns table (box_id uuid, distance double precision)
 language plpgsql stable rows 50
 as $$
@@ -141,12 +142,12 @@ begin
           or (great_circle(at_latitude, at_longitude, p.latitude, p.longitude), offer.id) > (after_distance, after_id)
         )
       order by p.location <-> search.middle
-      limit wanted
+      limit max_rows
     ) as sample
     order by sample.distance
-    limit wanted
+    limit max_rows
   ) as about
-  having count(*) = wanted;
+  having count(*) = max_rows;
 
   return query
   select near.box_id, near.distance
@@ -163,6 +164,6 @@ begin
   where near.distance <= coalesce(bound, radius)
     and (after_id is null or (near.distance, near.box_id) > (after_distance, after_id))
   order by near.distance, near.box_id
-  limit wanted;
+  limit max_rows;
 end
 $$;

@@ -1,11 +1,11 @@
--- The zone of a partner by its own and its city's, for schedules that go through many partners: a name that this server does
--- not know (any more) must not stop the others.
-create or replace function local_zone(own text, citys text) returns text
+-- Returns a partner's time zone: its own, else its city's, else UTC when this server does not know that name. For statements
+-- over many partners, which one unknown name must not fail.
+create or replace function local_zone(partner_zone text, city_zone text) returns text
 language plpgsql stable
 as $$
 begin
-  perform now() at time zone coalesce(own, citys);
-  return coalesce(own, citys);
+  perform now() at time zone coalesce(partner_zone, city_zone);
+  return coalesce(partner_zone, city_zone);
 exception
   when invalid_parameter_value then return 'UTC';
 end

@@ -1,11 +1,11 @@
--- What a referral earns each of the two.
+-- Returns the points that a referral earns the referrer and the new customer, each.
 create or replace function referral_points() returns integer
 language sql immutable parallel safe
 as $$
   select 100
 $$;
 
--- The account of a user, made at the first look; the code they bring others with is unambiguous to read out.
+-- Creates a user's account unless there is one. The referral code has no characters that look alike.
 create or replace function create_loyalty_account(of_user uuid) returns void
 language plpgsql
 as $$
@@ -20,17 +20,17 @@ begin
 end
 $$;
 
--- Credits a completed order: a point for every 10 whole units of currency that were paid, the food it saved, and points
--- to the referrer when it is the customer's first. Crediting an order again changes nothing. What was sold at a till
--- earns nothing, as only the till says who bought it and what it cost; and no order earns more than a million points.
-create or replace function credit_completed_order(completed uuid) returns void
+-- Credits a completed order: a point for every 10 major units of currency paid, the food it saved, and the referrer's points
+-- when it is the customer's first. Crediting an order again changes nothing. An order from a POS earns nothing, because only
+-- the POS says who bought it and at what price. An order earns at most a million points.
+create or replace function credit_completed_order(of_order uuid) returns void
 language plpgsql
 as $$
 declare
   sale record;
-  brought_by uuid;
+  referrer uuid;
 begin
-  if exists (select from pos_orders where order_id = completed) then
+  if exists (select from pos_orders where order_id = of_order) then
     return;
   end if;
   select o.user_id, least(o.amount_due_minor / 1000, 1000000)::integer as points,
@@ -43,16 +43,16 @@ begin
          ), 0) as grams
   into sale
   from orders o
-  where o.id = completed;
+  where o.id = of_order;
 
   perform create_loyalty_account(sale.user_id);
-  select referrer_id into brought_by from loyalty_accounts where user_id = sale.user_id;
-  -- in one order for everyone, so that two customers who brought each other's friends never wait in a circle
-  perform from loyalty_accounts where user_id in (sale.user_id, brought_by) order by user_id for no key update;
-  select referrer_id into brought_by from loyalty_accounts where user_id = sale.user_id and orders_completed = 0;
+  select referrer_id into referrer from loyalty_accounts where user_id = sale.user_id;
+  -- in id order, so that concurrent credits of two customers cannot deadlock
+  perform from loyalty_accounts where user_id in (sale.user_id, referrer) order by user_id for no key update;
+  select referrer_id into referrer from loyalty_accounts where user_id = sale.user_id and orders_completed = 0;
 
   insert into loyalty_entries (user_id, kind, points, grams, order_id)
-  values (sale.user_id, 'ORDER', sale.points, sale.grams, completed)
+  values (sale.user_id, 'ORDER', sale.points, sale.grams, of_order)
   on conflict (order_id, kind) where order_id is not null do nothing;
   if not found then
     return;
@@ -61,21 +61,21 @@ begin
   set points = least(points::bigint + sale.points, 2000000000)::integer, food_saved_grams = food_saved_grams + sale.grams, orders_completed = orders_completed + 1
   where user_id = sale.user_id;
 
-  if brought_by is not null then
-    insert into loyalty_entries (user_id, kind, points, order_id) values (brought_by, 'REFERRER', referral_points(), completed);
-    update loyalty_accounts set points = points + referral_points() where user_id = brought_by;
+  if referrer is not null then
+    insert into loyalty_entries (user_id, kind, points, order_id) values (referrer, 'REFERRER', referral_points(), of_order);
+    update loyalty_accounts set points = points + referral_points() where user_id = referrer;
   end if;
 end
 $$;
 
--- Notes who brought a new user, and gives the user points. The answer says what came of it: ATTACHED, UNKNOWN_CODE, OWN_CODE,
--- ALREADY_REFERRED, ALREADY_CUSTOMER (an order is completed) or CYCLE (the two would have brought each other).
+-- Records a new user's referrer and credits the user with points. Returns ATTACHED, or why nothing changed: UNKNOWN_CODE,
+-- OWN_CODE, ALREADY_REFERRED, ALREADY_CUSTOMER (an order is completed) or CYCLE (each would be the other's referrer).
 create or replace function attach_referral(newcomer uuid, code text) returns text
 language plpgsql
 as $$
 declare
   referrer uuid;
-  mine loyalty_accounts;
+  account loyalty_accounts;
 begin
   select a.user_id into referrer
   from loyalty_accounts a
@@ -90,11 +90,11 @@ begin
 
   perform create_loyalty_account(newcomer);
   perform from loyalty_accounts where user_id in (newcomer, referrer) order by user_id for no key update;
-  select * into mine from loyalty_accounts where user_id = newcomer;
-  if mine.referrer_id is not null then
+  select * into account from loyalty_accounts where user_id = newcomer;
+  if account.referrer_id is not null then
     return 'ALREADY_REFERRED';
   end if;
-  if mine.orders_completed > 0 then
+  if account.orders_completed > 0 then
     return 'ALREADY_CUSTOMER';
   end if;
   if exists (select from loyalty_accounts where user_id = referrer and referrer_id = newcomer) then

@@ -1,13 +1,13 @@
--- Up to `most` favourites of a partner or else of a box, in the order of their ids, that come after `last`. A user is `willing`
--- who has turned on notifications about offers, and has had fewer than `often` notifications of the kind `news` about it
--- within `recently`. Those that were dropped or failed do not count, except when the user has push off or no device: they
--- read their notifications all the same.
+-- Returns up to `max_rows` favourites of a partner, or else of a box, in id order after `after_id`. `willing` is whether the
+-- user has turned on notifications about offers and had fewer than `max_recent` notifications of `of_kind` about it within
+-- `recent`. Dropped and failed notifications do not count, unless the user has push off or no device: such users read
+-- their notifications in the app.
 --
--- Planned for the few favourites that most partners have, it would read and sort all favourites of a popular partner, batch
--- by batch. They are read along an index that has them in this order, so nothing but that is allowed, and one plan serves for
--- all; preferences and notifications are looked up one by one ("offset 0"), never all of them for a hash.
+-- A plan for the few favourites that most partners have would read and sort all favourites of a popular partner in every
+-- batch. So only index scans are allowed, along an index in this order, and one generic plan serves all calls; "offset 0"
+-- keeps preferences and notifications single look-ups and not a hash of the whole table.
 create or replace function next_favorites(
-  of_partner uuid, of_box uuid, news text, recently interval, often integer, last uuid, most integer
+  of_partner uuid, of_box uuid, of_kind text, recent interval, max_recent integer, after_id uuid, max_rows integer
 )
 returns table (id uuid, user_id uuid, willing boolean)
 language plpgsql stable
@@ -17,8 +17,8 @@ set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
-  start constant uuid := coalesce(last, '00000000-0000-0000-0000-000000000000');
-  since constant uuid := first_id_at(now() - recently);
+  start constant uuid := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+  since constant uuid := first_id_at(now() - recent);
 begin
   if of_partner is not null then
     return query
@@ -26,9 +26,9 @@ begin
              case
                when exists (select from notification_preferences p where p.user_id = f.user_id and p.marketing offset 0)
                then (
-                 select count(*) < often
+                 select count(*) < max_recent
                  from notifications n
-                 where n.user_id = f.user_id and n.id >= since and n.kind = news and n.partner_id = of_partner
+                 where n.user_id = f.user_id and n.id >= since and n.kind = of_kind and n.partner_id = of_partner
                    and (n.status not in ('DROPPED', 'FAILED') or n.reason in ('push is off', 'no device'))
                )
                else false
@@ -36,16 +36,16 @@ begin
       from favorites f
       where f.partner_id = of_partner and f.id > start
       order by f.id
-      limit most;
+      limit max_rows;
   else
     return query
       select f.id, f.user_id,
              case
                when exists (select from notification_preferences p where p.user_id = f.user_id and p.marketing offset 0)
                then (
-                 select count(*) < often
+                 select count(*) < max_recent
                  from notifications n
-                 where n.box_id = of_box and n.user_id = f.user_id and n.id >= since and n.kind = news
+                 where n.box_id = of_box and n.user_id = f.user_id and n.id >= since and n.kind = of_kind
                    and (n.status not in ('DROPPED', 'FAILED') or n.reason in ('push is off', 'no device'))
                )
                else false
@@ -53,7 +53,7 @@ begin
       from favorites f
       where f.box_id = of_box and f.id > start
       order by f.id
-      limit most;
+      limit max_rows;
   end if;
 end
 $$;

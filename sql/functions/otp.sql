@@ -1,20 +1,20 @@
--- When the wrong guesses of a phone are forgotten: a day after the first of them.
+-- Returns when a phone's wrong guesses no longer count: a day after the first of them.
 create or replace function otp_guesses_end(o otp) returns timestamptz
 language sql stable parallel safe
 as $$
   select o.guesses_since + interval '1 day'
 $$;
 
--- A phone that had too many wrong guesses gets no code, and no code of it is compared.
+-- Whether a phone had too many wrong guesses: then it gets no code, and none of its codes is compared.
 create or replace function otp_is_locked(o otp) returns boolean
 language sql stable parallel safe
 as $$
   select o.wrong_guesses >= 50 and otp_guesses_end(o) > now()
 $$;
 
--- Adds one send to a counter and answers null; or, when that would pass the limit of 5 minutes, answers the end of them
--- and counts nothing. Without a limit nothing is counted either.
-create or replace function count_otp_send(counted text, send_limit integer) returns timestamptz
+-- Counts a send and returns null. When that would exceed the limit per 5 minutes, it counts nothing and returns the end of that
+-- window. A null limit counts nothing.
+create or replace function count_otp_send(counter_name text, send_limit integer) returns timestamptz
 language plpgsql
 as $$
 declare
@@ -24,7 +24,7 @@ begin
     return null;
   end if;
   insert into otp_send_counts as counts (counter, window_start, sends)
-  values (counted, now(), 1)
+  values (counter_name, now(), 1)
   on conflict (counter) do update set
     sends = case when counts.window_start > now() - send_window then counts.sends + 1 else 1 end,
     window_start = case when counts.window_start > now() - send_window then counts.window_start else now() end
@@ -32,14 +32,14 @@ begin
   if found then
     return null;
   end if;
-  return (select window_start + send_window from otp_send_counts where counter = counted);
+  return (select window_start + send_window from otp_send_counts where counter = counter_name);
 end
 $$;
 
--- Makes a code the phone's only one, unless a limit stands against it: then `id` is null. Either way tells after how
--- many seconds the next send makes sense.
+-- Makes a code the phone's only valid one, unless a limit is reached: then `id` is null. `retry_after_seconds` is when the
+-- client should allow the next send.
 create or replace function start_otp(
-  for_phone text, hash bytea, sealed text, address text, address_limit integer, total_limit integer
+  for_phone text, hash bytea, encrypted_code text, address text, address_limit integer, total_limit integer
 ) returns table (id uuid, retry_after_seconds integer)
 language plpgsql
 as $$
@@ -50,7 +50,7 @@ declare
   recent timestamptz[];
   next_send timestamptz;
 begin
-  -- One send per phone at a time, also for a phone that has no row to lock yet.
+  -- one send per phone at a time; a new phone has no row to lock
   perform pg_advisory_xact_lock(hashtextextended('otp ' || for_phone, 0));
   select * into known from otp where otp.phone = for_phone;
   recent := array(select at from unnest(known.sends) as at where at > now() - send_window order by at desc);
@@ -60,7 +60,7 @@ begin
   elsif otp_is_locked(known) then
     next_send := otp_guesses_end(known);
   else
-    -- The counter that every send shares comes last: it is locked for the shortest time.
+    -- the counter that all sends share comes last, so that it is locked for the shortest time
     next_send := coalesce(
       count_otp_send('address ' || left(address, 64), address_limit),
       count_otp_send('total', total_limit)
@@ -73,12 +73,12 @@ begin
 
   recent := now() || recent;
   insert into otp (phone, code_hash, sealed_code, expires_at, sends)
-  values (for_phone, hash, sealed, now() + interval '5 minutes', recent)
+  values (for_phone, hash, encrypted_code, now() + interval '5 minutes', recent)
   on conflict (phone) do update set
     id = default, code_hash = excluded.code_hash, sealed_code = excluded.sealed_code, expires_at = excluded.expires_at,
     tries = 0, used_at = null, claimed_at = null, sent_at = null, sends = excluded.sends
   returning otp.id into known.id;
-  -- An SMS gets a minute to arrive; when no send is left, the wait is until one is.
+  -- an SMS gets a minute to arrive; without a send left in the window, the wait lasts until there is one
   next_send := case when cardinality(recent) < max_sends then now() else recent[max_sends] + send_window end;
   return query select known.id, greatest(60, ceil(extract(epoch from next_send - now())))::integer;
 end

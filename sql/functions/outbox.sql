@@ -1,8 +1,8 @@
 -- The outbox: a job is a row of staged_jobs, written in the transaction of the change that causes it. Only this file and
 -- sql/outbox.ts name that table.
 
--- Wakes the relays after the commit, if a job is due by then: the driver takes this notice for a request to signal them
--- (sql/driver/connection.ts). A NOTIFY in the transaction itself would make commits wait for each other.
+-- Wakes the relays after the commit if a job is due: on this notice the driver signals them (sql/driver/connection.ts). A NOTIFY
+-- in the transaction itself would make commits wait for each other.
 create or replace function wake_relays(due_at timestamptz) returns void
 language plpgsql
 as $$
@@ -13,8 +13,8 @@ begin
 end
 $$;
 
--- Stages a job and answers its id. It is handed over at `due_at`; `open_key` finds it among the open jobs of its queue.
--- `caused_by` is the request that it comes from.
+-- Stages a job that is due at `due_at`; returns its id. `open_key` finds it among the open jobs of its queue. `caused_by` is the
+-- id of the causing request.
 create or replace function stage_job(
   to_queue text, job_payload jsonb, caused_by text default null, due_at timestamptz default now(), open_key text default null
 ) returns bigint
@@ -26,7 +26,7 @@ begin
   insert into staged_jobs (queue, payload, request_id, run_at, next_send_at, key)
   values (to_queue, job_payload, caused_by, due_at, due_at, open_key)
   returning id into staged_id;
-  -- wake_relays, without a call: every order passes here
+  -- wake_relays, inlined: every order runs this
   if due_at <= now() then
     raise notice 'a job is due' using errcode = 'STAGE';
   end if;
@@ -34,7 +34,7 @@ begin
 end
 $$;
 
--- Stages a job of one queue for each element of `job_payloads`.
+-- Stages one job per element of `job_payloads`.
 create or replace function stage_jobs(to_queue text, job_payloads jsonb, caused_by text default null) returns void
 language plpgsql
 as $$
@@ -46,13 +46,13 @@ begin
 end
 $$;
 
--- The jobs that are neither done nor dead.
+-- Jobs that are neither done nor dead.
 create or replace view open_jobs as
 select id, queue, key
 from staged_jobs
 where done_at is null and dead_at is null;
 
--- Makes a job due at `due_at` that waits for a later time; false when it does not.
+-- Brings a waiting job forward to `due_at`; false when it does not wait for a later time.
 create or replace function bring_job_forward(job_id bigint, due_at timestamptz default now()) returns boolean
 language plpgsql
 as $$
@@ -68,7 +68,7 @@ begin
 end
 $$;
 
--- Makes the jobs of a queue due that have one of these keys and wait for a later time.
+-- Makes the waiting jobs of a queue with one of these keys due now.
 create or replace function bring_jobs_forward(of_queue text, keys text[]) returns void
 language plpgsql
 as $$
@@ -83,7 +83,7 @@ begin
 end
 $$;
 
--- Marks a job done; false when it was done already, or has another generation than `of_generation` (null: whichever it has).
+-- Marks a job done; false when it was done, or is not of `of_generation` (null: any).
 create or replace function complete_job(job_id bigint, of_generation integer default null) returns boolean
 language plpgsql
 as $$
@@ -95,7 +95,7 @@ begin
 end
 $$;
 
--- Gives a dead job all its attempts again, from `due_at` on; false when it is not dead.
+-- Gives a dead job all its attempts again, due at `due_at`; false when it is not dead.
 create or replace function replay_job(job_id bigint, due_at timestamptz default now()) returns boolean
 language plpgsql
 as $$

@@ -1,4 +1,4 @@
--- The recipients of what concerns a partner: its owner and its staff.
+-- Returns the users who own or work for a partner.
 create or replace function partner_members(of_partner uuid) returns setof uuid
 language sql stable
 as $$

@@ -1,36 +1,36 @@
--- For so long an Idempotency-Key stands for the order that it made.
+-- Returns how long an Idempotency-Key identifies the order that it created.
 create or replace function idempotency_key_lifetime() returns interval
 language sql immutable parallel safe
 as $$
   select interval '24 hours'
 $$;
 
--- Places an order: everything it writes and every job it causes, or nothing. One call is one statement, so it is atomic
--- even when its connection is lost, and no round trip is made while a box's row is locked.
+-- Places an order: writes all of it, including its job, or nothing. One call is one statement, so it is atomic even when the
+-- connection is lost, and there is no round trip while a box's row is locked.
 --
--- All checks come before the first write; whatever is refused leaves no trace, its idempotency key included. The answer
--- is an object whose "outcome" says what happened:
---   PLACED          the order's receipt
---   DUPLICATE       the key has already made this order (same payload)
---   KEY_REUSED      the key has already made another order
---   NO_BUYER        the account is gone
+-- All checks come before the first write; a refused order writes nothing, not even its idempotency key. Returns an object
+-- with an "outcome":
+--   PLACED          with the order's receipt
+--   DUPLICATE       the key has already created this order (same payload)
+--   KEY_REUSED      the key has already created another order
+--   NO_BUYER        the account does not exist
 --   NO_PARTNER, PARTNER_INACTIVE
---   UNKNOWN_ITEMS   "unknown": ids that are not on offer by this partner
---   WINDOW_CLOSED   a pickup window closed while the order waited for its turn
---   NOT_ENOUGH      "available": what is left of each box that is short
---   PROMO_REFUSED   "reason": the promo that the order names does not hold
---   WRONG_TOTAL     "totalMinor", "discountMinor": the total may be offered before or after the discount
+--   UNKNOWN_ITEMS   "unknown": ids that this partner does not offer
+--   WINDOW_CLOSED   a pickup window ended while the order waited for a lock
+--   NOT_ENOUGH      "available": the remaining quantity of each box that is short
+--   PROMO_REFUSED   "reason": why the order's promo code cannot be used
+--   WRONG_TOTAL     "totalMinor", "discountMinor": the client may send the total before or after the discount
 --
--- Without a promo of its own an order uses the one that its buyer has attached, if that still holds.
+-- An order without a promo code uses the promo that its buyer has attached, if that one can be used.
 --
--- An order that was taken elsewhere is sold and paid for there: it leaves promos alone, and what cannot be had any more may
--- be in it. It may have no buyer (null); it has no key then either.
+-- An order that was taken elsewhere (by a POS) is sold and paid for: it uses no promo, and may contain unavailable menu items.
+-- It may have no buyer (null), and then no key.
 --
--- item_ids are distinct and name boxes or menu items; amounts are minor units.
+-- item_ids are distinct ids of boxes or menu items; amounts are in minor units.
 --
--- Plans are generic: for every call's own arrays Postgres would plan anew, which costs more than running the statements.
--- A session keeps such a plan, and one that was made while the tables were empty would read them whole for as long as
--- nobody analyses them; every look-up here is by a key, so sequential scans are ruled out.
+-- Plans are generic, because planning for each call's arrays costs more than running the statements. A session keeps such a
+-- plan, and one made while the tables were empty would read them whole until they are analysed; every look-up here is by
+-- a key, so sequential scans are disabled.
 create or replace function place_order(
   buyer uuid,
   seller uuid,
@@ -75,7 +75,7 @@ declare
   receipt jsonb;
 begin
   if order_key is not null then
-    -- two requests with one key take turns; the second finds what the first has written
+    -- serializes requests with the same key; the second one finds the order of the first
     perform pg_advisory_xact_lock(hashtextextended(buyer::text || order_key, 1));
     select k.fingerprint, o.id, o.status, o.estimated_ready_at into previous
     from idempotency_keys k
@@ -160,7 +160,7 @@ begin
     from promo_codes p
     where p.code = upper(named_promo) or (named_promo is null and p.id = partner.attached_promo)
     for no key update;
-    -- another order of this buyer may have used the attached one while this one waited
+    -- another order of this buyer may have used the attached promo while this one waited for the lock
     if named_promo is null and not exists (
       select from promo_attachments a where a.user_id = buyer and a.promo_id = promo.id
     ) then
@@ -219,7 +219,7 @@ begin
     insert into order_events (order_id, position, actor_id, actor_role, to_status, at)
     values (new_order_id, 1, buyer, 'CUSTOMER', 'ACCEPTED', arrived_at)
   ), kept_key as (
-    -- a key past its lifetime is taken over
+    -- an expired key is reused
     insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)
     select buyer, order_key, order_fingerprint, new_order_id, arrived_at
     where order_key is not null

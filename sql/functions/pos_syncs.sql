@@ -1,4 +1,4 @@
--- The first moment after `after` when a partner's menu is pulled by schedule: every 6 hours, at a time of the partner's own.
+-- Returns a partner's first scheduled sync time after `after`: every 6 hours, with a phase per partner that spreads the load.
 create or replace function next_pos_sync(of_partner uuid, after timestamptz) returns timestamptz
 language sql stable parallel safe
 as $$
@@ -8,32 +8,31 @@ as $$
   ) as rhythm
 $$;
 
--- Makes a sync with its job. The partner must have none that is open.
-create or replace function insert_pos_sync(of_partner uuid, due_at timestamptz, nth_try integer, caused_by text) returns uuid
+-- Inserts a sync with its job; returns its id. The partner must have no open sync.
+create or replace function insert_pos_sync(of_partner uuid, due_at timestamptz, try_number integer, caused_by text) returns uuid
 language sql
 as $$
   insert into pos_syncs (id, partner_id, start_at, try, job_id)
-  select id, of_partner, due_at, nth_try, stage_job('pos-sync', jsonb_build_object('syncId', id), caused_by, due_at)
+  select id, of_partner, due_at, try_number, stage_job('pos-sync', jsonb_build_object('syncId', id), caused_by, due_at)
   from (select new_id() as id) as sync
   returning id
 $$;
 
--- How long a sync waits that nobody waits for: a POS that tells of one change often tells of more.
+-- Returns how long a sync waits that no user waits for: a POS often reports several changes in a row, and one sync serves all.
 create or replace function pos_sync_delay() returns interval
 language sql immutable parallel safe
 as $$ select interval '3 seconds' $$;
 
--- Asks for a sync of a partner's menu and answers its id; null when the partner has no POS, or is suspended or rejected: nobody
--- sees its menu then, and no POS is called for it. Whoever asks joins the one that
--- is open, if there is: a person has it start at once, where it waits; what the POS tells while it runs (`by_user` is
--- false) has another one follow.
+-- Requests a sync of a partner's menu; returns its id. It is the partner's open sync, if there is one: a request by a user
+-- (`by_user`) starts it at once if it waits, and a request by the POS while it runs makes another sync follow. Returns null
+-- when the partner has no POS, or is suspended or rejected: its menu is not visible then, so its POS is not called.
 create or replace function request_pos_sync(of_partner uuid, by_user boolean, caused_by text) returns uuid
 language plpgsql
 as $$
 declare
   pending pos_syncs;
 begin
-  -- those who ask for the same partner take turns
+  -- serializes requests for the same partner
   perform from pos_credentials c
   join partners p on p.id = c.partner_id and p.status in ('PENDING_REVIEW', 'ACTIVE')
   where c.partner_id = of_partner
@@ -55,21 +54,22 @@ begin
 end
 $$;
 
--- Settles an open sync, if its last start is `of_run` (null: whichever it is), and has another one follow: at `retry_at`
--- when that is given, else when something changed in the meantime, at once where that were the credentials; none where the
--- partner is suspended or rejected by now. False when there was nothing to settle.
+-- Settles an open sync whose last start is `of_run` (null: any), and inserts the next sync if there is to be one: at `retry_at`
+-- when given, else if changes came in meanwhile, at once when these were new credentials. There is no next sync for a
+-- partner that is suspended or rejected. Returns false when there was nothing to settle.
 create or replace function settle_pos_sync(
-  settled uuid, of_run integer, outcome pos_sync_status, of_failure pos_sync_failure, told text, retry_at timestamptz, caused_by text
+  of_sync uuid, of_run integer, new_status pos_sync_status, new_failure pos_sync_failure, new_reason text, retry_at timestamptz,
+  caused_by text
 ) returns boolean
 language plpgsql
 as $$
 declare
   sync pos_syncs;
 begin
-  perform from pos_credentials c join pos_syncs s using (partner_id) where s.id = settled for no key update of c;
+  perform from pos_credentials c join pos_syncs s using (partner_id) where s.id = of_sync for no key update of c;
   update pos_syncs
-  set status = outcome, failure = of_failure, reason = told, settled_at = now()
-  where id = settled and settled_at is null and (of_run is null or run = of_run)
+  set status = new_status, failure = new_failure, reason = new_reason, settled_at = now()
+  where id = of_sync and settled_at is null and (of_run is null or run = of_run)
   returning * into sync;
   if not found then
     return false;
@@ -81,10 +81,10 @@ begin
     perform insert_pos_sync(sync.partner_id, retry_at, sync.try + 1, caused_by);
   elsif sync.again then
     perform insert_pos_sync(
-      sync.partner_id, case when of_failure = 'REPLACED' then now() else now() + pos_sync_delay() end, 1, caused_by
+      sync.partner_id, case when new_failure = 'REPLACED' then now() else now() + pos_sync_delay() end, 1, caused_by
     );
   end if;
-  perform pg_notify('signals', 'pos-sync ' || settled);
+  perform pg_notify('signals', 'pos-sync ' || of_sync);
   return true;
 end
 $$;

@@ -1,5 +1,5 @@
--- Why a promo does not hold for an order of this amount; null when it does. Whoever redeems it has locked its row before,
--- so that no two orders take the last use. Without a seller it is asked what cannot be known before there is an order.
+-- Returns why a promo cannot be used for an order of this amount; null when it can. A caller that redeems it locks its row
+-- first, so that two orders cannot take the last use. Before there is an order, `seller` is null: any partner then passes.
 create or replace function promo_refusal(
   promo promo_codes, buyer uuid, seller uuid, amount_minor bigint, at timestamptz
 ) returns text
@@ -21,7 +21,7 @@ begin
 end
 $$;
 
--- What a promo takes off an amount, in minor units: half a unit is rounded up, and never more than there is.
+-- Returns the discount on an amount, in minor units: half a unit is rounded up, and it never exceeds the amount.
 create or replace function promo_discount(promo promo_codes, amount_minor bigint) returns bigint
 language sql immutable
 as $$

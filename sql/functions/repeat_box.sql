@@ -1,7 +1,7 @@
--- Lists a box again on a local day of its partner's zone, at the same local time (right on days when clocks change), with as
--- many boxes as were offered and the same contents. Answers the new box's id; null where this day's box is listed already,
--- or its window is over.
-create or replace function repeat_box(source_id uuid, on_day date, counted boolean, caused_by text default null) returns uuid
+-- Lists a box again on a day of its partner's zone, at the same local time (also when clocks change in between), with the
+-- quantity it offered and the same contents. With `by_schedule` at most one box is listed per source and day. Returns the new
+-- box's id; null when that day's box exists already, its window is over or there is nothing to list.
+create or replace function repeat_box(source_id uuid, on_day date, by_schedule boolean, caused_by text default null) returns uuid
 language plpgsql
 as $$
 declare
@@ -13,7 +13,7 @@ begin
   )
   select b.partner_id, p.city_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
          b.quantity_available + b.quantity_reserved, moved.opens, moved.opens + (b.pickup_window_end - b.pickup_window_start),
-         b.image, case when counted then b.id end, case when counted then on_day end
+         b.image, case when by_schedule then b.id end, case when by_schedule then on_day end
   from boxes b
   join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
   join cities c on c.id = p.city_id

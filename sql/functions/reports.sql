@@ -1,15 +1,15 @@
--- The smallest id of what was made at an instant or later. Ids begin with the time, so a range of time is a range of ids.
--- Not more than stable, as what it is made of, so that it becomes part of the statement and is no call for each row.
+-- Returns the smallest id of a row created at an instant or later. Ids begin with the time, so a time range is an id range.
+-- It is stable like the functions it calls, and so Postgres inlines it instead of calling it for each row.
 create or replace function first_id_at(at timestamptz) returns uuid
 language sql stable parallel safe
 as $$
   select encode(substr(int8send((extract(epoch from at) * 1000)::bigint), 3) || '\x00000000000000000000'::bytea, 'hex')::uuid
 $$;
 
--- The orders that count, those not cancelled, of a time and of one partner or, without one, of all. An id is made a moment
--- after created_at at most, hence the minute. Only one of the two halves is ever carried out, whatever the plan was made for.
--- The pairs and the order of the second one leave it only the index that begins and ends with that partner's orders of the
--- time: another one that knows partners, or ids, would be as good to Postgres as long as it does not know the time.
+-- Returns the orders of a time range that are not cancelled, of one partner or, when `of_partner` is null, of all. An id is
+-- generated up to a moment after created_at, hence the extra minute. Only one half of the union runs, even under a generic
+-- plan. Row comparison and `order by` in the second half leave Postgres only the index on (partner_id, id); without them
+-- it may choose an index on either column alone while it does not know the time range.
 create or replace function uncancelled_orders(from_at timestamptz, until_at timestamptz, of_partner uuid)
 returns table (
   id uuid,
@@ -40,8 +40,8 @@ as $$
   )
 $$;
 
--- What was in these orders, line by line. Lines are found by the ids of their orders and not by the time: what Postgres thinks
--- of a range of ids may be far too little, and it would go through all lines of the time for each order then.
+-- Returns the lines of those orders. Lines are found by order id and not by a range of ids: Postgres may underestimate such a
+-- range by far, and then reads all lines of the range for each order.
 create or replace function uncancelled_lines(from_at timestamptz, until_at timestamptz, of_partner uuid)
 returns table (
   partner_id uuid,
@@ -69,7 +69,7 @@ as $$
   where of_partner is not null
 $$;
 
--- The boxes that were listed in a time, by one partner or, without one, by all.
+-- Returns the boxes listed in a time range, by one partner or, when `of_partner` is null, by all.
 create or replace function listed_boxes(from_at timestamptz, until_at timestamptz, of_partner uuid)
 returns table (id uuid, partner_id uuid, created_at timestamptz)
 language sql stable parallel safe

@@ -1,4 +1,4 @@
--- Whether the public sees a review of this status, and the rating counts it.
+-- Whether the public sees a review with this status, and the partner's rating includes it.
 create or replace function review_is_shown(status review_status) returns boolean
 language sql immutable
 as $$
@@ -6,16 +6,16 @@ as $$
 $$;
 
 -- Adds a shown review to a partner's rating.
-create or replace function add_rating(rated uuid, stars integer) returns void
+create or replace function add_rating(of_partner uuid, stars integer) returns void
 language sql
 as $$
   insert into partner_ratings as known (partner_id, rating_sum, review_count)
-  values (rated, stars, 1)
+  values (of_partner, stars, 1)
   on conflict (partner_id) do update
   set rating_sum = known.rating_sum + stars, review_count = known.review_count + 1
 $$;
 
--- Takes the review of an order that is cancelled out of what is shown, and out of the rating.
+-- Rejects the review of a cancelled order, and subtracts it from the partner's rating.
 create or replace function withdraw_review(of_order uuid) returns void
 language sql
 as $$
@@ -31,8 +31,9 @@ as $$
   where p.partner_id = withdrawn.partner_id and review_is_shown(withdrawn.status)
 $$;
 
--- Publishes a customer's review of their order: PUBLISHED, or CANCELLED (the order), TWICE (it has one), or no row (not theirs).
-create or replace function publish_review(of_order uuid, author uuid, stars integer, words text)
+-- Publishes a customer's review of their order. Outcomes: PUBLISHED; CANCELLED, the order is cancelled; TWICE, the order has a
+-- review. No row when the author has no such order.
+create or replace function publish_review(of_order uuid, author uuid, stars integer, review_text text)
 returns table (outcome text, id uuid)
 language plpgsql
 as $$
@@ -40,7 +41,7 @@ as $$
 declare
   reviewed orders;
 begin
-  -- it is not cancelled meanwhile
+  -- the lock prevents a concurrent cancellation
   select * into reviewed from orders o where o.id = of_order and o.user_id = author for share;
   if not found then
     return;
@@ -50,7 +51,7 @@ begin
     return;
   end if;
   insert into reviews (order_id, user_id, partner_id, rating, text)
-  values (of_order, author, reviewed.partner_id, stars, words)
+  values (of_order, author, reviewed.partner_id, stars, review_text)
   on conflict (order_id) do nothing
   returning reviews.id into id;
   if id is null then
@@ -62,11 +63,12 @@ begin
 end
 $$;
 
--- Changes a review and its status, and the rating with it. Only a review that has one of the statuses `allowed`, and that is
--- the author's where one is given, is changed; its status then and before, or the one it has, is answered. With `read` only
--- that revision of it is changed. No row: not theirs.
+-- Changes a review, its status and the partner's rating. It must have one of `allowed_statuses` and, when `read_revision` is
+-- given, that revision; otherwise `moved` is false and both statuses are the present one. Null stars and text stay as they
+-- are. No row when there is no such review or, with `author`, it has another author.
 create or replace function change_review(
-  changed uuid, author uuid, allowed review_status[], target review_status, stars integer, words text, read integer
+  of_review uuid, author uuid, allowed_statuses review_status[], target review_status, new_stars integer, new_text text,
+  read_revision integer
 ) returns table (moved boolean, before review_status, status review_status)
 language plpgsql
 as $$
@@ -74,25 +76,25 @@ as $$
 declare
   known reviews;
 begin
-  select * into known from reviews r where r.id = changed and (author is null or r.user_id = author) for no key update;
+  select * into known from reviews r where r.id = of_review and (author is null or r.user_id = author) for no key update;
   if not found then
     return;
   end if;
-  if known.status <> all (allowed) or read <> known.revision then
+  if known.status <> all (allowed_statuses) or read_revision <> known.revision then
     return query select false, known.status, known.status;
     return;
   end if;
   update reviews r
-  set rating = coalesce(stars, r.rating), text = coalesce(words, r.text), status = target, updated_at = now(),
-      revision = r.revision + case when stars is null and words is null then 0 else 1 end
-  where r.id = changed;
+  set rating = coalesce(new_stars, r.rating), text = coalesce(new_text, r.text), status = target, updated_at = now(),
+      revision = r.revision + case when new_stars is null and new_text is null then 0 else 1 end
+  where r.id = of_review;
   if review_is_shown(known.status) then
     update partner_ratings
     set rating_sum = rating_sum - known.rating, review_count = review_count - 1
     where partner_id = known.partner_id;
   end if;
   if review_is_shown(target) then
-    perform add_rating(known.partner_id, coalesce(stars, known.rating));
+    perform add_rating(known.partner_id, coalesce(new_stars, known.rating));
   end if;
   return query select true, known.status, target;
 end

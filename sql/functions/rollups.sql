@@ -1,24 +1,25 @@
--- Analytics of past days, computed once (a rollup) and again when something in them changes. A report sums the days that
--- are rolled up and counts the other days (live_days) from orders and boxes, in one statement. It is exact because every
--- snapshot keeps this promise:
+-- Rollups: the analytics of past days, computed once and again when a day's data changes. A report, in one statement, sums
+-- the rolled-up days and counts the other days (live_days) from orders and boxes. It is exact because of one invariant that
+-- holds in every snapshot:
 --
---   A rolled-up day without a note in rollup_changes has the figures that counting its orders and boxes gives.
+--   A rolled-up day without a row in rollup_changes has the same figures as a fresh count of its orders and boxes.
 --
--- 1. Whatever changes a figure inserts a note of its moment in the same transaction, so both become visible together.
--- 2. A rollup deletes the notes of its day first and counts in later statements, whose snapshots see at least as much.
---    A change is either committed before the notes are deleted, and counted; or its note stays, and the day is live
---    until it is rolled up again.
+-- 1. A transaction that changes a figure also inserts a row into rollup_changes, so both become visible together.
+-- 2. A rollup deletes the change rows of its day first and counts in later statements, whose snapshots see at least as much.
+--    A change either committed before that delete, and is counted; or its row remains, and the day is live until the next
+--    rollup.
 --
 -- Orders and rollups never wait for each other, and no clock matters: an order placed just before midnight may commit
 -- long after its day was rolled up.
 
--- The first moment of a day: at midnight, at the first of two midnights, or at what clocks show where there is none.
+-- Returns the first instant of a day in a zone: midnight, the first of two midnights, or where clocks skip midnight the instant
+-- after the skip.
 create or replace function start_of_day(day date, zone text) returns timestamptz
 language plpgsql immutable parallel safe
 as $$
 declare
   midnight constant timestamptz := day::timestamp at time zone zone;
-  -- when clocks were still as far from UTC as a day before
+  -- midnight by the UTC offset of the day before
   day_before constant timestamptz := midnight - interval '1 day';
   earlier constant timestamptz := (
     day::timestamp - (day_before at time zone zone - day_before at time zone 'UTC')
@@ -28,7 +29,8 @@ begin
 end
 $$;
 
--- Notes that a day's figures change. One row per change, never an update of a shared one: orders must not queue for it.
+-- Trigger: records that a day's figures change. It inserts a row per change and never updates a shared row, because
+-- concurrent orders would wait for its lock.
 create or replace function note_rollup_change() returns trigger
 language plpgsql
 as $$
@@ -38,8 +40,8 @@ begin
 end
 $$;
 
--- Notes that an item weighs something else. Saved food is counted with today's weights, on past days too: reports add the
--- difference for items noted here until apply_weight_changes adds it to the rollups. An existing note is updated for its lock:
+-- Trigger: records that an item's weight changed. Saved food is counted with current weights, on past days too: reports add the
+-- difference for the recorded items until apply_weight_changes adds it to the rollups. An existing row is updated for its lock:
 -- apply_weight_changes must not delete it before this change is committed.
 create or replace function note_weight_change() returns trigger
 language plpgsql
@@ -51,23 +53,23 @@ begin
 end
 $$;
 
--- Rolls up a day as it is cut in a zone, in place of its last rollup and of days of another zone that overlap it. Two
--- rollups never run at once, because each replaces rows that the other one may read.
-create or replace function roll_up(rolled date, in_zone text) returns void
+-- Rolls up a day in a zone. Replaces its last rollup, and the rollups of days in other zones that overlap it. Rollups run one
+-- at a time, because each replaces rows that another may read.
+create or replace function roll_up(of_day date, in_zone text) returns void
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  starts constant timestamptz := start_of_day(rolled, in_zone);
-  ends constant timestamptz := start_of_day(rolled + 1, in_zone);
+  starts constant timestamptz := start_of_day(of_day, in_zone);
+  ends constant timestamptz := start_of_day(of_day + 1, in_zone);
   replaced date[];
 begin
   perform pg_advisory_xact_lock(7306029);
-  -- a statement of its own before anything is counted: see above
+  -- a separate statement before all counts: see the head of this file
   delete from rollup_changes where at >= starts and at < ends;
 
   with deleted as (
-    delete from rollup_days where day = rolled or (until_at > starts and from_at < ends) returning day
+    delete from rollup_days where day = of_day or (until_at > starts and from_at < ends) returning day
   )
   select array_agg(day) into replaced from deleted;
   delete from rollup_items where day = any (replaced);
@@ -75,7 +77,7 @@ begin
   delete from rollup_hours where day = any (replaced);
 
   insert into rollup_items (item_id, day, partner_id, is_box, orders, gmv_minor, picked_up, weight_grams)
-  select sold.item_id, rolled, sold.partner_id, sold.is_box, sold.orders, sold.gmv_minor, sold.picked_up,
+  select sold.item_id, of_day, sold.partner_id, sold.is_box, sold.orders, sold.gmv_minor, sold.picked_up,
          coalesce(b.weight_grams, m.weight_grams, 0)
   from (
     select coalesce(l.box_id, l.menu_item_id) as item_id, l.partner_id, l.box_id is not null as is_box, count(*) as orders,
@@ -88,7 +90,7 @@ begin
   left join menu_items m on m.id = sold.item_id;
 
   insert into rollup_partners (partner_id, day, orders, gmv_minor, commission_minor, saved_grams)
-  select parts.partner_id, rolled, sum(parts.orders), sum(parts.gmv_minor), sum(parts.commission_minor), sum(parts.saved_grams)
+  select parts.partner_id, of_day, sum(parts.orders), sum(parts.gmv_minor), sum(parts.commission_minor), sum(parts.saved_grams)
   from (
     select o.partner_id, count(*) as orders, sum(o.amount_due_minor) as gmv_minor, sum(o.commission_minor) as commission_minor,
            0 as saved_grams
@@ -97,14 +99,14 @@ begin
     union all
     select i.partner_id, 0, 0, 0, sum(i.picked_up * i.weight_grams)
     from rollup_items i
-    where i.day = rolled
+    where i.day = of_day
     group by i.partner_id
   ) as parts
   group by parts.partner_id
   having sum(parts.orders) > 0;
 
   insert into rollup_hours (day, hour, orders, listings)
-  select rolled, counted.hour, sum(counted.orders), sum(counted.listings)
+  select of_day, counted.hour, sum(counted.orders), sum(counted.listings)
   from (
     select extract(hour from o.created_at at time zone in_zone)::integer as hour, count(*) as orders, 0 as listings
     from uncancelled_orders(starts, ends, null) o
@@ -116,20 +118,20 @@ begin
   ) as counted
   group by counted.hour;
 
-  -- a change that commits between two of these statements is in one sum and not in another: its note has the day done again
+  -- a change that commits between these statements is in some sums only; its row in rollup_changes causes another rollup
   insert into rollup_days (
     day, zone, from_at, until_at, rolled_up_at, orders, gmv_minor, commission_minor, saved_grams
   )
-  select rolled, in_zone, starts, ends, clock_timestamp(), coalesce(sum(orders), 0), coalesce(sum(gmv_minor), 0),
+  select of_day, in_zone, starts, ends, clock_timestamp(), coalesce(sum(orders), 0), coalesce(sum(gmv_minor), 0),
          coalesce(sum(commission_minor), 0), coalesce(sum(saved_grams), 0)
   from rollup_partners
-  where day = rolled;
+  where day = of_day;
 end
 $$;
 
--- Adds the changed weights of up to `most` items to the rolled-up days on which these were picked up; returns how many items.
--- An item whose weight is being changed right now is skipped until the next call.
-create or replace function apply_weight_changes(most integer) returns integer
+-- Applies the weight changes of up to `max_items` items to the rolled-up days on which they were picked up; returns the number
+-- of items. Skips an item whose weight another transaction is changing; the next call takes it.
+create or replace function apply_weight_changes(max_items integer) returns integer
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -138,14 +140,14 @@ declare
 begin
   perform pg_advisory_xact_lock(7306029);
   with due as (
-    select item_id from weight_changes order by item_id limit most for update skip locked
-  ), taken as (
+    select item_id from weight_changes order by item_id limit max_items for update skip locked
+  ), claimed as (
     delete from weight_changes w using due where w.item_id = due.item_id returning w.item_id
   )
-  select coalesce(array_agg(item_id), '{}') into ids from taken;
-  -- a later statement sees the weights that belong to the notes
+  select coalesce(array_agg(item_id), '{}') into ids from claimed;
+  -- a later statement, so that its snapshot has the weights that those rows announced
   with changed as (
-    select r.item_id, r.day, r.partner_id, now.weight_grams, r.picked_up * (now.weight_grams - r.weight_grams) as more
+    select r.item_id, r.day, r.partner_id, now.weight_grams, r.picked_up * (now.weight_grams - r.weight_grams) as added_grams
     from (
       select id, coalesce(weight_grams, 0) as weight_grams from boxes where id = any (ids)
       union all
@@ -157,19 +159,19 @@ begin
     from changed
     where r.item_id = changed.item_id and r.day = changed.day
   ), partners as (
-    update rollup_partners r set saved_grams = r.saved_grams + total.more
-    from (select partner_id, day, sum(more) as more from changed group by partner_id, day) as total
+    update rollup_partners r set saved_grams = r.saved_grams + total.added_grams
+    from (select partner_id, day, sum(added_grams) as added_grams from changed group by partner_id, day) as total
     where r.partner_id = total.partner_id and r.day = total.day
   )
-  update rollup_days d set saved_grams = d.saved_grams + total.more
-  from (select day, sum(more) as more from changed group by day) as total
+  update rollup_days d set saved_grams = d.saved_grams + total.added_grams
+  from (select day, sum(added_grams) as added_grams from changed group by day) as total
   where d.day = total.day;
   return cardinality(ids);
 end
 $$;
 
--- The days of a range that must be counted from orders and boxes: not rolled up as they are cut in this zone, or changed since.
--- Being stable it reads the snapshot of the calling statement, so it agrees with the rest of that statement.
+-- Returns the days of a range that must be counted from orders and boxes: not rolled up in this zone, or changed since. It is
+-- stable, so it reads the snapshot of the calling statement and agrees with the rest of that statement.
 create or replace function live_days(in_zone text, first_day date, last_day date)
 returns table (day date, from_at timestamptz, until_at timestamptz)
 language plpgsql stable
@@ -188,7 +190,7 @@ begin
 end
 $$;
 
--- The amount due for a line of an order: its price less its share of the order's discount, half a unit rounded up.
+-- Returns the amount due for an order line: its price less its share of the order's discount, half a unit rounded up.
 create or replace function line_due_minor(price_minor bigint, qty integer, total_minor bigint, due_minor bigint) returns bigint
 language sql immutable parallel safe
 as $$

@@ -1,12 +1,13 @@
--- How long a refresh token may be exchanged.
+-- Returns how long a refresh token is valid.
 create or replace function refresh_token_lifetime() returns interval
 language sql immutable parallel safe
 as $$
   select interval '30 days'
 $$;
 
--- Uses a code up and opens a session for its phone's user, who is made at the first login; the partner that waits for this
--- phone as its owner gets them, unless they own or work for another. A new user takes the first of the service ids that is free. No row when the code was used or replaced in the meantime.
+-- Consumes a code and opens a session for its phone's user, whom the first login creates with the first of `new_service_ids`
+-- that is free. A partner that waits for this phone gets the user as its owner, unless the user owns or works for another
+-- partner. No row when the code was used or replaced in the meantime.
 create or replace function log_in(otp_id uuid, new_service_ids text[], token_digest bytea, to_dashboard boolean)
 returns table (user_id uuid)
 language plpgsql
@@ -17,7 +18,7 @@ declare
   member_id uuid;
   login_session uuid;
 begin
-  -- The guess that was counted before it was compared was not a wrong one.
+  -- the guess was counted as wrong before it was compared, and was right
   update otp set used_at = now(), sealed_code = null, wrong_guesses = greatest(wrong_guesses - 1, 0)
   where id = otp_id and used_at is null
   returning phone into login_phone;
@@ -34,7 +35,7 @@ begin
   on conflict (phone) where deleted_at is null do nothing;
   select id into member_id from users where phone = login_phone and deleted_at is null;
 
-  -- nobody comes to own a partner and to work for another at the same time
+  -- the lock keeps a user from becoming owner and staff concurrently
   perform from users where id = member_id for no key update;
   update partners set owner_id = member_id, updated_at = now()
   where id = (
@@ -51,9 +52,10 @@ begin
 end
 $$;
 
--- Exchanges a refresh token for its successor. `successors` are the digests of what follows from it, one per key in
--- force, the current key's first. No row when the token is good for nothing. A token that was exchanged before revokes
--- its session, except once within 10 seconds while its successor is unused: then the answer was lost, and it is given again.
+-- Exchanges a refresh token for its successor. `successors` are the digests of its possible successors, one per signing key in
+-- force, the current key's first. No row when the token is unknown, expired or revoked. A token that was exchanged before
+-- revokes its session, except once within 10 seconds while its successor is unused: then the response was probably lost, and
+-- the same successor is returned.
 create or replace function rotate_refresh_token(presented bytea, successors bytea[])
 returns table (user_id uuid, successor bytea)
 language plpgsql
