@@ -45,13 +45,13 @@ export type HotRowPlan = z.output<typeof HotRowPlan>;
 
 const Handle = z.enum(["sql", "lookups", "contended", "postgres.js"]);
 
-/** Reads of these boxes by so many clients, while as many others change the first one through `hotThrough`. */
+/** Reads of these boxes by so many clients, beside as many others who do something else through the same or another handle. */
 export const StatementsPlan = z.object({
   clients: z.int(),
   seconds: z.number(),
   boxIds: z.array(z.uuid()),
   through: Handle,
-  hotThrough: Handle.nullable(),
+  beside: z.object({ work: z.enum(["one row", "slow"]), through: Handle }).nullable(),
 });
 export type StatementsPlan = z.output<typeof StatementsPlan>;
 

@@ -5,7 +5,7 @@ import { findBox } from "../../../sql/queries/boxes.js";
 import { StatementsPlan } from "../messages.js";
 import { answerParent, perSecond } from "./answer.js";
 
-// Reads boxes by their keys through one of the handles, alone or while everyone wants to change the same row.
+// Reads boxes by their keys through one of the handles, alone or beside statements that wait for one row or take long.
 
 const handles: Record<StatementsPlan["through"], Db> = {
   sql,
@@ -14,18 +14,20 @@ const handles: Record<StatementsPlan["through"], Db> = {
   "postgres.js": postgres(config.DATABASE_URL, { max: 10, types: { bigint: { ...postgres.BigInt, parse: Number } } }),
 };
 
-answerParent(StatementsPlan, async ({ clients, seconds, boxIds, through, hotThrough }) => {
+const works = {
+  "one row": (db: Db, boxId: string) => db`update boxes set updated_at = now() where id = ${boxId}::uuid`,
+  // as long as a report, or a search of a wide area
+  slow: (db: Db) => db`select pg_sleep(0.02)`,
+};
+
+answerParent(StatementsPlan, async ({ clients, seconds, boxIds, through, beside }) => {
   let turn = 0;
   const read = () => findBox(handles[through], boxIds[(turn += 1) % boxIds.length] ?? "");
-  const change = async () => {
-    if (hotThrough === null) return;
-    await handles[hotThrough]`update boxes set updated_at = now() where id = ${boxIds[0] ?? ""}::uuid`;
-  };
+  const other = beside && (() => works[beside.work](handles[beside.through], boxIds[0] ?? ""));
   const before = process.cpuUsage();
-  const [rate] = await Promise.all([
-    perSecond(clients, seconds, read),
-    ...(hotThrough === null ? [] : [perSecond(clients, seconds, change)]),
-  ]);
+  const [rate = Number.NaN] = await Promise.all(
+    [read, ...(other ? [other] : [])].map((work) => perSecond(clients, seconds, work)),
+  );
   const { user, system } = process.cpuUsage(before);
   return { perSecond: rate, cpuMicros: (user + system) / rate / seconds };
 });
