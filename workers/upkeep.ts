@@ -1,6 +1,6 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { PermanentError } from "../lib/process/errors.js";
-import { deleteStored, files, isOurKey } from "../lib/storage/file-store.js";
+import { deleteStored, files, isFileKey } from "../lib/storage/file-store.js";
 import { StorageUnavailable } from "../lib/storage/storage.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
@@ -117,7 +117,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
         count = await transaction(clearAwayFiles);
       if (total > 0) log.info({ files: total }, "files that nobody needs were deleted");
       try {
-        await files.dropForgotten(new Date(Date.now() - FORGOTTEN_MS), isOurKey);
+        await files.dropAbandoned(new Date(Date.now() - FORGOTTEN_MS), isFileKey);
       } catch (error) {
         // not every bucket lets its unfinished uploads be listed
         if (!(error instanceof StorageUnavailable)) throw error;

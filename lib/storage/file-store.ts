@@ -6,10 +6,10 @@ import { folderStorage } from "./folder-storage.js";
 import { s3Storage } from "./s3-storage.js";
 import type { Storage } from "./storage.js";
 
-/** 160 random bits, which nobody can guess. */
+/** Returns 160 random bits in hex: names cannot be guessed. */
 export const newFileName = (): string => randomBytes(20).toString("hex");
 
-/** Where the parts of a file of this name lie in storage: in many folders, as some file systems are slow with many files in one. */
+/** Returns the storage keys of a file's forms. Keys spread over many folders, as some file systems are slow with large ones. */
 export const keysOf = (name: string) => {
   const folder = name.slice(0, 2);
   return {
@@ -21,27 +21,27 @@ export const keysOf = (name: string) => {
   };
 };
 
-/** Whether a key of storage is one of `keysOf`: others may keep files beside ours. */
-export const isOurKey = (key: string): boolean => {
+/** Whether a storage key is one of `keysOf`: the bucket may hold other files. */
+export const isFileKey = (key: string): boolean => {
   const [name] = /[0-9a-f]{40}/.exec(key) ?? [];
   return name !== undefined && Object.values(keysOf(name)).includes(key);
 };
 
 const sign = (what: string) => keyedHash("address", what).toString("base64url");
 
-/** The query that makes an address work without a token until then. */
+/** Returns the query string that makes an address work without a token until `expiresAt`. */
 function signature(what: string, expiresAt: Date): string {
   const expires = Math.floor(expiresAt.getTime() / 1_000);
   return `expires=${expires}&signature=${sign(`${what} ${expires}`)}`;
 }
 
-/** Whether an address was signed for this, and still holds. */
+/** Whether an address was signed for `what` and has not expired. */
 export function isSigned(what: string, { expires, signature: given }: { expires: string; signature: string }): boolean {
-  const holds = /^\d{1,12}$/.test(expires) && Number(expires) * 1_000 > Date.now();
-  return matchesKeyedHash("address", `${what} ${expires}`, Buffer.from(given, "base64url")) && holds;
+  const isFresh = /^\d{1,12}$/.test(expires) && Number(expires) * 1_000 > Date.now();
+  return matchesKeyedHash("address", `${what} ${expires}`, Buffer.from(given, "base64url")) && isFresh;
 }
 
-/** How long the address of a document works. */
+/** How long a document's signed address works. */
 export const DOCUMENT_SECONDS = 15 * 60;
 
 export const imageAddress = (name: string): string => `${config.PUBLIC_URL}/files/${name}.webp`;
@@ -49,14 +49,14 @@ export const thumbnailAddress = (name: string): string => `${config.PUBLIC_URL}/
 export const documentAddress = (name: string): string =>
   `${config.PUBLIC_URL}/files/${name}.pdf?${signature(`document ${name}`, new Date(Date.now() + DOCUMENT_SECONDS * 1_000))}`;
 
-/** The folder where files lie, unless they lie in a bucket. */
+/** Storage in a folder, for deployments without a bucket. */
 export const folder = folderStorage(
   config.STORAGE_DIR ?? join(config.DATA_DIR, "files"),
   ({ uploadId }, part, expiresAt) =>
     `${config.PUBLIC_URL}/files/uploads/${uploadId}/${part}?${signature(`part ${uploadId} ${part}`, expiresAt)}`,
 );
 
-/** Where the files of this deployment lie. */
+/** This deployment's storage. */
 export const files: Storage = bucket() ?? folder;
 
 function bucket(): Storage | null {
@@ -69,12 +69,12 @@ function bucket(): Storage | null {
   return s3Storage({ bucket: S3_BUCKET, region: S3_REGION, endpoint: S3_ENDPOINT, credentials });
 }
 
-/** Deletes all that there is of a file. */
+/** Deletes a file in all its forms. */
 export async function deleteFile(name: string): Promise<void> {
   await Promise.all(Object.values(keysOf(name)).map((key) => files.delete(key)));
 }
 
-/** Deletes all that there is of a file, also what has come in of it in parts. */
+/** Deletes a file in all its forms, and the parts of its upload. */
 export async function deleteStored({ name, uploadId }: { name: string; uploadId: string | null }): Promise<void> {
   await deleteFile(name);
   if (uploadId === null) return;

@@ -1,9 +1,9 @@
 import { fileTypeFromBuffer } from "file-type";
 
-/** How many of a file's first bytes tell what it is. */
+/** How many of a file's first bytes its type is detected from. */
 export const HEAD_BYTES = 4_100;
 
-/** What is accepted, by media type; images are converted, the rest is kept as it is. */
+/** The accepted media types; images are converted, documents are stored as they are. */
 const accepted: Readonly<Record<string, "image" | "document">> = {
   "image/jpeg": "image",
   "image/png": "image",
@@ -13,7 +13,7 @@ const accepted: Readonly<Record<string, "image" | "document">> = {
   "application/pdf": "document",
 };
 
-/** Names in use for what has another name officially, or is a kind of it. */
+/** Unofficial names and subtypes, by the official name. */
 const synonyms: Readonly<Record<string, string>> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
@@ -21,16 +21,16 @@ const synonyms: Readonly<Record<string, string>> = {
   "application/x-pdf": "application/pdf",
 };
 
-/** The official name of a media type, without parameters. */
+/** Returns the official name of a media type, without parameters. */
 export function mediaType(name: string): string {
   const bare = (name.split(";")[0] ?? "").trim().toLowerCase();
   return synonyms[bare] ?? bare;
 }
 
-/** What a client sends that does not look at its files. */
-export const saysNothing = (type: string): boolean => type === "application/octet-stream";
+/** Whether the client gave no type of its own. */
+export const isUnspecified = (type: string): boolean => type === "application/octet-stream";
 
-/** The media type of a file that begins so; null for what is not accepted. */
+/** Detects the media type of a file from its first bytes; null when it is not accepted. */
 export async function detectType(head: Uint8Array): Promise<string | null> {
   const found = await fileTypeFromBuffer(head);
   const type = found && mediaType(found.mime);

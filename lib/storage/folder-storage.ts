@@ -15,9 +15,9 @@ import {
   type UploadedPart,
 } from "./storage.js";
 
-/** Storage in a folder, which takes parts itself. */
+/** Storage in a folder; the API itself receives the parts of uploads. */
 export interface FolderStorage extends Storage {
-  /** Keeps one part of an upload that has begun, in place of what was sent before; answers its ETag. */
+  /** Stores a part of an upload, replacing an earlier version of it; returns its ETag. */
   putPart(uploadId: string, partNumber: number, body: Readable): Promise<string>;
 }
 
@@ -25,7 +25,7 @@ const nothing = (): void => undefined;
 
 const isMissing = (error: unknown): boolean => isNativeError(error) && "code" in error && error.code === "ENOENT";
 
-/** Has what the file system refuses told as the fault of storage. */
+/** Wraps a function so that it throws StorageUnavailable for errors of the file system. */
 const onDisk =
   <A extends unknown[], R>(act: (...given: A) => Promise<R>) =>
   async (...given: A): Promise<R> => {
@@ -37,13 +37,13 @@ const onDisk =
     }
   };
 
-/** Keeps files in a folder. A file is there once it is complete and on disk, and never half. */
+/** Stores files in a folder. A file appears once it is complete and on disk, never in part. */
 export function folderStorage(
   folder: string,
   partAddress: (upload: PartsUpload, partNumber: number, expiresAt: Date) => string,
 ): FolderStorage {
   const pathOf = (key: string) => join(folder, checkedKey(key));
-  /** Writes to where `place` says once all of it is there. */
+  /** Writes a temporary file and, once it is complete, moves it to the path that `place` returns. */
   const write = async (place: () => string | Promise<string>, body: AsyncIterable<Uint8Array>) => {
     const unfinished = join(folder, "unfinished", randomUUID());
     await mkdir(dirname(unfinished), { recursive: true });
@@ -73,28 +73,28 @@ export function folderStorage(
   const dropParts = ({ uploadId }: Pick<PartsUpload, "uploadId">) =>
     rm(uploadFolder(uploadId), { recursive: true, force: true });
 
-  /** What has come in of a part, the latest last: what is sent while another is on its way may lie beside it for a moment. */
+  /** Lists the stored versions of a part, the latest last; concurrent uploads of one part leave several for a moment. */
   const versionsOf = async (uploadId: string, partNumber: number) =>
     (await readdir(uploadFolder(uploadId)))
       .map(partOf)
       .filter((part) => part.partNumber === partNumber)
-      .sort((a, b) => a.turn - b.turn || (a.digest < b.digest ? -1 : 1));
+      .sort((a, b) => a.version - b.version || (a.digest < b.digest ? -1 : 1));
 
-  /** Drops all that has come in of a part but the latest; which that is, all who do so at once agree on. */
+  /** Deletes all versions of a part but the latest; concurrent callers agree on which that is. */
   const dropReplaced = async (uploadId: string, partNumber: number) => {
     const versions = await versionsOf(uploadId, partNumber);
     for (const { name } of versions.slice(0, -1)) await rm(join(uploadFolder(uploadId), name), { force: true });
   };
 
-  /** The keys of parts; throws WrongParts when one is missing or another. */
+  /** Returns the keys of the named parts; throws WrongParts when one is missing or was replaced. */
   const partKeys = async (uploadId: string, parts: readonly UploadedPart[]) => {
     const there = (await namesIn(uploadFolder(uploadId))).map(partOf);
     return parts.map(({ partNumber, etag }) => {
       const versions = there.filter((part) => part.partNumber === partNumber);
       const named = versions.find(({ digest }) => digest === etag.replaceAll('"', ""));
       if (named) return `uploads/${uploadId}/${named.name}`;
-      const isAnother = versions.length > 0;
-      throw new WrongParts(`part ${partNumber} ${isAnother ? "is another" : "has not come in"}`);
+      const wasReplaced = versions.length > 0;
+      throw new WrongParts(`part ${partNumber} ${wasReplaced ? "was replaced" : "was not uploaded"}`);
     });
   };
 
@@ -109,7 +109,7 @@ export function folderStorage(
     });
     await dropParts({ uploadId });
   };
-  /** The uploads that are being joined: one at a time each, as all of it is copied. */
+  /** The joins in progress, by upload: each upload is joined once at a time, as a join copies the file. */
   const joining = new Map<string, Promise<void>>();
 
   return {
@@ -145,11 +145,11 @@ export function folderStorage(
         digest = hash.digest("hex");
       };
       try {
-        // an upload that was finished or dropped takes no more, not even what has been on its way since before
+        // an upload that was finished or dropped takes no more parts, not even those already on their way
         await access(uploadFolder(uploadId));
         await write(async () => {
-          const turn = ((await versionsOf(uploadId, partNumber)).at(-1)?.turn ?? 0) + 1;
-          return join(uploadFolder(uploadId), `${partNumber}.${turn}.${digest}`);
+          const version = ((await versionsOf(uploadId, partNumber)).at(-1)?.version ?? 0) + 1;
+          return join(uploadFolder(uploadId), `${partNumber}.${version}.${digest}`);
         }, hashed());
         await dropReplaced(uploadId, partNumber);
       } catch (error) {
@@ -169,11 +169,11 @@ export function folderStorage(
     }),
     dropParts: onDisk(dropParts),
 
-    dropForgotten: onDisk(async (since) => {
+    dropAbandoned: onDisk(async (since) => {
       for (const place of ["unfinished", "uploads"]) {
         for (const name of await namesIn(join(folder, place))) {
           const path = join(folder, place, name);
-          // another process may have come first
+          // another process may have deleted it
           const found = await stat(path).catch(() => undefined);
           if (found && found.mtime < since) await rm(path, { recursive: true, force: true });
         }
@@ -186,20 +186,20 @@ export function folderStorage(
   };
 }
 
-/** Says what the name of a part's file does: the part's number, how often it had been sent by then, and the digest of its bytes. */
-function partOf(name: string): { name: string; partNumber: number; turn: number; digest: string } {
-  const [partNumber, turn, digest = ""] = name.split(".");
-  return { name, partNumber: Number(partNumber), turn: Number(turn), digest };
+/** Parses the name of a part's file: the part's number, its version and the digest of its bytes. */
+function partOf(name: string): { name: string; partNumber: number; version: number; digest: string } {
+  const [partNumber, version, digest = ""] = name.split(".");
+  return { name, partNumber: Number(partNumber), version: Number(version), digest };
 }
 
-/** What lies in a folder; nothing when it is not there. */
+/** Lists the names in a folder; none when it does not exist. */
 const namesIn = (path: string): Promise<string[]> =>
   readdir(path).catch((error: unknown) => {
     if (isMissing(error)) return [];
     throw error;
   });
 
-/** A rename is on disk once its folder is. */
+/** Flushes a folder: only then is a rename in it on disk. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path);
   try {

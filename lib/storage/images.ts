@@ -11,7 +11,7 @@ const secondsToConvert = 30;
 // One thread per image, and as many images at once as there are cores: together that is faster than all threads on one.
 sharp.concurrency(1);
 sharp.cache(false);
-// Only the decoders of what may be uploaded; whatever else libvips could open stays shut.
+// Only the decoders of accepted types; libvips has many more.
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
   operation: [
@@ -31,7 +31,7 @@ export interface Converted {
   height: number;
 }
 
-/** The picture cannot be read: it is broken, too large, or none at all. */
+/** The image cannot be decoded: it is broken, too large or no image. */
 export class UnreadableImage extends Error {
   override name = "UnreadableImage";
 }
@@ -39,8 +39,8 @@ export class UnreadableImage extends Error {
 const webp = { quality: 80, effort: 2 } as const;
 
 /**
- * Makes a WebP of at most 2048 pixels and a thumbnail of at most 400 out of an uploaded picture: upright, its first frame,
- * without any metadata. It is decoded once, for both. Throws UnreadableImage for what cannot be decoded.
+ * Converts an image to a WebP of at most 2048 pixels a side and a thumbnail of at most 400: upright, first frame, without
+ * metadata. It is decoded once for both. Throws UnreadableImage when it cannot be decoded.
  */
 export async function convertImage(original: Readable): Promise<Converted> {
   const decoder = sharp({ limitInputPixels: maxPixels, failOn: "error", autoOrient: true })
@@ -49,7 +49,7 @@ export async function convertImage(original: Readable): Promise<Converted> {
     .toColourspace("srgb")
     .raw();
   const decoded = decoder.toBuffer({ resolveWithObject: true });
-  // what goes wrong with reading it says nothing of the image
+  // an error of storage says nothing about the image
   let readError: Error | undefined;
   const bytes = async function* () {
     try {

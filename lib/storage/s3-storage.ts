@@ -20,24 +20,24 @@ import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { checkedKey } from "./storage-key.js";
 import { NoFile, StorageUnavailable, WrongParts, type Storage, type UploadedPart } from "./storage.js";
 
-/** The smallest that S3 takes for a part that is not the last. */
+/** S3's minimum for every part but the last. */
 const PART_BYTES = 5 * 1_048_576;
 
-/** What S3 says of a list of parts that are not those that came in. */
+/** S3's error codes for a list of parts that are not those uploaded. */
 const wrongParts: ReadonlySet<string> = new Set(["InvalidPart", "InvalidPartOrder", "NoSuchUpload", "EntityTooSmall"]);
 
 export interface S3Options {
   bucket: string;
   region: string;
-  /** The server of another vendor, where the bucket's name comes first in the path; without it, AWS. */
+  /** Another vendor's server, with buckets in the path; default AWS. */
   endpoint?: string | undefined;
-  /** Without them, those of the machine, as the SDK finds them. */
+  /** Default: the machine's, as the SDK finds them. */
   credentials?: { accessKeyId: string; secretAccessKey: string } | undefined;
-  /** How long a connection may be silent, also while its reader takes nothing. */
+  /** How long a connection may be idle, also while its reader pauses. */
   silenceMs?: number;
 }
 
-/** S3 refused, or gave no answer; `code` is what it said, or why there was none. */
+/** S3 refused a request or did not answer; `code` is S3's error code or the network's. */
 class S3Failure extends StorageUnavailable {
   override name = "S3Failure";
   constructor(
@@ -50,15 +50,15 @@ class S3Failure extends StorageUnavailable {
 }
 
 /**
- * Keeps files in a bucket of S3, or of a vendor that speaks as S3 does. Not all vendors list the uploads that a process left
- * when it was killed: those are for a rule of the bucket to remove (AbortIncompleteMultipartUpload).
+ * Stores files in a bucket at S3 or a vendor with its protocol. Not all vendors list the uploads that a killed process left:
+ * there a lifecycle rule of the bucket must remove them (AbortIncompleteMultipartUpload).
  */
 export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 30_000 }: S3Options): Storage {
   const client = new S3Client({
     region,
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(credentials && { credentials }),
-    // Vendors and whoever is given an address do not know the checksums that AWS has added to the protocol of late.
+    // Other vendors, and clients that upload to a signed address, do not know AWS's newer checksums.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     maxAttempts: 3,
@@ -104,10 +104,10 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       const place = at(key);
       const mark = randomUUID();
       const ahead = new PassThrough({ highWaterMark: PART_BYTES });
-      // Whatever breaks the body off breaks off `ahead` too, and the upload fails once what came in has been taken away.
+      // An error of the body ends `ahead` too; the upload then removes its parts and fails.
       const reading = pipeline(body, ahead).catch(() => undefined);
       try {
-        // With more than one part at a time, the others would go on to the end of the body after one has failed.
+        // With several parts at a time, the others would read on to the end of the body after one has failed.
         await new Upload({
           client,
           params: { ...place, Body: ahead, ContentType: contentType, Metadata: { mark } },
@@ -147,7 +147,7 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
     async beginParts(key, contentType) {
       const command = new CreateMultipartUploadCommand({ ...at(key), ContentType: contentType });
       const { UploadId: uploadId } = await client.send(command);
-      if (uploadId === undefined) throw new Error("S3 gave the upload no name");
+      if (uploadId === undefined) throw new Error("S3 answered without an upload id");
       return { key, uploadId };
     },
 
@@ -155,7 +155,7 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       const command = new UploadPartCommand({ ...at(key), UploadId: uploadId, PartNumber: partNumber });
       const now = Math.floor(Date.now() / 1_000);
       const end = Math.floor(expiresAt.getTime() / 1_000);
-      // Signed in the past when that is where it ends, as no address can be valid for less than a second.
+      // An address is valid for a second or more, so one that has expired is signed in the past.
       const start = Math.min(now, end - 1);
       return getSignedUrl(client, command, { signingDate: new Date(start * 1_000), expiresIn: end - start });
     },
@@ -180,14 +180,14 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
 
     dropParts,
 
-    async dropForgotten(since, isOurs) {
+    async dropAbandoned(since, isFileKey) {
       let after: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | undefined = {};
       while (after) {
         const page: ListMultipartUploadsCommandOutput = await client.send(
           new ListMultipartUploadsCommand({ Bucket: bucket, ...after }),
         );
         for (const { Key: key = "", UploadId: uploadId = "", Initiated: begun } of page.Uploads ?? [])
-          if (begun && begun < since && isOurs(key)) await dropParts({ key, uploadId });
+          if (begun && begun < since && isFileKey(key)) await dropParts({ key, uploadId });
         const { IsTruncated: more, NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
         after = more ? { KeyMarker, UploadIdMarker } : undefined;
       }
@@ -200,18 +200,18 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
 }
 
 /**
- * Whether the upload is no longer there. It is also gone once it is done: when the answer to that was lost on its way, the
- * second attempt hears this, and only the file itself tells what has become of it.
+ * Whether the upload no longer exists. A completed one does not either: when the response was lost, the retry fails so, and
+ * only the file itself shows that the upload succeeded.
  */
 const isGone = (error: unknown): boolean => error instanceof S3Failure && error.code === "NoSuchUpload";
 
-/** What S3 tags a file with that was made of these parts: the digest of the parts' digests, and how many they are. */
+/** Returns the ETag that S3 gives a file of these parts: the digest of their digests, and their number. */
 function etagOf(parts: readonly UploadedPart[]): string {
   const digests = parts.map(({ etag }) => Buffer.from(etag.replaceAll('"', ""), "hex"));
   return `"${createHash("md5").update(Buffer.concat(digests)).digest("hex")}-${parts.length}"`;
 }
 
-/** The SDK's errors carry what was asked and answered, signatures included; this has only what may be told. */
+/** Reduces an SDK error, which carries request and response with their signatures, to what may be logged. */
 function failureOf(command: string, error: unknown): S3Failure {
   const known: unknown[] = error instanceof Error ? [Reflect.get(error, "code"), error.name] : [];
   const words = known.filter((word): word is string => typeof word === "string" && /^\w{1,64}$/.test(word));

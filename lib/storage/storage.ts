@@ -6,29 +6,29 @@ export interface Range {
   end: number;
 }
 
-/** An upload in parts that has begun: the file it will be, and the name that storage has for it. */
+/** An unfinished upload in parts: the key of its file, and storage's id of the upload. */
 export interface PartsUpload {
   key: string;
   uploadId: string;
 }
 
-/** A part that has come in, by the `ETag` that its upload was answered with. */
+/** An uploaded part, by the `ETag` that answered its upload. */
 export interface UploadedPart {
   partNumber: number;
   etag: string;
 }
 
-/** The parts that were named are not those that came in. */
+/** The named parts are not those that were uploaded. */
 export class WrongParts extends Error {
   override name = "WrongParts";
 }
 
-/** Storage gives no answer, or refuses: no fault of whoever sent or wants a file. The message is for whoever runs the service. */
+/** Storage does not answer, or refuses; the client is not at fault. The message is for operators. */
 export class StorageUnavailable extends Error {
   override name = "StorageUnavailable";
 }
 
-/** There is no file of this key, or no longer. */
+/** No file has this key, or no longer. */
 export class NoFile extends Error {
   override name = "NoFile";
   constructor() {
@@ -36,26 +36,26 @@ export class NoFile extends Error {
   }
 }
 
-/** Where files lie. All that they do throws StorageUnavailable when storage is out of order. Keys are made by us: letters, digits, `-`, `.` and `/`. */
+/** Storage of files. Every method throws StorageUnavailable when storage fails. Keys have letters, digits, `-`, `.` and `/`. */
 export interface Storage {
-  /** Writes what the stream gives, whole or not at all, in place of what was there. */
+  /** Writes a file, whole or not at all, replacing an earlier one. */
   put(key: string, body: Readable, contentType: string): Promise<void>;
-  /** How many bytes there are; null when there is no such file. */
+  /** Returns a file's size in bytes; null when there is none. */
   size(key: string): Promise<number | null>;
   /** Opens a file; throws NoFile when there is none. */
   read(key: string, range?: Range): Promise<Readable>;
   /** Deletes a file, if it is there. */
   delete(key: string): Promise<void>;
-  /** Begins a file that comes in parts. */
+  /** Begins an upload in parts. */
   beginParts(key: string, contentType: string): Promise<PartsUpload>;
-  /** The address that takes one part by PUT, without a token, until then. */
+  /** Returns the address that takes one part by PUT, without a token, until `expiresAt`. */
   partUrl(upload: PartsUpload, partNumber: number, expiresAt: Date): Promise<string>;
-  /** Makes the file of its parts, in the order of their numbers; throws WrongParts when one is missing or another. */
+  /** Joins the parts into the file, in the order of their numbers; throws WrongParts when one is missing or was replaced. */
   joinParts(upload: PartsUpload, parts: readonly UploadedPart[]): Promise<void>;
-  /** Deletes what has come in of an upload that was not finished. */
+  /** Deletes the parts of an unfinished upload. */
   dropParts(upload: PartsUpload): Promise<void>;
-  /** Deletes what has lain unfinished since then, left by processes that were killed; of files of ours alone. */
-  dropForgotten(since: Date, isOurs: (key: string) => boolean): Promise<void>;
-  /** Throws unless files can be kept. */
+  /** Deletes what killed processes left unfinished before `since`, where the key passes `isFileKey`. */
+  dropAbandoned(since: Date, isFileKey: (key: string) => boolean): Promise<void>;
+  /** Throws when files cannot be stored. */
   check(): Promise<void>;
 }

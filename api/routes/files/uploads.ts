@@ -1,7 +1,7 @@
 import { config } from "../../../lib/process/config.js";
 import { ApiError } from "../../../lib/process/errors.js";
 import { files as storage, newFileName } from "../../../lib/storage/file-store.js";
-import { detectType, HEAD_BYTES, saysNothing } from "../../../lib/storage/file-types.js";
+import { detectType, HEAD_BYTES, isUnspecified } from "../../../lib/storage/file-types.js";
 import { sql } from "../../../sql/db.js";
 import { deleteUnfinishedFile } from "../../../sql/queries/files.js";
 import { section } from "../../http/endpoint.js";
@@ -76,7 +76,7 @@ uploads.post(
       const { head, whole } = await peek(body, HEAD_BYTES);
       const contentType = await detectType(head);
       if (contentType === null) throw notAccepted();
-      if (declaredType !== contentType && !saysNothing(declaredType)) throw sentAsAnother(contentType, declaredType);
+      if (declaredType !== contentType && !isUnspecified(declaredType)) throw sentAsAnother(contentType, declaredType);
       const isLarge = (announcedBytes ?? 0) > DIRECT_BYTES;
       const id = isLarge ? null : await store(user.id, contentType, { ...file, body: whole }, requestId);
       return id === null

@@ -49,7 +49,7 @@ test("what a killed process left unfinished is deleted once it is old, and nothi
   const [now, before] = [new Date(), new Date(Date.now() - 60_000)];
   for (const path of ["unfinished/old", `uploads/${old.uploadId}`, "kept.webp"])
     await utimes(join(folder, path), now, before);
-  await storage.dropForgotten(new Date(Date.now() - 30_000), () => true);
+  await storage.dropAbandoned(new Date(Date.now() - 30_000), () => true);
   expect(await readdir(join(folder, "unfinished"))).toEqual(["young"]);
   expect(await readdir(join(folder, "uploads"))).toEqual([young.uploadId]);
   expect(await storage.size("kept.webp")).toBe(4);
@@ -70,7 +70,7 @@ test("a folder that cannot be used is storage that is unavailable, whatever is a
     broken.beginParts("a", "image/png"),
     broken.putPart("u", 1, text()),
     broken.joinParts(upload, [{ partNumber: 1, etag: "x" }]),
-    broken.dropForgotten(new Date(), () => true),
+    broken.dropAbandoned(new Date(), () => true),
   ]);
   expect(outcomes).toHaveLength(9);
   for (const outcome of outcomes)

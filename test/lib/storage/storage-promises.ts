@@ -219,9 +219,9 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       const [upload, other] = [await begin("parts/forgotten.pdf"), await begin("parts/other.pdf")];
       for (const each of [upload, other]) await uploadPart(each, 1, third);
       const isOurs = (key: string) => key === upload.key;
-      await storage().dropForgotten(later(-60), isOurs);
+      await storage().dropAbandoned(later(-60), isOurs);
       expect(await count()).toBe(before + 2);
-      await storage().dropForgotten(later(60), isOurs);
+      await storage().dropAbandoned(later(60), isOurs);
       expect(await count()).toBe(before + 1);
       await storage().dropParts(other);
     });
