@@ -4,31 +4,31 @@ import { PrivateAddress } from "../outbound/public-address.js";
 import type { PushAddress } from "./push-token.js";
 import { retryAfterSeconds } from "../outbound/retry-after.js";
 
-/** What a device is sent. */
+/** A message to one device. */
 export interface PushMessage {
   readonly notificationId: string;
   readonly kind: string;
   readonly title: string;
   readonly body: string;
-  /** What an app needs to open the right screen: ids. */
+  /** Ids by which an app opens the right screen. */
   readonly data: Readonly<Record<string, string>>;
-  /** A later message with the same one takes this one's place on a device; at most 32 of A–Z, a–z, 0–9, `-` and `_`. */
+  /** A later message with the same key replaces this one on a device; at most 32 of A–Z, a–z, 0–9, `-` and `_`. */
   readonly collapseKey: string;
-  /** How long the push service may keep it for a device that is away. */
+  /** How long the push service may keep it for a device that is offline. */
   readonly ttlSeconds: number;
   readonly urgency: "low" | "normal" | "high";
 }
 
 /**
  * The outcome of one message to one device.
- * - `sent`: the push service has it.
- * - `unknown`: it may have it, so it must not be sent again.
- * - `gone`: the device will never be reached again, and is to be deleted.
- * - `later`: it was certainly not taken; the service may have said when to try again.
- * - `unauthorized`: this service's key or configuration is at fault, whichever the device.
+ * - `sent`: the push service accepted it.
+ * - `unknown`: the push service may have accepted it, so it must not be sent again.
+ * - `gone`: the device can never be reached again and is to be deleted.
+ * - `later`: it was certainly not accepted; the push service may have said when to try again.
+ * - `unauthorized`: the deployment's key or configuration is wrong, for every device.
  * - `refused`: this message cannot be sent to this device, now or later.
  *
- * A `reason` may be logged and shown: it holds no address, no text and no key.
+ * A `reason` may be logged and shown: it contains no address, text or key.
  */
 export type PushOutcome =
   | { readonly result: "sent" }
@@ -44,16 +44,16 @@ export const later = (reason: string, retryAfterSeconds: number | null = null): 
   retryAfterSeconds,
 });
 
-/** Connections are given up after this time, and then certainly nothing was sent. */
+/** The limit on connecting; when it passes, certainly nothing was sent. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 export const ANSWER_TIMEOUT_MS = 10_000;
-/** What a sender needs before it can send, such as an access token, is waited for no longer than this part of that time. */
+/** The share of ANSWER_TIMEOUT_MS that preparation, such as getting an access token, may take. */
 export const PREPARATION_SHARE = 0.5;
-/** A sender has its outcome by then. */
+/** Every send has its outcome by then. */
 export const LONGEST_SEND_MS = ANSWER_TIMEOUT_MS * (1 + PREPARATION_SHARE);
-/** No push service is waited for longer. */
+/** Longer waits that a push service asks for are cut to this. */
 const LONGEST_WAIT_SECONDS = 24 * 60 * 60;
-/** More than any push service has to say. */
+/** Bytes; more than any push service answers. */
 export const LONGEST_ANSWER = 64 * 1_024;
 
 export interface PushAnswer {
@@ -69,7 +69,7 @@ interface Call {
   readonly timeoutMs: number;
 }
 
-/** Posts to a push service without following redirects; answers its answer, or the outcome when there was none. */
+/** Posts to a push service without following redirects; returns its response, or the outcome when there was none. */
 export async function callPushService(
   url: URL,
   { timeoutMs, ...options }: Call,
@@ -86,11 +86,11 @@ export async function callPushService(
       },
     };
   } catch (error) {
-    return { outcome: unanswered(error) };
+    return { outcome: outcomeOfError(error) };
   }
 }
 
-function unanswered(error: unknown): PushOutcome {
+function outcomeOfError(error: unknown): PushOutcome {
   if (error instanceof PrivateAddress) return { result: "refused", reason: error.message };
   const code = networkCode(error);
   if (neverSent(error)) return later(`the push service cannot be reached (${code})`);

@@ -4,7 +4,7 @@ import type { Enum } from "../domain/enums.js";
 
 export type Platform = Enum<"devicePlatform">;
 
-/** Where a device gets its messages: through FCM with a registration token, or as a Web Push subscription. */
+/** A device's address: an FCM registration token or a Web Push subscription. */
 export interface PushAddress {
   /** The registration token, or the subscription's endpoint. */
   address: string;
@@ -39,7 +39,7 @@ const endpoint = (pattern: RegExp) =>
       return url !== null && url.username === "" && url.password === "";
     });
 
-/** What a browser's `PushSubscription.toJSON()` has. */
+/** What a browser's `PushSubscription.toJSON()` returns. */
 const Subscription = z.object({
   endpoint: endpoint(/^https:\/\/[\x21-\x7e]+$/),
   keys: z.object({
@@ -58,7 +58,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Reads the push token of a device as its app sends it; null for what cannot be one. Without TLS only where `allowHttp`, for a push service on the developer's own machine. */
+/** Parses a push token as an app sends it; null when it is none. `allowHttp` is for a push service on a developer's machine. */
 export function parsePushToken(
   platform: Platform,
   sent: string,

@@ -11,10 +11,10 @@ const sendFcm = config.FCM_SERVICE_ACCOUNT ? fcmSender(config.FCM_SERVICE_ACCOUN
 
 export type PushService = "web-push" | "fcm";
 
-/** The service that reaches a device: Web Push for a subscription, FCM for a registration token. */
+/** Returns the service that reaches a device: Web Push for a subscription, FCM for a registration token. */
 export const serviceOf = ({ keys }: PushAddress): PushService => (keys ? "web-push" : "fcm");
 
-/** Sends a message to a device; never throws. Outside production it goes to the log where there are no keys to send it with. */
+/** Sends a message to a device; never throws. Outside production, a message is logged when its service has no keys. */
 export async function sendPush(device: PushAddress, message: PushMessage, log: Logger): Promise<PushOutcome> {
   const service = serviceOf(device);
   const send = service === "fcm" ? sendFcm : sendWebPush;
@@ -22,9 +22,9 @@ export async function sendPush(device: PushAddress, message: PushMessage, log: L
     try {
       return await send(device, message);
     } catch (error) {
-      // the other devices still get their message; how far this one came is unknown
-      log.error({ service, error: describeErrorWithStack(error) }, "a message could not be sent as it should be");
-      return { result: "unknown", reason: "sending it went wrong" };
+      // other devices must still get their message; whether this one was sent is unknown
+      log.error({ service, error: describeErrorWithStack(error) }, "sending a push failed unexpectedly");
+      return { result: "unknown", reason: "sending failed unexpectedly" };
     }
   }
   if (config.NODE_ENV === "production") return { result: "refused", reason: `there are no keys for ${service}` };

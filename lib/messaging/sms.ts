@@ -4,16 +4,16 @@ import { networkCode, neverSent } from "../outbound/network-error.js";
 
 const gatewayTimeoutMs = 10_000;
 
-/** The gateway did certainly not take the message: it may be sent again. Any other failure leaves that open. */
+/** The gateway certainly did not accept the message, so it may be sent again. After other failures that is unknown. */
 export class SmsRefused extends Error {
   override name = "SmsRefused";
 }
 
-/** The text that carries a login code, in the user's language, Russian when unknown; the code ends it, where phones look for it. */
+/** Returns the text with a login code, in Russian unless the locale is English. The code comes last, where phones look for it. */
 export const codeText = (locale: string | null, code: string): string =>
   `${locale?.startsWith("en") ? "Your login code" : "Код для входа"}: ${code}`;
 
-/** Sends a text to a phone through the configured sender; throws SmsRefused when it was certainly not taken. */
+/** Sends a text to a phone through the configured sender; throws SmsRefused when it was certainly not accepted. */
 export async function sendSms(phone: string, text: string, log: Logger, timeoutMs = gatewayTimeoutMs): Promise<void> {
   // Printing the code is this sender's purpose; production refuses to start with it.
   if (config.SMS_SENDER === "log") log.info(`SMS to ${phone}: ${text}`);
@@ -33,7 +33,7 @@ const escapes: Record<string, Escape> = {
 async function callGateway(phone: string, text: string, timeoutMs: number): Promise<void> {
   const values = { phone, text };
   const headers = new Headers(config.SMS_HTTP_HEADERS);
-  // A kept connection may have been closed at the other end, and then nobody could tell whether the message was taken.
+  // If the gateway closes a kept-alive connection, it is unknown whether it accepted the message.
   headers.set("connection", "close");
   const request: RequestInit = {
     method: config.SMS_HTTP_METHOD,
@@ -57,6 +57,6 @@ async function callGateway(phone: string, text: string, timeoutMs: number): Prom
   await response.body?.cancel();
   if (response.ok) return;
   const message = `the SMS gateway answered ${response.status}`;
-  // Whoever answers 504 does not know what became of the message behind it.
+  // A proxy that answers 504 does not know whether the gateway behind it accepted the message.
   throw response.status === 504 ? new Error(message) : new SmsRefused(message);
 }

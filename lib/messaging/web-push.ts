@@ -17,20 +17,20 @@ import type { VapidKeys } from "../process/push-keys.js";
 
 /** What is left of 4,096 bytes after the header, the padding's delimiter and the tag of RFC 8291. */
 const LONGEST_PAYLOAD = 3_993;
-/** Push services refuse tokens that are good for more than a day (RFC 8292, section 2). */
+/** Push services refuse tokens that are valid for more than a day (RFC 8292, section 2). */
 const TOKEN_SECONDS = 12 * 60 * 60;
-/** Signing a token takes longer than all the rest, so one is used again while it is fresh. */
+/** Signing a token costs more than the rest of a send, so tokens are reused. */
 const TOKEN_REUSED_SECONDS = 60 * 60;
-/** There are a handful of push services; whoever makes up more is not remembered. */
+/** There are a handful of push services; clients may invent more, so the cache is bounded. */
 const MOST_TOKENS = 1_000;
 
-/** Devices name their push service themselves, so it is connected to only where everybody could. */
+/** Devices name their push service, so only public addresses are connected to. */
 const dispatcher = new Agent({
   connect: { lookup: publicLookup, timeout: CONNECT_TIMEOUT_MS },
   maxResponseSize: LONGEST_ANSWER,
 });
 
-/** The message as the app's service worker gets it: enough for `showNotification(title, { body, tag, data })`. */
+/** Returns the message for the app's service worker: enough for `showNotification(title, { body, tag, data })`. */
 const payloadOf = ({ notificationId, kind, title, body, data, collapseKey }: PushMessage) =>
   Buffer.from(JSON.stringify({ title, body, tag: collapseKey, data: { ...data, notificationId, kind } }));
 
@@ -43,7 +43,7 @@ function outcomeOf({ status, retryAfter }: PushAnswer): PushOutcome {
   return { result: "refused", reason };
 }
 
-/** A message that only its browser can read; undefined when the keys are none. */
+/** Encrypts a message for one browser; undefined when its keys are invalid. */
 function encrypted(payload: Buffer, { p256dh, auth }: { p256dh: string; auth: string }): Buffer | undefined {
   try {
     return webPush.encrypt(p256dh, auth, payload, "aes128gcm").cipherText;
@@ -52,7 +52,7 @@ function encrypted(payload: Buffer, { p256dh, auth }: { p256dh: string; auth: st
   }
 }
 
-/** What a push service knows a message of ours by (RFC 8292): the same token for an hour. */
+/** Returns a function from a push service's origin to an authorization header (RFC 8292), cached for an hour. */
 function authorizer({ subject, publicKey, privateKey }: VapidKeys): (origin: string) => string {
   const tokens = new Map<string, { authorization: string; until: number }>();
   return (origin) => {
@@ -67,7 +67,7 @@ function authorizer({ subject, publicKey, privateKey }: VapidKeys): (origin: str
   };
 }
 
-/** Sends to Web Push subscriptions, each message encrypted for its browser (RFC 8291) and signed with our key (RFC 8292). */
+/** Sends to Web Push subscriptions, each message encrypted for its browser (RFC 8291) and signed with the VAPID key (RFC 8292). */
 export function webPushSender(vapid: VapidKeys, { timeoutMs = ANSWER_TIMEOUT_MS } = {}): PushSender {
   const authorizationFor = authorizer(vapid);
   return async ({ address, keys }, message) => {
