@@ -4,8 +4,8 @@ import { sha256 } from "../security/crypto.js";
 const foldWidths = (text: string) => text.replace(/[\uff00-\uffef]+/g, (wide) => wide.normalize("NFKC"));
 
 /**
- * The one form of addresses that differ in nothing but case, blanks and how their characters are encoded. It is also what
- * the provider is asked for: so nobody's spelling decides what others are answered.
+ * Returns one form for all addresses that differ only in case, blanks and encoding. The provider is asked for this form, so
+ * that one user's spelling does not decide the result of others.
  */
 export const canonicalAddress = (address: string): string =>
   foldWidths(address)
@@ -16,5 +16,5 @@ export const canonicalAddress = (address: string): string =>
     .filter(Boolean)
     .join(", ");
 
-/** What a canonical address is looked up by, as short as any index takes. */
+/** Returns the key of a canonical address, short enough for an index. */
 export const addressKey = (canonical: string): string => sha256(canonical).toString("hex");

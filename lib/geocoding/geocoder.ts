@@ -10,14 +10,14 @@ export interface Place {
   longitude: number;
 }
 
-/** Whether there is a provider to ask. */
+/** Whether a provider is configured. */
 export const hasGeocoder = config.GEOCODER !== "none";
 
 const decimal = z.string().regex(/^-?\d{1,3}(\.\d+)?$/);
 
 /**
- * The part of each provider's answer that says where. node-geocoder trusts what it is given: an answer of another form would
- * end this process, out of reach of any `catch`. So it gets this part, checked, and nothing else.
+ * The part of each provider's response with the coordinates. node-geocoder does not check responses: a malformed one would
+ * end the process, out of reach of any `catch`. So it gets only this part, checked.
  */
 const answers = {
   openstreetmap: z.array(z.object({ lat: decimal, lon: decimal })),
@@ -48,7 +48,7 @@ const answers = {
   }),
 };
 
-/** The provider's own address, or the same below the one of a server that speaks its protocol. */
+/** Returns the provider's address, moved below GEOCODER_URL when that is set. */
 function addressed(url: string): URL {
   const address = new URL(url);
   if (config.GEOCODER_URL === undefined) return address;
@@ -57,12 +57,12 @@ function addressed(url: string): URL {
   return Object.assign(address, { protocol: own.protocol, host: own.host, pathname });
 }
 
-/** The text of an answer; throws when it is larger than any answer is, before more than that is read. */
+/** Reads the text of a response; throws as soon as it exceeds the limit. */
 async function readText({ body }: Response): Promise<string> {
   const stream: AsyncIterable<Uint8Array> | null = body;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // whoever leaves the loop cancels the rest
+  // leaving the loop cancels the stream
   for await (const chunk of stream ?? []) {
     bytes += chunk.length;
     if (bytes > maxAnswerBytes) throw new Error("the geocoder's answer is too large");
@@ -71,7 +71,7 @@ async function readText({ body }: Response): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
-/** As node-geocoder asks for it; what is no success, or of no known form, is no answer. */
+/** Fetches for node-geocoder; throws when the response is no success or malformed. */
 async function ask(provider: keyof typeof answers, url: string): Promise<Response> {
   const response = await fetch(addressed(url), {
     headers: { "user-agent": "surplus-food marketplace" },
@@ -80,7 +80,7 @@ async function ask(provider: keyof typeof answers, url: string): Promise<Respons
   });
   if (!response.ok) throw new Error(`the geocoder answered ${response.status}`);
   const answer = answers[provider].safeParse(JSON.parse(await readText(response)));
-  if (!answer.success) throw new Error("the geocoder's answer has another form than expected");
+  if (!answer.success) throw new Error("the geocoder's answer is malformed");
   return Response.json(answer.data);
 }
 
@@ -95,7 +95,7 @@ const geocoder =
         fetch: (url) => ask(provider, url),
       });
 
-/** Asks the provider where an address is; null when it knows no such place. Throws when it gives no answer. */
+/** Asks the provider where an address is; null when it does not know it. Throws when the provider does not answer. */
 export async function findPlace(address: string): Promise<Place | null> {
   if (address === "") return null;
   const [best] = (await geocoder?.geocode(address)) ?? [];

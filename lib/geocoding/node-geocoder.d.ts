@@ -1,4 +1,4 @@
-/** The part of node-geocoder that is used; what DefinitelyTyped has is for another `fetch`. */
+/** The part of node-geocoder that is used; DefinitelyTyped's types are for another `fetch`. */
 declare module "node-geocoder" {
   interface Options {
     provider: "openstreetmap" | "yandex" | "google";

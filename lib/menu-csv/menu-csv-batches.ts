@@ -9,43 +9,43 @@ import {
   type RowFault,
 } from "./menu-csv.js";
 
-/** Longer than any row that is accepted: what a quote that is never closed may take in before that is found out. */
+/** Longer than any accepted row: at this length a quote counts as never closed. */
 const MAX_ROW_BYTES = 1_048_576;
 
-/** The line of a file that a row begins in, from 1. */
+/** The line that a row begins in, from 1. */
 interface AtLine {
   line: number;
 }
 
-/** A place between two rows: so many bytes and line ends of the file come before it. */
+/** A place between two rows: the bytes and line ends of the file before it. */
 export interface Place {
   position: number;
   lines: number;
 }
 
-/** Rows that follow each other, from a place on, and the place after them: that is all there is to know to go on. */
+/** Consecutive rows, with the place before them and the place after them, from which reading can resume. */
 export interface Batch extends Place {
   from: Place;
   rows: (MenuRow & AtLine)[];
   rejected: (RowFault & AtLine)[];
 }
 
-/** What the file comes to an end with, the last batch having been given. */
+/** How the file ended, after its last batch. */
 export type Ending = { complete: true } | ({ complete: false; message: string } & AtLine);
 
-/** How much of a file is to be read. */
+/** How much of a file to read. */
 export interface Extent {
-  /** Where the bytes begin, and what is there. */
+  /** The header, and the place where the bytes begin. */
   from: MenuHeader;
-  /** Rows beyond so many end it, those counted that come before `from`. */
+  /** The most rows of the file, including those before `from`. */
   maxRows: number;
   rowsBefore?: number;
   batchRows: number;
 }
 
 /**
- * Reads the rows of a menu in batches, holding little more than one of them; what it returns says how the file ends. A quote
- * that is not closed ends it early, since nobody can say where the next row would begin; so does one row too many.
+ * Reads the rows of a menu in batches, with little more than one in memory; returns how the file ended. A quote that is not
+ * closed ends it early, as the beginning of the next row is unknown; so does one row too many.
  */
 export async function* readBatches(
   bytes: AsyncIterable<Buffer>,
@@ -66,9 +66,9 @@ export async function* readBatches(
   // as the parser counts them
   const seen = { lines: 0, emptyLines: 0 };
 
-  const take = (fields: string[], info: { bytes: number; lines: number; empty_lines: number }): null => {
+  const onRecord = (fields: string[], info: { bytes: number; lines: number; empty_lines: number }): null => {
     const emptyLines = info.empty_lines - seen.emptyLines;
-    // a line end within quotes counts for it as often as it has characters
+    // the parser counts a line end within quotes once for each of its characters
     const hasInner = info.lines - seen.lines > emptyLines + 1;
     Object.assign(seen, { lines: info.lines, emptyLines: info.empty_lines });
     const line = batch.lines + emptyLines + 1;
@@ -93,25 +93,25 @@ export async function* readBatches(
     record_delimiter: lineEnds,
     skip_empty_lines: true,
     relax_column_count: true,
-    // names have quotes in them, such as the inches of a pizza, and not everyone doubles them
+    // names contain quotes, such as the inches of a pizza, and not every program doubles them
     relax_quotes: true,
-    // it does not count delimiters, so those of a row with far too many fields become part of the last one
+    // delimiters beyond these become part of the last field
     ignore_last_delimiters: MAX_FIELDS,
     max_record_size: MAX_ROW_BYTES,
-    on_record: take,
+    on_record: onRecord,
   });
   parser.on("error", () => undefined).resume();
-  const settle = (act: (settled: (error?: Error | null) => void) => void) =>
+  const completed = (act: (done: (error?: Error | null) => void) => void) =>
     new Promise<void>((resolve, reject) => act((error) => (error ? reject(error) : resolve())));
 
   let broken: CsvError | undefined;
   try {
     for await (const chunk of bytes) {
-      await settle((settled) => void parser.write(chunk, settled));
+      await completed((done) => void parser.write(chunk, done));
       yield* full.splice(0);
       if (excess !== undefined) break;
     }
-    if (excess === undefined) await settle((settled) => void parser.end(settled));
+    if (excess === undefined) await completed((done) => void parser.end(done));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     broken = error;

@@ -2,7 +2,7 @@ import { CsvError, parse } from "csv-parse/sync";
 import { limits } from "../domain/limits.js";
 import { toMajor, type Minor } from "../domain/money.js";
 
-/** The columns of a menu as CSV, by their exact names; in a file they may come in any order. */
+/** The columns of a menu file, by exact name; a file may have them in any order. */
 export const menuColumns = [
   "name",
   "category",
@@ -18,7 +18,7 @@ const required: readonly MenuColumn[] = ["name", "category", "price"];
 
 export type Delimiter = "," | ";";
 
-/** What the first line of a file says of the others. */
+/** What the header of a file determines. */
 export interface MenuHeader {
   columns: readonly MenuColumn[];
   delimiter: Delimiter;
@@ -27,7 +27,7 @@ export interface MenuHeader {
   lines: number;
 }
 
-/** A file whose first line does not name the columns as it must. */
+/** The file's first line does not name the columns as required. */
 export class WrongHeader extends Error {
   override name = "WrongHeader";
   constructor(
@@ -39,17 +39,17 @@ export class WrongHeader extends Error {
   }
 }
 
-/** Many more than there are columns: the delimiters of further ones are not looked for. */
+/** Far more than there are columns; the parser ignores delimiters beyond these. */
 export const MAX_FIELDS = 1_000;
 
-/** Every kind of line end that a file may have, even mixed. */
+/** The line ends that a file may have, even mixed. */
 export const lineEnds = ["\r\n", "\n", "\r"];
 
 export const countLineEnds = (text: string): number => text.match(/\r\n|\n|\r/g)?.length ?? 0;
 
 const isColumn = (name: string): name is MenuColumn => menuColumns.some((column) => column === name);
 
-/** Whichever of the two comes first: no name of a column has either of them. */
+/** Returns the delimiter that comes first; no column's name contains one. */
 function delimiterOf(line: string): Delimiter {
   const [found] = /[,;]/.exec(line) ?? [];
   if (found === undefined && line.includes("\t"))
@@ -59,11 +59,11 @@ function delimiterOf(line: string): Delimiter {
 
 const namesColumns = `its first line must name its columns: ${required.join(", ")} and, if wanted, ${menuColumns.filter((name) => !required.includes(name)).join(", ")}`;
 
-/** How spreadsheets begin, new and old. */
+/** The first bytes of spreadsheets: xlsx and xls. */
 const spreadsheets = [Buffer.from("504b0304", "hex"), Buffer.from("d0cf11e0", "hex")];
 const utf16Marks = [Buffer.from("fffe", "hex"), Buffer.from("feff", "hex")];
 
-/** Throws WrongHeader at the beginning of a file that is something else than CSV in UTF-8, as spreadsheets may save it. */
+/** Throws WrongHeader when a file begins as a spreadsheet or as UTF-16, not as CSV in UTF-8. */
 export function checkFormat(head: Buffer): void {
   const begins = (mark: Buffer) => head.subarray(0, mark.length).equals(mark);
   const end = head.findIndex((byte) => byte === 0x0a || byte === 0x0d);
@@ -73,7 +73,7 @@ export function checkFormat(head: Buffer): void {
     throw new WrongHeader(null, "This is UTF-16, not UTF-8: save it as “CSV UTF-8”.");
 }
 
-/** What Excel writes before the header, to be told how fields are separated. */
+/** The line before the header in which Excel notes the delimiter. */
 const separatorLine = /^\ufeff?sep=([,;])(?:\r\n|\n|\r)/;
 
 interface FirstRecord {
@@ -105,7 +105,7 @@ function readFirstRecord(head: Buffer, delimiter: Delimiter): FirstRecord | unde
 
 const shorten = (name: string) => (name.length > 60 ? `${name.slice(0, 60)}…` : name).replace(/\p{Cc}/gu, "\ufffd");
 
-/** What is wrong with a name that no column has. */
+/** Returns the error for a name that no column has. */
 function unknownColumn(name: string): WrongHeader {
   const shown = shorten(name);
   const meant = menuColumns.find((column) => column.toLowerCase() === name.trim().toLowerCase());
@@ -117,7 +117,7 @@ function unknownColumn(name: string): WrongHeader {
   );
 }
 
-/** Reads the header from the beginning of a file, which must have all of it; throws WrongHeader. */
+/** Parses the header from the first bytes of a file, which must contain all of it; throws WrongHeader. */
 export function readHeader(head: Buffer): MenuHeader {
   const [before = "", separator] = separatorLine.exec(head.toString()) ?? [];
   const skipped = Buffer.byteLength(before);
@@ -141,7 +141,7 @@ export function readHeader(head: Buffer): MenuHeader {
   return { columns, delimiter, position: skipped + first.bytes, lines };
 }
 
-/** A row that may go into the menu. */
+/** A valid row. */
 export interface MenuRow {
   name: string;
   category: string;
@@ -149,11 +149,11 @@ export interface MenuRow {
   externalId: string | null;
   description: string | null;
   weightGrams: number | null;
-  /** Null: nothing is said of it. */
+  /** Null: the file does not say. */
   available: boolean | null;
 }
 
-/** Why a row may not; the column is null when it is the row as a whole. */
+/** Why a row is rejected; the column is null when the row as a whole is wrong. */
 export interface RowFault {
   column: MenuColumn | null;
   message: string;
@@ -180,10 +180,10 @@ const availability = new Map([
   ["no", false],
 ]);
 
-/** A quote that is opened and never properly closed takes the lines after it into its field, and stays at its beginning. */
+/** Whether a field took in the lines after a quote that was not closed; the quote then stays at its beginning. */
 const swallowed = (field: string) => field.startsWith('"') && /[\r\n]/.test(field);
 
-/** Makes what reads rows with these columns: null for one without any content, else the row, or what is wrong with it. */
+/** Returns a function that parses rows with these columns: null for an empty row, else the row or its fault. */
 export function rowReader(columns: readonly MenuColumn[]): (fields: readonly string[]) => MenuRow | RowFault | null {
   const nameAt = columns.indexOf("name");
   const categoryAt = columns.indexOf("category");
@@ -193,7 +193,7 @@ export function rowReader(columns: readonly MenuColumn[]): (fields: readonly str
   const weightAt = columns.indexOf("weightGrams");
   const availableAt = columns.indexOf("available");
 
-  // a column that the file does not have is as one that is empty
+  // a missing column reads as an empty one
   const trimmed = (fields: readonly string[], at: number) => fields[at]?.trim() ?? "";
   const optional = (fields: readonly string[], at: number, column: MenuColumn, max: number): string | null => {
     const text = trimmed(fields, at);

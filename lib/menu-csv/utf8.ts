@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-/** Bytes that are not UTF-8, in this line of their file. */
+/** A line of the file is not UTF-8. */
 export class NotUtf8 extends Error {
   override name = "NotUtf8";
   constructor(readonly line: number) {
@@ -11,7 +11,7 @@ export class NotUtf8 extends Error {
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** How many of the bytes make whole characters, when those at the end are the beginning of one. */
+/** Returns the length of the bytes without an incomplete character at their end. */
 function wholeLength(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -24,13 +24,13 @@ function wholeLength(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** Looks through a file as it comes, piece by piece. */
+/** Checks that a file is UTF-8, piece by piece. */
 export class Utf8Check {
   #line = 1;
   #afterCr = false;
   #rest: Buffer = Buffer.alloc(0);
 
-  /** Throws NotUtf8 when these bytes, after those before them, are none. */
+  /** Throws NotUtf8 when these bytes, after the earlier ones, are not UTF-8. */
   add(piece: Buffer): void {
     const bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, piece]) : piece;
     const end = wholeLength(bytes);
@@ -40,7 +40,7 @@ export class Utf8Check {
     this.#rest = Buffer.from(bytes.subarray(end));
   }
 
-  /** Throws NotUtf8 when the last character is not whole. */
+  /** Throws NotUtf8 when the last character is incomplete. */
   end(): void {
     if (this.#rest.length > 0) throw new NotUtf8(this.#line);
   }
@@ -56,7 +56,7 @@ export class Utf8Check {
     this.#afterCr = afterCr;
   }
 
-  /** A line end is never part of another character. */
+  /** Finds the first line that is not UTF-8; a line end is never part of another character. */
   #firstWrong(bytes: Buffer): number {
     let start = 0;
     for (let at = 0; at <= bytes.length; at += 1) {
