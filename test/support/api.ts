@@ -133,9 +133,11 @@ export class Client {
 
 /** Runs the API of this test file on a free port. */
 export async function startApi(): Promise<{ client: Client; stop: () => Promise<void> }> {
-  const server: Server = createServer(messagesOf(app), app).on("clientError", refuseUnreadable).listen(0, "127.0.0.1");
-  // it closes no idle connection, which a client might use just then
-  server.keepAliveTimeout = 0;
+  // a thousand requests at once all get a connection, however slow the machine is, and none is closed while a client may use it
+  const patience = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
+  const server: Server = createServer({ ...messagesOf(app), ...patience }, app)
+    .on("clientError", refuseUnreadable)
+    .listen({ port: 0, host: "127.0.0.1", backlog: 4_096 });
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the API has no port");
