@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { FieldError } from "../process/errors.js";
 
-/** An item of a POS menu, as our menu keeps it. */
+/** An item of a POS menu, in the form of the marketplace's menu. */
 export interface PosMenuItem {
   externalId: string;
   name: string;
@@ -9,16 +9,16 @@ export interface PosMenuItem {
   priceMinor: number;
   description: string | null;
   weightGrams: number | null;
-  /** Null where the POS does not say: it stays as it is, and a new item is on sale. */
+  /** Null where the POS does not say: the item keeps its state, and a new one is on sale. */
   available: boolean | null;
 }
 
-/** An item that the POS gave and our menu cannot keep. */
+/** An item of the POS that the menu cannot hold. */
 export interface RejectedItem {
   externalId: string | null;
-  /** What the POS calls it; null where that cannot be told. */
+  /** The POS's name for it; null where it has none. */
   name: string | null;
-  /** Which entry of the POS's menu it is, or belongs to, from 1. */
+  /** The position of its entry in the POS's menu, from 1. */
   position: number;
   /** What is wrong with it, without its values. */
   reason: string;
@@ -29,22 +29,22 @@ export interface MenuPage {
   rejected: readonly RejectedItem[];
 }
 
-/** How a complete pull ended: `unchanged` says nothing of what is gone. */
+/** The result of a complete pull. When `unchanged`, no items were sent. */
 export type MenuEnd = { unchanged: true } | { unchanged: false; revision: string | null };
 
 /** One partner's connection to their POS. */
 export interface PosConnection {
   /** The name that the POS's events give this account. */
   readonly account: string;
-  /** The partner's own webhook secret; null where the deployment's counts. */
+  /** The partner's own webhook secret; null: the deployment's applies. */
   readonly webhookSecret: string | null;
-  /** Asks the POS whether the credentials hold; never throws for what the POS answers. */
+  /** Asks the POS whether the credentials are valid; its refusal or outage is a result, not an error. */
   test(signal: AbortSignal): Promise<{ ok: boolean; message: string }>;
   /** Pulls the whole menu page by page, or nothing when it is still at `revision`. Throws PosUnavailable or PosRefused. */
   pullMenu(revision: string | null, signal: AbortSignal): AsyncGenerator<MenuPage, MenuEnd>;
 }
 
-/** The POS gives no answer now: it is down, slow, or asks for patience. */
+/** The POS is unavailable: it is down, slow, or asks to wait. */
 export class PosUnavailable extends Error {
   override name = "PosUnavailable";
   constructor(
@@ -57,7 +57,7 @@ export class PosUnavailable extends Error {
   }
 }
 
-/** The POS refuses these credentials, or its address may not be called: trying again changes nothing. */
+/** The POS refuses these credentials, or its address may not be called: a retry changes nothing. */
 export class PosRefused extends Error {
   override name = "PosRefused";
 }
@@ -74,7 +74,7 @@ export type PosChange =
     }
   | { kind: "order.status"; orderExternalId: string; status: string };
 
-/** One event of a verified webhook call; `change` is null for what we know of and do nothing about. */
+/** One event of a verified webhook call; `change` is null for events that are acknowledged and ignored. */
 export interface PosEvent {
   /** Unique within the provider and the account; the same for every delivery of the event. See `orderNumberOf` for an order's. */
   id: string;
@@ -88,7 +88,7 @@ export interface WebhookCall {
   body: Buffer;
 }
 
-/** A verified call that is not what the provider documents. */
+/** A verified call that is not as the provider documents. */
 export class MalformedWebhook extends Error {
   override name = "MalformedWebhook";
   /** `errors` names what is wrong, without values. */
@@ -99,20 +99,20 @@ export class MalformedWebhook extends Error {
   }
 }
 
-/** What we know of one POS vendor. */
+/** The adapter of one POS vendor. */
 export interface PosAdapter {
   readonly name: string;
   readonly displayName: string;
-  /** What `connect` takes. */
+  /** The schema of the credentials that `connect` takes. */
   readonly credentials: z.ZodType;
-  /** Opens a connection with parsed credentials; throws a ZodError for others. */
+  /** Returns a connection with these credentials; throws ZodError when they are invalid. */
   connect(credentials: unknown): PosConnection;
   readonly webhook: {
-    /** The account that a call claims to be of, before it is verified; null when none can be read. */
+    /** Returns the account that an unverified call names; null when it names none. */
     account(call: WebhookCall): string | null;
-    /** Whether the call is signed with one of the secrets, now. Never throws; no secret means no. */
+    /** Whether the call has a current signature by one of the secrets; false without secrets. Never throws. */
     verify(call: WebhookCall, secrets: readonly string[], now: Date): boolean;
-    /** Reads the events of a verified call, in their order; throws MalformedWebhook. */
+    /** Returns the events of a verified call, in their order; throws MalformedWebhook. */
     read(call: WebhookCall): readonly PosEvent[];
   };
 }

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { PosRefused, PosUnavailable } from "./adapter.js";
 
-/** Waits that one pull of a menu can afford. */
+/** The most that one pull of a menu waits because the POS asks to. */
 const patience = { waits: 3, seconds: 20 };
 
-/** Vendors page through a hundred items at a time; whoever has more pages than this has no end of them. */
-const mostPages = 2_000;
+/** Vendors send about a hundred items a page; a list with more pages than this has no end. */
+const maxPages = 2_000;
 
-/** Asks again while a POS asks for patience, as long as one pull can afford it; what it costs is counted over all calls. */
-export function patiently(signal: AbortSignal) {
+/** Returns a function that repeats a call when the POS asks to wait. One budget of waits serves all its calls. */
+export function retrying(signal: AbortSignal) {
   let { waits, seconds } = patience;
   return async <T>(ask: () => Promise<T>): Promise<T> => {
     for (;;) {
@@ -25,29 +25,31 @@ export function patiently(signal: AbortSignal) {
   };
 }
 
-/** A part of a list, and what asks for the next part; nothing does when it is the last. */
-export interface Part {
+/** A page of a list, and the cursor of the next page; none on the last. */
+export interface ListPage {
   entries: readonly unknown[];
   next: string | null | undefined;
 }
 
-/** Reads a list that comes in parts; throws PosUnavailable when they have no end. */
-export async function* inParts(read: (cursor: string | null) => Promise<Part>): AsyncGenerator<readonly unknown[]> {
+/** Reads a list page by page; throws PosUnavailable when it has no end. */
+export async function* readPages(
+  read: (cursor: string | null) => Promise<ListPage>,
+): AsyncGenerator<readonly unknown[]> {
   const seen = new Set<string>();
   let cursor: string | null = null;
   do {
-    const { entries, next }: Part = await read(cursor);
+    const { entries, next }: ListPage = await read(cursor);
     yield entries;
     cursor = next ?? "";
-    if (seen.has(cursor) || seen.size >= mostPages) throw new PosUnavailable("the POS sends pages without end");
+    if (seen.has(cursor) || seen.size >= maxPages) throw new PosUnavailable("the POS sends pages without end");
     seen.add(cursor);
   } while (cursor !== "");
 }
 
 const sentence = (phrase: string) => `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}.`;
 
-/** What is told of a try to connect: whatever the POS answers is an outcome of it. */
-export async function tryOut(ask: () => Promise<string | null>): Promise<{ ok: boolean; message: string }> {
+/** Returns the result of a connection test; the POS's refusal or outage is a result too. */
+export async function testCredentials(ask: () => Promise<string | null>): Promise<{ ok: boolean; message: string }> {
   try {
     const objection = await ask();
     return { ok: objection === null, message: sentence(objection ?? "the POS accepts the credentials") };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { PosChange } from "./adapter.js";
 
-/** A change as it is kept between the webhook that told of it and the job that makes it ours. */
+/** A change as it is stored between the webhook that reports it and the job that applies it. */
 export const PosChangeJson: z.ZodType<PosChange> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("menu.updated") }),
   z.object({
@@ -18,11 +18,11 @@ export const PosChangeJson: z.ZodType<PosChange> = z.discriminatedUnion("kind", 
   z.object({ kind: z.literal("order.status"), orderExternalId: z.string(), status: z.string() }),
 ]);
 
-/** What tells an event apart where events of several types may have one number, as an order's do. */
+/** Returns an event's id where events of several types may share a number, as those of one order do. */
 export const eventIdOf = (type: string, externalId: string) => `${type}:${externalId}`;
 
 const ofNewOrder = eventIdOf("order.created", "");
 
-/** An order's own number, by the event that told of it; where a provider's ids have no type it is the id. */
+/** Returns an order's number from the id of the event that creates it; an id without a type is the number. */
 export const orderNumberOf = (eventId: string) =>
   eventId.startsWith(ofNewOrder) ? eventId.slice(ofNewOrder.length) : eventId;

@@ -4,7 +4,7 @@ import { toMinor } from "../domain/money.js";
 import { callOutbound, isCallable } from "./http.js";
 import { readPhone } from "../domain/phone.js";
 import { type MenuEnd, type MenuPage, type PosAdapter, type PosChange, type PosConnection } from "./adapter.js";
-import { inParts, patiently, tryOut } from "./calls.js";
+import { readPages, retrying, testCredentials } from "./calls.js";
 import { Secret } from "./credentials.js";
 import { eventIdOf } from "./event.js";
 import { Entries, listUpTo } from "./lists.js";
@@ -21,7 +21,7 @@ import {
   toleranceMs,
 } from "./webhook.js";
 
-/** Where the system is: paths are put behind it. */
+/** The system's address, to which paths are appended. */
 const BaseUrl = z
   .url({ protocol: /^https?$/, error: "must be an address such as https://pos.example.com/api" })
   .max(2_000)
@@ -31,14 +31,14 @@ const BaseUrl = z
   );
 
 const Credentials = z.strictObject({
-  accountId: Name.meta({ description: "what the system's events call this account (`partnerExternalId`)" }),
-  baseUrl: BaseUrl.meta({ description: "https address that `/menu` and `/health` are found under" }),
+  accountId: Name.meta({ description: "the name of this account in the system's events (`partnerExternalId`)" }),
+  baseUrl: BaseUrl.meta({ description: "https address to which `/menu` and `/health` are appended" }),
   token: Secret.meta({ description: "sent to the system as bearer token" }),
   webhookSecret: z
     .string()
     .regex(/^whsec_[A-Za-z0-9+/]{32,128}={0,2}$/, "must be `whsec_` and 24 bytes or more in base64")
     .optional()
-    .meta({ description: "what the system signs its events with, if it is not the platform's" }),
+    .meta({ description: "secret that signs the system's events, if it is not the platform's" }),
 });
 
 type Credentials = z.output<typeof Credentials>;
@@ -72,15 +72,15 @@ function connect({ accountId, baseUrl, token, webhookSecret }: Credentials): Pos
     webhookSecret: webhookSecret ?? null,
 
     test: (signal) =>
-      tryOut(async () => {
+      testCredentials(async () => {
         await callOutbound(`${base}/health`, { headers, unread: true, signal });
         return null;
       }),
 
     async *pullMenu(_revision, signal): AsyncGenerator<MenuPage, MenuEnd> {
-      const ask = patiently(signal);
+      const ask = retrying(signal);
       const pages = menuPages(candidatesOf, ItemName);
-      const parts = inParts(async (cursor) => {
+      const parts = readPages(async (cursor) => {
         const query = cursor === null ? "" : `?${new URLSearchParams({ cursor }).toString()}`;
         const sent = await ask(() => callOutbound(`${base}/menu${query}`, { headers, signal }));
         const { items: entries, nextCursor: next } = readAnswer(Page, sent);
@@ -109,7 +109,7 @@ const NewOrder = z.object({
       context.addIssue({ code: "custom", message: "must be an amount with at most two decimals" });
       return z.NEVER;
     }),
-    // as accounts have it: whoever closes theirs is found by it
+    // in the form of accounts' phones: erasing an account finds it by that
     customerPhone: optionalTextOf(50).transform((written) => (written === null ? null : readPhone(written))),
     address: optionalTextOf(1_000),
   }),
@@ -117,7 +117,7 @@ const NewOrder = z.object({
 
 const OrderStatus = z.object({ data: z.object({ orderExternalId: Name, status: textOf(50) }) });
 
-/** What an event changes; null for the types that we do not know. */
+/** Returns an event's change; null for unknown types. */
 function changeOf(type: string, sent: unknown): PosChange | null {
   switch (type) {
     case "menu.updated":
@@ -135,22 +135,15 @@ function changeOf(type: string, sent: unknown): PosChange | null {
   }
 }
 
-/** The bytes of a `whsec_` secret; null when it is none. */
+/** Returns the bytes of a `whsec_` secret; null when it is malformed. */
 function keyOf(secret: string): Buffer | null {
   const [, base64] = /^whsec_((?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret) ?? [];
   return base64 === undefined ? null : Buffer.from(base64, "base64");
 }
 
 /**
- * Any system that speaks our own protocol. It answers, to a bearer token:
- *
- * - `GET {baseUrl}/health`: any success;
- * - `GET {baseUrl}/menu?cursor=`: `{items: [{externalId, name, category, price, description?, weightGrams?, available?}],
- *   nextCursor?}`, prices in major units, an item without `available` as it was, no cursor in the first call and no `nextCursor` on the last page.
- *
- * It sends events as Standard Webhooks: the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and the body
- * `{type, externalId, partnerExternalId, data}`, where `type` and `externalId` name the event and `partnerExternalId` the
- * account. Types that we do not know are taken and left alone.
+ * Any system that speaks the open protocol, which README.md describes. Its events are Standard Webhooks; those of unknown
+ * types are acknowledged and ignored.
  */
 export const generic = (): PosAdapter => ({
   name: "generic",
@@ -170,7 +163,7 @@ export const generic = (): PosAdapter => ({
       if (id === null || timestamp === null || signatures === null) return false;
       const at = instantOf(timestamp);
       if (at === null || Math.abs(now.getTime() - at) > toleranceMs) return false;
-      // several, while the sender's secret is being changed; the number is bounded by the size of a header
+      // several, while the sender rotates its secret; the number is bounded by the size of a header
       const sent = signatures.split(" ").filter((signature) => signature.startsWith("v1,"));
       return secrets.some((secret) => {
         const key = keyOf(secret);

@@ -10,10 +10,10 @@ const timeoutMs = 10_000;
 /** The nomenclature of a big kitchen has ten thousand products of a kilobyte each, in one answer. */
 const mostBytes = 32 * 1_048_576;
 
-/** Nobody is waited for longer than this: who asks for more is asked again after it. */
+/** Longer waits that a POS asks for are cut to this. */
 const mostRetryAfterSeconds = 3_600;
 
-/** The POS does not know the token, or knows it no longer. */
+/** The POS does not accept the token, or no longer. */
 export class TokenRefused extends PosRefused {
   override name = "TokenRefused";
 }
@@ -23,12 +23,12 @@ export interface OutboundCall {
   headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Only whether it succeeds counts: the answer, which may be no JSON at all, is undefined. */
+  /** The response is not read, and the result is undefined: only its status counts. */
   unread?: boolean;
   signal: AbortSignal;
 }
 
-/** Whether an address that a client gave may be called at all: https (http where private addresses are allowed), and no password in it. */
+/** Whether an address that a client gave may be called: https (http where private addresses are allowed), without a password. */
 export function isCallable(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const url = new URL(address);
@@ -39,9 +39,9 @@ export function isCallable(address: string): boolean {
 type Lookup = typeof publicLookup;
 
 /**
- * A caller of addresses that clients gave, in JSON. It connects to public addresses only, follows no redirect, takes no
- * compressed answer (a small one may hide a huge one) and has done with it within 10 seconds. Its errors hold neither
- * addresses, which may carry tokens, nor headers or bodies.
+ * Returns a function that calls addresses that clients gave, in JSON: public addresses only, no redirects, no compressed
+ * responses (a small one may hide a huge one), at most 10 seconds. Its errors contain no address, as that may carry a token,
+ * and no header or body.
  */
 export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeoutMs, mostBytes }) {
   const agent = new Agent({
@@ -69,7 +69,7 @@ export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeout
     const encoding = answer.headers["content-encoding"] ?? "identity";
     const succeeded = answer.statusCode >= 200 && answer.statusCode < 300;
     if (unread || !succeeded || encoding !== "identity") {
-      // what else there is to read would be read for nothing
+      // the rest of the response is not needed
       answer.body.on("error", () => undefined).destroy();
       if (unread && succeeded) return null;
       throw refusalOf(answer.statusCode, answer.headers["retry-after"]);
@@ -77,7 +77,7 @@ export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeout
     return await answer.body.text();
   }
 
-  /** Calls an address and answers its JSON; throws TokenRefused, PosRefused, PosUnavailable, or the signal's reason. */
+  /** Calls an address and returns its JSON; throws TokenRefused, PosRefused, PosUnavailable, or the signal's reason. */
   return async (address: string, call: OutboundCall): Promise<unknown> => {
     const deadline = AbortSignal.timeout(limits.timeoutMs);
     const text = await exchange(address, { ...call, signal: AbortSignal.any([call.signal, deadline]) }).catch(
@@ -94,13 +94,13 @@ export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeout
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      throw new PosUnavailable("the POS answers something else than JSON");
+      throw new PosUnavailable("the POS does not answer with JSON");
     }
   };
 }
 
 function refusalOf(status: number, retryAfter: string | string[] | undefined): Error {
-  if (status < 300) return new PosUnavailable("the POS sends a compressed answer, which nobody asked for");
+  if (status < 300) return new PosUnavailable("the POS sends a compressed answer, although the request refuses it");
   const message = `the POS answers ${status}`;
   if (status === 401) return new TokenRefused(message);
   if (status >= 500 || status === 408 || status === 425 || status === 429)

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { config } from "../process/config.js";
 import { callOutbound, TokenRefused } from "./http.js";
 import { MalformedWebhook, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
-import { patiently, tryOut } from "./calls.js";
+import { retrying, testCredentials } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
 import { Entries, inBatches, listUpTo, MaybeEntries, MaybeParts, partsOf } from "./lists.js";
 import { IdText, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
@@ -69,7 +69,7 @@ const Product = z.object({
 const idOf = (productId: string, sizeId: string | null = null) =>
   sizeId === null ? productId : `${productId}:${sizeId}`;
 
-/** The items that a product stands for: one for each of its sizes. */
+/** The ids of a product's items: one for each of its sizes. */
 const ProductIds = z
   .object({ id: IdText, sizePrices: partsOf(z.object({ sizeId: z.string().nullish() })) })
   .transform(({ id, sizePrices }) => sizePrices.map(({ sizeId }) => idOf(id, sizeId)));
@@ -127,7 +127,7 @@ async function readerOf({ groups, productCategories, sizes }: Nomenclature, stop
     });
 }
 
-/** A revision of the nomenclature, and what was on the stop list with it, which moves without it. */
+/** Returns the menu's revision: the nomenclature's, with a digest of the stop list, which changes independently. */
 const revisionOf = (nomenclature: number, stopped: ReadonlySet<string>) =>
   `${nomenclature}-${createHash("sha256")
     .update(JSON.stringify([...stopped].sort()))
@@ -150,9 +150,9 @@ function connect(baseUrl: string, credentials: Credentials): PosConnection {
     return readAnswer(Token, await callOutbound(baseUrl + path, { method: "POST", body, signal })).token;
   }
 
-  /** Calls with one token, and once more with another one when it expires on the way. */
+  /** Returns a function that calls with one token, which it renews once when it expires on the way. */
   function session(signal: AbortSignal) {
-    const ask = patiently(signal);
+    const ask = retrying(signal);
     let token: string | undefined;
     let renewals = 1;
     return async <T>(path: string, body: unknown, answer: z.ZodType<T>): Promise<T> => {
@@ -170,7 +170,7 @@ function connect(baseUrl: string, credentials: Credentials): PosConnection {
     };
   }
 
-  /** Products and sizes of products that are sold out. */
+  /** Reads the ids of products and sizes that are sold out. */
   async function readStopped(call: ReturnType<typeof session>): Promise<ReadonlySet<string>> {
     const lists = await call("/api/1/stop_lists", { organizationIds: [organizationId] }, StopLists);
     const groups = lists.terminalGroupStopLists.flatMap(({ items }) => items);
@@ -179,7 +179,7 @@ function connect(baseUrl: string, credentials: Credentials): PosConnection {
       if (terminalGroupId !== undefined && group.terminalGroupId !== terminalGroupId) continue;
       for await (const part of inBatches(group.items))
         for (const { productId, sizeId, balance } of readAnswer(Stopped, part))
-          // what is on the list with a balance is sold until that is used up
+          // an entry with a balance is sold until that is used up
           if ((balance ?? 0) <= 0) stopped.add(idOf(productId, sizeId));
     }
     return stopped;
@@ -190,7 +190,7 @@ function connect(baseUrl: string, credentials: Credentials): PosConnection {
     webhookSecret: webhookSecret ?? null,
 
     test: (signal) =>
-      tryOut(async () => {
+      testCredentials(async () => {
         const { organizations } = await session(signal)("/api/1/organizations", {}, Organizations);
         return organizations.some(({ id }) => id === organizationId) ? null : "there is no such organisation";
       }),
@@ -204,7 +204,7 @@ function connect(baseUrl: string, credentials: Credentials): PosConnection {
       let nomenclature = await read(known);
       if (known !== undefined && nomenclature.products.length === 0) {
         if (revision === revisionOf(nomenclature.revision, stopped)) return { unchanged: true };
-        // empty says "as before" here, and what is on the stop list is not
+        // an empty answer means an unchanged nomenclature, but the stop list has changed
         nomenclature = await read();
       }
       yield* menuPages(await readerOf(nomenclature, stopped), ProductName)(nomenclature.products);
@@ -223,7 +223,7 @@ const Event = z.object({
 const First = z.object({ organizationId: Name });
 const Events = listUpTo(1_000, Event);
 
-/** Events have no id: what they say is what tells them apart. */
+/** Returns an event's id: a digest of its content, as events have none of their own. */
 function digestOf({ organizationId, eventType, eventTime, correlationId, eventInfo }: z.output<typeof Event>): string {
   const said = [organizationId, eventType, eventTime, correlationId, eventInfo];
   try {
@@ -241,7 +241,7 @@ export const iiko = (baseUrl = config.POS_IIKO_URL): PosAdapter => ({
   credentials: Credentials,
   connect: (credentials) => connect(baseUrl, Credentials.parse(credentials)),
   webhook: {
-    // of all that is in a call that nobody has verified only the beginning is looked at
+    // before the call is verified, only its first event is parsed
     account: (call) => First.safeParse([jsonOf(call)].flat()[0]).data?.organizationId ?? null,
 
     verify(call, secrets) {

@@ -5,10 +5,10 @@ import { toMinor, type Minor } from "../domain/money.js";
 import { PosUnavailable, type MenuPage, type PosMenuItem, type RejectedItem } from "./adapter.js";
 import { inBatches } from "./lists.js";
 
-/** Where items go that the POS puts in no category. */
+/** The category of items that have none in the POS. */
 const defaultCategory = "Menu";
 
-/** An item as a vendor describes it, before it is known to fit our menu; `priceMinor` is null where there is none. */
+/** An item of a vendor before it is checked; `priceMinor` is null when it has no price. */
 export interface Draft {
   externalId: string;
   name: string;
@@ -19,7 +19,7 @@ export interface Draft {
   available: boolean | null;
 }
 
-/** An item, or all of a thing that might have been several, that is known to fit nowhere. */
+/** An item that cannot be imported. Without an id it may stand for several. */
 export interface Misfit {
   externalId: string | null;
   reason: string;
@@ -34,10 +34,10 @@ export const IdText = z
   })
   .transform(String);
 
-/** Text that may be missing in any way. */
+/** Text that may be missing or malformed; null then. */
 export const MaybeText = z.string().nullish().catch(null);
 
-/** Text as our menu can keep it: valid, not too long, and not cut within a character. */
+/** Returns text as the menu can hold it: valid, not too long, and not cut within a character. */
 const fit = (text: string | null | undefined, length: number): string =>
   (text ?? "")
     .replaceAll("\u0000", "")
@@ -47,13 +47,13 @@ const fit = (text: string | null | undefined, length: number): string =>
     .replace(/[\ud800-\udbff]$/, "")
     .trim();
 
-/** Major units that a vendor keeps as a double: noise in the last digits is none of the price; null for what is no price. */
+/** Converts major units that a vendor keeps as a double, ignoring noise in the last digits; null when it is no price. */
 export function minorOfDouble(major: number): Minor | null {
   const rounded = Number(major.toFixed(2));
   return Math.abs(rounded - major) < 1e-6 ? toMinor(rounded) : null;
 }
 
-/** What is wrong with a thing, by the names of its fields and what was wanted of them, without its values. */
+/** Describes what is wrong with an entry: its fields and what they must be, without values. */
 function flawOf({ issues }: z.ZodError): string {
   return issues
     .slice(0, 3)
@@ -62,8 +62,8 @@ function flawOf({ issues }: z.ZodError): string {
 }
 
 /**
- * Reads one thing that a vendor sent, or says what is wrong with it: of each item that it would have been, as `ids` finds
- * them in it, or of one that nobody can name.
+ * Parses one entry of a vendor's list. A malformed entry becomes a misfit for each id that `ids` finds in it, or one without
+ * an id.
  */
 export function readOne<T>(
   schema: z.ZodType<T>,
@@ -79,7 +79,7 @@ export function readOne<T>(
   return [first, ...others].map((externalId) => ({ externalId, reason }));
 }
 
-/** Reads a whole answer; throws PosUnavailable when it is of another form than the vendor documents. */
+/** Parses a response; throws PosUnavailable when it is not as the vendor documents. */
 export function readAnswer<T>(schema: z.ZodType<T>, sent: unknown): T {
   const read = schema.safeParse(sent);
   if (!read.success) throw new PosUnavailable("the POS answers in another form than it documents");
@@ -111,9 +111,8 @@ function fitted({ externalId, name, category, priceMinor, description, weightGra
 }
 
 /**
- * Sorts the entries that one pull brings into what our menu can keep and what it cannot, page by page; of two items with one id
- * it keeps the first. `candidatesOf` reads the items that an entry stands for, and `Name` what the vendor calls it, also where
- * other things are wrong with it.
+ * Sorts the entries of one pull into items and rejected items, page by page; of two items with one id it keeps the first.
+ * `candidatesOf` parses the items of an entry, and `Name` its name, even when the entry is malformed.
  */
 export function menuPages(candidatesOf: (sent: unknown) => readonly Candidate[], Name: z.ZodType<string>) {
   const seen = new Set<string>();

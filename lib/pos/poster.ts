@@ -11,7 +11,7 @@ import {
   type PosAdapter,
   type PosConnection,
 } from "./adapter.js";
-import { patiently, tryOut } from "./calls.js";
+import { retrying, testCredentials } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
 import { Entries, inBatches, MaybeParts, partsOf } from "./lists.js";
 import { IdText, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
@@ -30,10 +30,10 @@ const Credentials = z.strictObject({
 
 type Credentials = z.output<typeof Credentials>;
 
-/** Missing, wrong or expired tokens, and applications that may not do this. */
+/** Poster's codes for missing, wrong or expired tokens, and for applications without permission. */
 const refusals = [10, 11, 12, 20, 54];
 
-/** Failures come with the status of a success. */
+/** Failures come with status 200. */
 const Failure = z.union([
   z.object({ error: z.object({ code: z.coerce.number() }) }).transform(({ error }) => error.code),
   z.object({ error: z.coerce.number() }).transform(({ error }) => error),
@@ -51,7 +51,7 @@ const Spots = partsOf(Spot).nullish();
 
 const Modification = z.object({ modificator_id: IdText, modificator_name: z.string(), spots: Spots });
 
-/** Choices that a dish is sold with; their prices are in major units, and come on top. */
+/** Modifiers of a dish; their prices are in major units and are added to the dish's. */
 const Group = z.object({
   num_min: z.coerce.number().nullish(),
   modifications: partsOf(z.object({ price: z.coerce.number() })).default([]),
@@ -78,7 +78,7 @@ type Categories = ReadonlyMap<string, z.output<typeof Category>>;
 
 const modificationId = (productId: string, modificatorId: string) => `${productId}:${modificatorId}`;
 
-/** The items that a product stands for: one, or one for each of its modifications. */
+/** The ids of a product's items: one, or one for each of its modifications. */
 const ProductIds = z
   .object({ product_id: IdText, modifications: partsOf(z.object({ modificator_id: IdText })).nullish() })
   .transform(({ product_id, modifications }) =>
@@ -88,7 +88,7 @@ const ProductIds = z
   );
 const ProductName = z.object({ product_name: z.string() }).transform(({ product_name }) => product_name);
 
-/** What has to be paid for choices that cannot be left out, at the least; null when that is no price. */
+/** Returns the lowest price of the required modifiers; null when one has no valid price. */
 function leastOfChoices(groups: Product["group_modifications"]): Minor | null {
   let least: Minor = 0;
   for (const { num_min, modifications } of groups ?? []) {
@@ -102,14 +102,14 @@ function leastOfChoices(groups: Product["group_modifications"]): Minor | null {
   return least;
 }
 
-/** The spots where it is sold, with their prices; `price` has them too, in older answers. */
+/** Returns the spots where an item is sold, with their prices, which older responses have in `price`. */
 const spotsOf = (spots: readonly Spot[] | null | undefined, price: Product["price"]): readonly Spot[] =>
   spots?.map((spot) => ({ ...spot, price: spot.price ?? price?.[spot.spot_id] })) ??
   Object.entries(price ?? {}).map(([spot_id, kopecks]) => ({ spot_id, price: kopecks, visible: true }));
 
 function candidatesOf(sent: unknown, categories: Categories, spotId: string | undefined): readonly Candidate[] {
   return readOne(Product, ProductIds, sent, (product) => {
-    // what is made of it is sold, not the semi-finished product itself
+    // a semi-finished product is not sold itself
     if (product.type === "1") return [];
     const category = categories.get(product.menu_category_id ?? "");
     const shown = !product.hidden && category?.category_hidden !== true;
@@ -158,14 +158,14 @@ function connect(baseUrl: string, { account, token, spotId, webhookSecret }: Cre
     webhookSecret: webhookSecret ?? null,
 
     test: (signal) =>
-      tryOut(async () => {
+      testCredentials(async () => {
         const spots = await call("access.getSpots", signal);
         const ids = spots.map((spot) => z.object({ spot_id: IdText }).safeParse(spot).data?.spot_id);
         return spotId === undefined || ids.includes(spotId) ? null : "the account has no such spot";
       }),
 
     async *pullMenu(_revision, signal): AsyncGenerator<MenuPage, MenuEnd> {
-      const ask = patiently(signal);
+      const ask = retrying(signal);
       const categories = new Map<string, z.output<typeof Category>>();
       for await (const part of inBatches(await ask(() => call("menu.getCategories", signal))))
         for (const sent of part) {
@@ -180,7 +180,7 @@ function connect(baseUrl: string, { account, token, spotId, webhookSecret }: Cre
   };
 }
 
-/** A part of what is signed: parts are joined by `;`, so that none may have one itself. */
+/** A signed field. Fields are joined by `;`, so none may contain one. */
 const Signed = textOf(100).regex(/^[^;]+$/);
 const Id = z.union([Signed, z.int()]).transform(String);
 
@@ -206,7 +206,7 @@ export const poster = (baseUrl = config.POS_POSTER_URL): PosAdapter => ({
   webhook: {
     account: (call) => Event.safeParse(jsonOf(call)).data?.account ?? null,
 
-    // its time is when it happened, and Poster repeats an event for two days: it says nothing of how old a call may be
+    // `time` is when the event happened, and Poster repeats an event for two days, so it does not limit a call's age
     verify(call, secrets) {
       const sent = SignedEvent.safeParse(jsonOf(call));
       if (!sent.success) return false;

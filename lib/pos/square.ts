@@ -3,7 +3,7 @@ import { z } from "zod";
 import { config } from "../process/config.js";
 import { callOutbound } from "./http.js";
 import { PosUnavailable, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
-import { inParts, patiently, tryOut } from "./calls.js";
+import { readPages, retrying, testCredentials } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
 import { inBatches, MaybeEntries, MaybeParts, partsOf } from "./lists.js";
 import { IdText, MaybeText, menuPages, readAnswer, readOne, type Candidate } from "./menu.js";
@@ -25,7 +25,7 @@ const Credentials = z.strictObject({
 
 type Credentials = z.output<typeof Credentials>;
 
-/** An empty list is left out; errors beside a list mean that it is not all there is. */
+/** Square omits an empty list; errors beside a list mean that it is incomplete. */
 const CatalogPage = z.object({
   objects: MaybeEntries,
   cursor: z.string().nullish(),
@@ -72,7 +72,7 @@ const Variation = z.object({
   }),
 });
 
-/** The items that a catalog's object, or one of its variations, stands for. */
+/** The ids of the items of a variation, and of a catalog object. */
 const VariationIds = z.object({ id: IdText }).transform(({ id }) => [id]);
 const ItemIds = z
   .object({ item_data: z.object({ variations: partsOf(z.object({ id: IdText })) }) })
@@ -84,7 +84,7 @@ type Presence = Pick<
   "is_deleted" | "present_at_all_locations" | "present_at_location_ids" | "absent_at_location_ids"
 >;
 
-/** Whether an object is sold at a location, or anywhere when none is named. */
+/** Whether an object is sold at a location, or anywhere when none is given. */
 function isPresent(sent: Presence, locationId: string | undefined): boolean {
   if (sent.is_deleted === true) return false;
   if (locationId === undefined) return true;
@@ -92,7 +92,7 @@ function isPresent(sent: Presence, locationId: string | undefined): boolean {
   return (sent.present_at_location_ids ?? []).includes(locationId);
 }
 
-/** The items of a catalog's object: one for each variation, named after it where there are several. */
+/** Returns the items of a catalog object: one for each variation, named after it where there are several. */
 function candidatesOf(
   sent: unknown,
   categories: ReadonlyMap<string, string>,
@@ -127,8 +127,8 @@ function connect(baseUrl: string, { accessToken, merchantId, locationId, webhook
   const headers = { authorization: `Bearer ${accessToken}`, "square-version": version };
   const call = (path: string, signal: AbortSignal) => callOutbound(baseUrl + path, { headers, signal });
 
-  const objects = (type: string, ask: ReturnType<typeof patiently>, signal: AbortSignal) =>
-    inParts(async (cursor) => {
+  const objects = (type: string, ask: ReturnType<typeof retrying>, signal: AbortSignal) =>
+    readPages(async (cursor) => {
       const query = new URLSearchParams({ types: type, ...(cursor === null ? {} : { cursor }) });
       const sent = await ask(() => call(`/v2/catalog/list?${query.toString()}`, signal));
       const { objects: entries, cursor: next, errors } = readAnswer(CatalogPage, sent);
@@ -139,8 +139,8 @@ function connect(baseUrl: string, { accessToken, merchantId, locationId, webhook
   const readLocations = async (signal: AbortSignal) =>
     readAnswer(Locations, await call("/v2/locations", signal)).locations;
 
-  /** Where the menu is for: the location that was named, or the only one that there is. */
-  async function findLocation(ask: ReturnType<typeof patiently>, signal: AbortSignal) {
+  /** Returns the configured location, or the only active one. */
+  async function findLocation(ask: ReturnType<typeof retrying>, signal: AbortSignal) {
     if (locationId !== undefined) return locationId;
     const active = (await ask(() => readLocations(signal))).filter(({ status }) => status !== "INACTIVE");
     return active.length === 1 ? active[0]?.id : undefined;
@@ -151,7 +151,7 @@ function connect(baseUrl: string, { accessToken, merchantId, locationId, webhook
     webhookSecret: webhookSecret ?? null,
 
     test: (signal) =>
-      tryOut(async () => {
+      testCredentials(async () => {
         const locations = await readLocations(signal);
         if (locations.some(({ merchant_id }) => merchant_id && merchant_id !== merchantId))
           return "the access token is another merchant's";
@@ -161,7 +161,7 @@ function connect(baseUrl: string, { accessToken, merchantId, locationId, webhook
       }),
 
     async *pullMenu(_revision, signal): AsyncGenerator<MenuPage, MenuEnd> {
-      const ask = patiently(signal);
+      const ask = retrying(signal);
       const location = await findLocation(ask, signal);
       // a page of items may come before the page that names their categories, so these are read first
       const categories = new Map<string, string>();

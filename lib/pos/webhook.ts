@@ -4,16 +4,16 @@ import { sha256 } from "../security/crypto.js";
 import { describeIssue } from "../process/input-errors.js";
 import { MalformedWebhook, type WebhookCall } from "./adapter.js";
 
-/** What sender's and receiver's clocks may differ by. */
+/** How much the clocks of sender and receiver may differ. */
 export const toleranceMs = 5 * 60_000;
 
-/** The one value of a header; null when it is missing, empty or sent several times. */
+/** Returns a header's value; null when it is missing, empty or repeated. */
 export function headerOf({ headers }: WebhookCall, name: string): string | null {
   const value = headers[name];
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-/** The body as JSON; undefined when it is none. */
+/** Parses the body as JSON; undefined when it is not. */
 export function jsonOf({ body }: WebhookCall): unknown {
   try {
     return JSON.parse(body.toString()) as unknown;
@@ -22,14 +22,14 @@ export function jsonOf({ body }: WebhookCall): unknown {
   }
 }
 
-/** Whether two texts are the same, in a time that tells neither where they differ nor how long either is. */
+/** Whether two texts are equal, in constant time whatever their lengths. */
 export const sameText = (one: string, other: string): boolean => timingSafeEqual(sha256(one), sha256(other));
 
-/** The seconds since 1970 that a signature names; null when they are written in any other way. */
+/** Converts a signature's Unix seconds to milliseconds; null when they are not plain digits. */
 export const instantOf = (seconds: string): number | null =>
   /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1_000 : null;
 
-/** Reads the body of a verified call, as `jsonOf` has it; throws MalformedWebhook, which names fields and no values. */
+/** Parses the body of a verified call, as `jsonOf` returns it; throws MalformedWebhook, which names fields without values. */
 export function readCall<T>(schema: z.ZodType<T>, sent: unknown): T {
   if (sent === undefined) throw new MalformedWebhook([{ path: "", message: "is not valid JSON" }]);
   const read = schema.safeParse(sent, { error: describeIssue });
@@ -42,10 +42,10 @@ export function readCall<T>(schema: z.ZodType<T>, sent: unknown): T {
 const isValid = (text: string) => text.isWellFormed() && !text.includes("\u0000");
 const mustBeValid = "must be valid text without NUL";
 
-/** Text that can be kept: valid, and without a NUL. */
+/** Text that Postgres can store: valid, and without NUL. */
 export const textOf = (max: number) => z.string().min(1).max(max).refine(isValid, mustBeValid);
 
-/** Text that may be left out, as some systems do by leaving it blank; null then. */
+/** Optional text; null when it is missing or blank. */
 export const optionalTextOf = (max: number) =>
   z
     .string()
@@ -54,5 +54,5 @@ export const optionalTextOf = (max: number) =>
     .nullish()
     .transform((text) => text?.trim() || null);
 
-/** The name of an account, a thing or an event. */
+/** The name of an account, an item or an event. */
 export const Name = textOf(200);

@@ -1,12 +1,12 @@
 import { expect, test } from "@jest/globals";
 import { PosUnavailable } from "../../../lib/pos/adapter.js";
-import { inParts, patiently } from "../../../lib/pos/calls.js";
+import { readPages, retrying } from "../../../lib/pos/calls.js";
 
 const never = new AbortController().signal;
 
 test("a wait ends when nobody wants the answer any more", async () => {
   const controller = new AbortController();
-  const asked = patiently(controller.signal)(() => {
+  const asked = retrying(controller.signal)(() => {
     // once the wait has begun
     setImmediate(() => controller.abort());
     return Promise.reject(new PosUnavailable("later", 20));
@@ -15,7 +15,7 @@ test("a wait ends when nobody wants the answer any more", async () => {
 });
 
 test("patience is that of a pull, not of a call", async () => {
-  const ask = patiently(never);
+  const ask = retrying(never);
   let refusals = 0;
   const call = (times: number) => {
     let left = times;
@@ -34,7 +34,7 @@ test("patience is that of a pull, not of a call", async () => {
 
 test("other failures are not waited for", async () => {
   let asked = 0;
-  const ask = patiently(never)(() => {
+  const ask = retrying(never)(() => {
     asked += 1;
     return Promise.reject(new Error("broken"));
   });
@@ -44,7 +44,7 @@ test("other failures are not waited for", async () => {
 
 test("a list in parts has an end, however new its cursors are", async () => {
   let asked = 0;
-  const parts = inParts(() => Promise.resolve({ entries: [asked], next: String((asked += 1)) }));
+  const parts = readPages(() => Promise.resolve({ entries: [asked], next: String((asked += 1)) }));
   const all = async () => {
     for await (const part of parts) expect(part).toHaveLength(1);
   };
