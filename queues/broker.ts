@@ -15,32 +15,32 @@ export type BrokerWorker = Worker<Payload, void>;
 export type BrokerJob = Job<Payload, void>;
 
 const POSTGRES_SCHEMA = "bullmq";
-/** A call to the broker that takes longer has failed for its caller; job ids are stable, so calling again is safe. */
+/** A call to the broker that takes longer fails; job ids are stable, so repeating it is safe. */
 const CALL_TIMEOUT_MS = 5_000;
 const LONGEST_RECONNECT_DELAY_MS = 500;
 const FIRST_CONNECT_MS = 1_000;
 const REOPEN_MS = 1_000;
 
-/** Finished jobs are kept for the dashboard only: what counts is in their rows. Ages in seconds. */
+/** Finished jobs are kept for the dashboard only; the truth is in their rows. Ages in seconds. */
 const RETENTION: JobsOptions = {
   removeOnComplete: { count: 1_000, age: 24 * 3_600 },
   removeOnFail: { count: 5_000, age: 14 * 24 * 3_600 },
 };
 
 /**
- * What a worker needs for its jobs to be taken over within 15 s of its death: once its locks have lapsed, the next look
- * but one finds them at the latest (whoever was to look next may be the one that died). A lock is renewed at half its duration.
+ * Another worker takes over a dead worker's jobs within 15 s: once their locks have lapsed, the second check for stalled jobs
+ * finds them at the latest (the first may have been the dead worker's). A lock is renewed at half its duration.
  */
 const TAKE_OVER: Partial<WorkerOptions> = {
   lockDuration: 10_000,
   stalledInterval: 2_000,
-  // Attempts are counted in Postgres; BullMQ's own count of crashes must never be the one that ends a job.
+  // Attempts are counted in Postgres; BullMQ's own count of stalls must never end a job.
   maxStalledCount: 20,
   runRetryDelay: 1_000,
 };
 
 interface Connections {
-  /** For handing over and looking: fails fast. */
+  /** For adding and reading jobs: fails fast. */
   readonly producer: ConnectionOptions;
   /** For workers: waits as long as it takes. Made when the process opens its first worker. */
   consumer(): ConnectionOptions;
@@ -69,17 +69,17 @@ function connectToRedis(url: string): Connections {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
   });
-  producer.on("error", reportTrouble);
+  producer.on("error", logBrokerError);
   let consumer: Redis | undefined;
   return {
     producer,
     consumer: () => {
-      consumer ??= new Redis(url, { ...options, maxRetriesPerRequest: null }).on("error", reportTrouble);
+      consumer ??= new Redis(url, { ...options, maxRetriesPerRequest: null }).on("error", logBrokerError);
       return consumer;
     },
     prepare: () => Promise.resolve(),
     ping: async () => {
-      // the first of all commands may come before the connection
+      // the first command may come before the connection is ready
       if (producer.status === "connecting" || producer.status === "connect")
         await once(producer, "ready", { signal: AbortSignal.timeout(FIRST_CONNECT_MS) });
       await producer.ping();
@@ -107,9 +107,9 @@ function connectToPostgres(): Connections {
   const consumer = new pg.Pool({ ...options, max: contracts.length + 10 });
   for (const pool of [producer, consumer]) {
     pool.setMaxListeners(0);
-    pool.on("error", reportTrouble);
-    // a connection that is lost in between two queries of its borrower would end the process
-    pool.on("connect", (client) => client.on("error", reportTrouble));
+    pool.on("error", logBrokerError);
+    // a connection lost between two queries of its borrower would end the process
+    pool.on("connect", (client) => client.on("error", logBrokerError));
   }
   return {
     producer,
@@ -131,16 +131,16 @@ function connectToPostgres(): Connections {
   };
 }
 
-let troubleReportedAt = 0;
+let lastLoggedAt = 0;
 
-/** A broker that is away makes every connection complain twice a second; one line in ten seconds says as much. */
-function reportTrouble(error: unknown): void {
-  if (!connections || Date.now() - troubleReportedAt < 10_000) return;
-  troubleReportedAt = Date.now();
-  log.warn({ error: describeError(error) }, "the broker is in trouble");
+/** While the broker is down, every connection fails twice a second; one log line in ten seconds is enough. */
+function logBrokerError(error: unknown): void {
+  if (!connections || Date.now() - lastLoggedAt < 10_000) return;
+  lastLoggedAt = Date.now();
+  log.warn({ error: describeError(error) }, "broker error");
 }
 
-/** Brings the broker's own tables up to date, where it has any; several processes may do it at once. */
+/** Migrates the broker's own tables, where it has any; safe to run concurrently. */
 export async function prepareBroker(): Promise<void> {
   await connect().prepare();
 }
@@ -150,7 +150,7 @@ export async function pingBroker(): Promise<void> {
   await connect().ping();
 }
 
-/** The queue of a contract, for handing jobs over and for looking at them. One per process. */
+/** Returns the queue of a contract, to add and to read jobs; one per process. */
 export function openQueue({ queue: name, attempts, backoffMs }: Contract): BrokerQueue {
   const known = queues.get(name);
   if (known) return known;
@@ -164,25 +164,25 @@ export function openQueue({ queue: name, attempts, backoffMs }: Contract): Broke
     },
     streams: { events: { maxLen: 1_000 } },
   });
-  queue.on("error", reportTrouble);
+  queue.on("error", logBrokerError);
   queues.set(name, queue);
-  // A queue whose first words with the broker were cut short stays unusable; the next caller gets another one.
+  // A queue whose first connection was cut stays unusable; the next caller gets a new one.
   queue.waitUntilReady().catch((error: unknown) => {
-    reportTrouble(error);
+    logBrokerError(error);
     if (queues.get(name) === queue) queues.delete(name);
   });
   return queue;
 }
 
-/** Every queue there is, for the dashboard and the metrics. */
+/** Returns every queue, for the dashboard and the metrics. */
 export function openQueues(): BrokerQueue[] {
   return contracts.map(openQueue);
 }
 
 /**
  * Opens a worker that runs up to `concurrency` jobs of a contract's queue at once, as soon as the broker can be reached; the
- * caller closes it. Rejects when `signal` is aborted before. A worker whose first words with the broker were cut short stays
- * unusable, and BullMQ would have it try again without a pause, for ever: so none runs before it is ready.
+ * caller closes it. Rejects when `signal` is aborted before. A worker whose first connection was cut stays unusable, and BullMQ
+ * retries it without a pause, for ever: so none runs before it is ready.
  */
 export async function openWorker(
   { queue }: Contract,
@@ -197,31 +197,31 @@ export async function openWorker(
       autorun: false,
       ...TAKE_OVER,
     });
-    worker.on("error", reportTrouble);
+    worker.on("error", logBrokerError);
     try {
       await abortable(signal, worker.waitUntilReady());
-      worker.run().catch(reportTrouble);
+      worker.run().catch(logBrokerError);
       return worker;
     } catch (error) {
-      // closed while it gets ready, it would keep a connection for ever
-      void Promise.allSettled([worker.waitUntilReady()]).then(() => worker.close(true).catch(reportTrouble));
-      if (!signal.aborted) reportTrouble(error);
+      // a worker that is closed while it gets ready keeps a connection for ever
+      void Promise.allSettled([worker.waitUntilReady()]).then(() => worker.close(true).catch(logBrokerError));
+      if (!signal.aborted) logBrokerError(error);
       await delay(REOPEN_MS, undefined, { signal });
     }
   }
 }
 
-/** What `work` comes to, or a rejection as soon as `signal` is aborted. */
+/** Resolves as `work` does, or rejects as soon as `signal` is aborted. */
 function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return Promise.race([
     work,
     new Promise<never>((_resolve, reject) => {
-      signal.addEventListener("abort", () => reject(new Error("it is no longer wanted")), { once: true });
+      signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
     }),
   ]);
 }
 
-/** Lets go of the broker. Workers are to be closed before. */
+/** Closes the connections to the broker; close the workers first. */
 export async function closeBroker(): Promise<void> {
   const closing = connections;
   connections = undefined;

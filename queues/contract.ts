@@ -1,19 +1,19 @@
 import type { z } from "zod";
 
-/** What a job may carry: ids and small facts, since payloads are readable in Redis, in dumps and on the dashboard. */
+/** A job's payload: ids and small facts, since payloads are readable in Redis, in dumps and on the dashboard. */
 export interface Payload {
   readonly [name: string]: string | number | boolean | null;
 }
 
-/** What the two sides of one queue agree on. */
+/** What the producers and workers of a queue agree on. */
 export interface Contract<P extends Payload = Payload> {
   readonly queue: string;
   readonly payload: z.ZodType<P>;
-  /** How many times a handler may start on a job, crashes included, before the job counts as dead. */
+  /** How many times a handler may start a job, crashes included, before the job is dead. */
   readonly attempts: number;
-  /** Wait before the second attempt; it doubles with every further one, and each wait is shortened by a random part of up to half. */
+  /** Wait before the second attempt. It doubles with each further one; a random part of up to half is taken off. */
   readonly backoffMs: number;
-  /** Jobs one process works on at the same time, unless `WORKER_CONCURRENCY` says otherwise. */
+  /** Jobs that a process runs at once, unless `WORKER_CONCURRENCY` says otherwise. */
   readonly concurrency: number;
 }
 

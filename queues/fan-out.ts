@@ -2,8 +2,8 @@ import { z } from "zod";
 import { contract } from "./contract.js";
 
 /**
- * What happens that users hear of; its subject is an order, a review, a partner, a box or a campaign. Who hears of it is said
- * in `sql/queries/recipients.ts`, and in which words in `lib/domain/notification-kinds.ts`.
+ * Events that users are notified of; the subject is an order, a review, a partner, a box or a campaign. The recipients are in
+ * `sql/queries/recipients.ts`, the texts in `lib/domain/notification-kinds.ts`.
  */
 export const events = [
   "ORDER_PLACED",
@@ -27,8 +27,8 @@ export const events = [
 export type EventKind = (typeof events)[number];
 
 /**
- * Turns an event into a notification for each of its recipients, once. Where these are many, one job serves a batch of them
- * and stages the next job, which goes on `after` the last one.
+ * Turns an event into a notification for each of its recipients, once. For a large audience each job serves a batch and stages
+ * the next job, which continues `after` the last recipient.
  */
 export const fanOut = contract({
   queue: "fan-out",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { contract } from "./contract.js";
 
-/** Asks the provider where an address is, for all who wait for it; or where a partner's is, and how far off its coordinates are. */
+/** Geocodes an address for all requests that wait for it, or measures how far a partner's coordinates are from its address. */
 export const geocode = contract({
   queue: "geocode",
   payload: z.object({ geocodeId: z.uuid().nullable(), partnerId: z.uuid().nullable() }),

@@ -2,12 +2,12 @@ import { availableParallelism } from "node:os";
 import { z } from "zod";
 import { contract } from "./contract.js";
 
-/** Converts an uploaded image for whoever waits for it, or refuses it; the original is gone then. */
+/** Converts an uploaded image, or refuses it, and deletes the original. */
 export const images = contract({
   queue: "images",
   payload: z.object({ fileId: z.uuid() }),
   attempts: 4,
   backoffMs: 2_000,
-  // each takes a core for itself
+  // each job uses a core
   concurrency: availableParallelism(),
 });

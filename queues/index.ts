@@ -13,7 +13,7 @@ import { upkeep } from "./upkeep.js";
 
 export { adEvents, fanOut, geocode, images, menuImport, posEvents, posSync, push, rollups, sms, upkeep };
 
-/** Every queue there is; the relay, the dashboard and the metrics go through this list. */
+/** Every queue, for the relay, the dashboard and the metrics. */
 export const contracts: readonly Contract[] = [
   adEvents,
   fanOut,

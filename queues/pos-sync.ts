@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { contract } from "./contract.js";
 
-/** Pulls a partner's menu from their POS, and settles the sync with what came of it. */
+/** Pulls a partner's menu from its POS, and settles the sync with the result. */
 export const posSync = contract({
   queue: "pos-sync",
   payload: z.object({ syncId: z.uuid() }),
