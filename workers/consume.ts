@@ -9,7 +9,7 @@ import { sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/outbox.js";
 import { jobDurations, type Outcome } from "./metrics.js";
 
-/** What a handler gets. It may be called twice for one job, even at the same time: its effect has to be conditional. */
+/** What a handler gets. A handler may run twice for one job, even concurrently: its effect must be conditional. */
 export interface Task<P extends Payload> {
   readonly payload: P;
   /** Logs with the queue, the job and the request that caused it. */
@@ -21,13 +21,13 @@ export interface Task<P extends Payload> {
   /** Aborted when the process is about to stop: a long handler saves its progress and throws `Snooze(new Date())`. */
   readonly signal: AbortSignal;
   /**
-   * Settles the job in the transaction of its effect, so that both happen or neither does. Throws, and so undoes the
-   * transaction, when another run of the job has settled it.
+   * Completes the job in the transaction of its effect: both commit, or neither. Throws, and so rolls the transaction back,
+   * when another run has completed the job.
    */
   readonly done: (tx: Db) => Promise<void>;
 }
 
-/** Does one job. Throws `PermanentError` to give it up, `Snooze` to have it back later; any other error is retried. */
+/** Runs one job. Throws `PermanentError` to give it up, `Snooze` to run it later; any other error is retried. */
 export type Handler<P extends Payload> = (task: Task<P>) => Promise<void>;
 
 const BROKER_ANSWER_MS = 3_000;
@@ -37,20 +37,20 @@ interface Ending {
   readonly error?: unknown;
 }
 
-/** Thrown by `done` when there is nothing left to settle. */
+/** Thrown by `done` when another run has completed the job. */
 class AlreadyDone extends Error {
   override name = "AlreadyDone";
 }
 
-/** What runs a contract's jobs. */
+/** Runs a queue's jobs. */
 export interface Consumer {
-  /** BullMQ's part of it, once the broker can be reached. */
+  /** BullMQ's worker, once the broker can be reached. */
   readonly worker: Promise<BrokerWorker>;
-  /** Takes no more jobs, and resolves when those that run have ended. */
+  /** Takes no more jobs, and resolves when the running ones have ended. */
   close(): Promise<void>;
 }
 
-/** Runs a contract's jobs through its handler until it is closed. */
+/** Runs a queue's jobs through their handler until it is closed. */
 export function consume<P extends Payload>(
   contract: Contract<P>,
   handler: Handler<P>,
@@ -63,13 +63,13 @@ export function consume<P extends Payload>(
     throw new PermanentError(`the payload breaks the contract at ${fields.join(", ")}`);
   };
 
-  /** Runs a job that has a row: counts the start, runs the handler, settles the row before BullMQ hears of it. */
+  /** Runs a job that has a row: counts the start, runs the handler, updates the row before BullMQ gets the outcome. */
   const runStaged = async (job: BrokerJob, id: string, generation: number): Promise<Ending> => {
     const row = await staged.startJob(sql, id, generation);
     if (!row) return { outcome: "skipped" };
     const requestId = row.requestId ?? undefined;
     const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
-    const progress = { settled: false };
+    const progress = { completed: false };
     try {
       if (row.tries > contract.attempts && !row.wasDead) throw new PermanentError("all its attempts were cut short");
       await handler({
@@ -79,11 +79,11 @@ export function consume<P extends Payload>(
         attempt: row.tries,
         signal,
         done: async (tx) => {
-          progress.settled = await staged.completeJob(tx, id, generation);
-          if (!progress.settled) throw new AlreadyDone();
+          progress.completed = await staged.completeJob(tx, id, generation);
+          if (!progress.completed) throw new AlreadyDone();
         },
       });
-      if (!progress.settled) await staged.completeJob(sql, id, generation);
+      if (!progress.completed) await staged.completeJob(sql, id, generation);
       return { outcome: "done" };
     } catch (error) {
       if (error instanceof AlreadyDone) return { outcome: "skipped" };
@@ -127,7 +127,7 @@ export function consume<P extends Payload>(
       if (job.repeatJobKey !== undefined) return await runTick(job);
       return { outcome: "dead", error: new PermanentError("only staged jobs and schedules are run") };
     } catch (error) {
-      // the row could not be read or settled: BullMQ tries again, and the relay once BullMQ has given up
+      // the row could not be read or updated: BullMQ retries, and the relay does once BullMQ has given up
       return { outcome: "failed", error };
     }
   };
@@ -145,7 +145,7 @@ export function consume<P extends Payload>(
     if (outcome === "dead") throw forBroker(error, UnrecoverableError);
   };
   const worker = openWorker(contract, process, { concurrency, signal: closing.signal });
-  // it fails only when it is closed before it has begun
+  // it rejects only when it is closed before it is ready
   worker.catch(() => undefined);
 
   return {
@@ -154,7 +154,7 @@ export function consume<P extends Payload>(
       closing.abort();
       const closed = worker.then((open) => open.close()).catch(() => undefined);
       const ended = Promise.all(running).then(() => withTimeout(BROKER_ANSWER_MS, pingBroker()));
-      // a broker that is away hears nothing of our leaving
+      // closing a worker does not end while the broker is down
       await Promise.race([
         closed,
         ended.then(
@@ -166,7 +166,7 @@ export function consume<P extends Payload>(
   };
 }
 
-/** The error as BullMQ keeps and shows it: without the values that messages may quote. */
+/** Returns the error for BullMQ to store and show, without the values that messages may quote. */
 function forBroker(error: unknown, Kind: new (message: string) => Error): Error {
   const failure = new Kind(describeError(error));
   failure.stack = describeErrorWithStack(error);

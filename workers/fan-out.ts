@@ -14,9 +14,9 @@ import {
 import { findBacklog, stageJob, stageJobs } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 
-/** How many recipients of a large audience one job serves. */
+/** Recipients of a large audience per job. */
 const BATCH = 1_000;
-/** The next batch waits while so many pushes do, so that a push about an order does not wait behind all of them. */
+/** The next batch waits while this many pushes are queued, so that a push about an order need not wait behind all of them. */
 const MOST_WAITING = 1_000;
 const BACKLOG_PAUSE_MS = 2_000;
 
@@ -24,7 +24,7 @@ type EventPayload = { event: EventKind; subjectId: string; after: string | null 
 
 interface Inserted {
   readonly ids: readonly string[];
-  /** What the next batch comes after; null when there is none. */
+  /** The recipient after whom the next batch begins; null when there is none. */
   readonly last: string | null;
 }
 
@@ -49,7 +49,7 @@ async function notifyBatch(
   const unmet = unmetCondition(kind, { orderStatus: null, onOffer: await isOnOffer(tx, subjectId) });
   if (unmet !== null) return skip(unmet);
   const holds = after === null ? begin : stillApplies;
-  if (holds && !(await holds(tx, subjectId))) return skip("it does not hold any more");
+  if (holds && !(await holds(tx, subjectId))) return skip("the event no longer applies");
   const { recipients, last } = await list(tx, subjectId, after, BATCH);
   const ids = await insertNotifications(
     tx,
@@ -59,8 +59,8 @@ async function notifyBatch(
 }
 
 /**
- * Inserts the notifications of an event and stages their pushes, the next batch and what follows the event, in the transaction
- * that completes the job: wherever it is cut short, each recipient has one notification.
+ * Inserts the notifications of an event and stages their pushes, the next batch and the follow-up event, in the transaction
+ * that completes the job: wherever a run is cut short, each recipient gets one notification.
  */
 export const fanOutEvent: Handler<EventPayload> = async (task) => {
   const { event, subjectId } = task.payload;

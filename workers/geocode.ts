@@ -22,14 +22,14 @@ import type { Handler, Task } from "./consume.js";
 
 const FOUND_DAYS = 90;
 const NOT_FOUND_DAYS = 1;
-/** Longer than a call and the wait for its turn take. */
+/** Longer than a call and the wait for its slot take. */
 const CLAIM_SECONDS = 60;
-/** Another job is about to have the answer. */
+/** The wait for another job that is asking the provider. */
 const LOOK_AGAIN_MS = 1_000;
 
 type GeocodeTask = Task<{ geocodeId: string | null; partnerId: string | null }>;
 
-/** Answers an address out of the cache, or else out of the provider, which is called by one job at a time. Throws when there is no answer. */
+/** Asks the provider, unless another job is doing so, and returns the current row. Throws when the provider does not answer. */
 async function resolve({ id, address }: Geocode, { log }: GeocodeTask): Promise<Geocode | undefined> {
   if (await claimGeocode(sql, id, CLAIM_SECONDS)) {
     try {
@@ -47,7 +47,7 @@ async function resolve({ id, address }: Geocode, { log }: GeocodeTask): Promise<
   return findGeocodeById(sql, id);
 }
 
-/** A partner's coordinates are compared with its address; without an answer that is tried again later. */
+/** Compares a partner's coordinates with its address; snoozes while there is no answer. */
 async function checkPartner(partnerId: string, task: GeocodeTask): Promise<void> {
   const address = await findPartnerAddress(sql, partnerId);
   if (address === undefined) throw new PermanentError("there is no such partner");
@@ -66,8 +66,8 @@ async function checkPartner(partnerId: string, task: GeocodeTask): Promise<void>
   );
 }
 
-/** For whoever waits a failure is an answer too: they are told at once, and ask again if they like. */
-async function answerWaiting(geocodeId: string, task: GeocodeTask): Promise<void> {
+/** Answers the requests that wait. A failure is an answer too: clients get it at once and may ask again. */
+async function answerRequests(geocodeId: string, task: GeocodeTask): Promise<void> {
   const asked = await findGeocodeById(sql, geocodeId);
   if (asked && !asked.fresh) await resolve(asked, task).catch(() => undefined);
 }
@@ -75,6 +75,6 @@ async function answerWaiting(geocodeId: string, task: GeocodeTask): Promise<void
 export const findAddress: Handler<{ geocodeId: string | null; partnerId: string | null }> = async (task) => {
   if (!hasGeocoder) return;
   const { geocodeId, partnerId } = task.payload;
-  if (geocodeId !== null) await answerWaiting(geocodeId, task);
+  if (geocodeId !== null) await answerRequests(geocodeId, task);
   if (partnerId !== null) await checkPartner(partnerId, task);
 };

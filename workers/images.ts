@@ -16,8 +16,8 @@ async function convert(original: string): Promise<Converted | null> {
   }
 }
 
-/** Puts the converted image in place of the original. What it writes is the same at every run. */
-export const settleImage: Handler<{ fileId: string }> = async ({ payload: { fileId }, log }) => {
+/** Replaces the original by the converted image; every run writes the same. */
+export const convertUpload: Handler<{ fileId: string }> = async ({ payload: { fileId }, log }) => {
   const file = await findFile(sql, fileId);
   if (!file) return;
   const { original, image, thumbnail } = keysOf(file.name);

@@ -10,7 +10,7 @@ import { closeSignals } from "../sql/signals.js";
 import { serveMetrics } from "./metrics.js";
 import { startWorkers, unknownQueues } from "./start.js";
 
-/** Running jobs get this long to end; the connections get the rest of the time that a process has to stop. */
+/** Running jobs get this long to end, and then connections get CLOSE_LIMIT_MS to close. */
 const STOP_LIMIT_MS = 14_000;
 const CLOSE_LIMIT_MS = 3_000;
 

@@ -29,20 +29,20 @@ import type { Handler, Task } from "./consume.js";
  */
 const BATCH_ROWS = 1_000;
 const batchRowsOf = (attempt: number) => Math.max(1, Math.floor(BATCH_ROWS / 2 ** (attempt - 1)));
-/** How long an import waits for each one that comes before it, and at most. */
+/** How long an import waits for each earlier one of its partner, and at most. */
 const TURN_MS = 1_000;
 const LONGEST_TURN_MS = 30_000;
-/** How long a run keeps away when another run of its job has overtaken it. */
+/** How long a run waits when another run of its job has overtaken it. */
 const OVERTAKEN_MS = 5_000;
 
-const GIVEN_UP = "the import could not be finished for reasons of our own: please send the file again";
+const GIVEN_UP = "the import failed through no fault of the file: please send it again";
 const OWNED_BY_POS = "the item belongs to the point-of-sale system: change it there";
 
 type ImportTask = Task<{ importId: string }>;
 
 const inMs = (ms: number) => new Date(Date.now() + ms);
 
-/** Ends those of a partner's imports that nobody does any more; the others go on then. */
+/** Fails those of a partner's imports that have no job any more, so that the others can run. */
 async function settleAbandoned(partnerId: string): Promise<void> {
   for (const { id, fileKey } of await settleAbandonedImports(sql, partnerId, GIVEN_UP)) {
     await files.delete(fileKey);
@@ -50,14 +50,14 @@ async function settleAbandoned(partnerId: string): Promise<void> {
   }
 }
 
-/** Ends the imports whose jobs were given up without a last word, such as those that took their process with them each time; answers how many partners had any. */
+/** Fails the imports whose jobs died without settling them, such as those that crash their process; returns how many partners had any. */
 export async function settleAllAbandoned(db: Db, limit: number): Promise<number> {
   const partnerIds = await listPartnersWithAbandonedImports(db, limit);
   for (const partnerId of partnerIds) await settleAbandoned(partnerId);
   return partnerIds.length;
 }
 
-/** Makes an import the one of its partner that runs, or has it wait for those that come before it. */
+/** Starts an import as the only running one of its partner; snoozes while earlier ones are open. */
 async function begin(importId: string, { partnerId }: MenuImportWork): Promise<void> {
   await settleAbandoned(partnerId);
   const ahead = await countImportsAhead(sql, importId, partnerId);
@@ -107,7 +107,7 @@ async function importRows(
   { payload: { importId }, attempt, signal: stopping }: ImportTask,
 ): Promise<Ending> {
   const from = headerOf(work);
-  // storage does not open a file behind its end
+  // storage does not read beyond the end of a file
   const bytes =
     from.position < work.size
       ? await files.read(work.fileKey, { start: from.position, end: work.size - 1 })
@@ -134,7 +134,7 @@ async function importRows(
   }
 }
 
-/** Ends an import, for whoever waits for it and for the one that comes after it. */
+/** Settles an import, signals the request that waits for it and brings the next import forward. */
 async function settle(
   importId: string,
   { partnerId, fileKey }: MenuImportWork,
@@ -147,7 +147,7 @@ async function settle(
   await files.delete(fileKey);
 }
 
-/** At its last attempt an import is settled even so, as nobody would ever do it. */
+/** Fails an import at its last attempt, as no other job would ever settle it. */
 async function giveUp(importId: string, work: MenuImportWork, { attempt }: ImportTask, error: unknown): Promise<void> {
   if (error instanceof PermanentError || attempt >= menuImport.attempts)
     await settle(importId, work, { message: GIVEN_UP, line: null });

@@ -6,14 +6,13 @@ import { exitWithLine } from "../lib/process/lifecycle.js";
 import { version } from "../lib/process/version.js";
 import { mayReadMetrics } from "../lib/security/metrics-token.js";
 
-/** `skipped`: settled before; `failed`: to be retried; `dead`: given up. */
+/** `skipped`: completed by another run; `failed`: to be retried; `dead`: given up. */
 export type Outcome = "done" | "skipped" | "snoozed" | "failed" | "dead";
 
 export const registry = new Registry();
 
 collectDefaultMetrics({ register: registry });
 
-/** Seconds that jobs took, by queue and by how they ended. */
 export const jobDurations = new Histogram({
   name: "job_duration_seconds",
   help: "How long jobs ran, by queue and outcome",
@@ -22,7 +21,7 @@ export const jobDurations = new Histogram({
   registers: [registry],
 });
 
-/** Messages to devices, by push service and by what became of them; `unauthorized` is for an operator to look into. */
+/** `unauthorized` needs an operator: the key or configuration is wrong. */
 export const pushMessages = new Counter({
   name: "push_messages_total",
   help: "Messages to devices, by push service and outcome",
@@ -31,7 +30,7 @@ export const pushMessages = new Counter({
 });
 
 /**
- * Serves `/metrics` (guarded like the API's) and `/healthz`, which is 503 once `stopping` says so. Ends the process with
+ * Serves `/metrics` (guarded like the API's) and `/healthz`, which is 503 once `stopping` is aborted. Ends the process with
  * one line when it cannot listen.
  */
 export function serveMetrics(port: number, stopping: AbortSignal): Server {

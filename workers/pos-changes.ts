@@ -19,17 +19,17 @@ import {
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
 
 const MINUTE_MS = 60_000;
-/** As much as one thing may cost: a till is wrong about more, and reports would be with it. */
+/** The highest price of an item: a larger total is an error of the till and would distort reports. */
 const MAX_TOTAL_MINOR = limits.priceMinor;
 
-/** An event that cannot be made ours as things are; its message is for admins and quotes nothing of the event. */
-export class Unfit extends Error {
-  override name = "Unfit";
+/** The event cannot be applied now; the message is for admins and quotes nothing of the event. */
+export class CannotApply extends Error {
+  override name = "CannotApply";
   constructor(
     message: string,
-    /** When things may be otherwise. */
+    /** After how long a retry may succeed. */
     readonly retryInMs = 0,
-    /** Whether a sync of the menu may change them. */
+    /** Whether a sync of the menu may help. */
     readonly needsMenu = false,
   ) {
     super(message);
@@ -38,10 +38,10 @@ export class Unfit extends Error {
 
 type Change<K extends PosChange["kind"]> = Extract<PosChange, { kind: K }>;
 
-/** Makes an event's change ours, in the transaction that settles the event; answers what of it could not be done, for admins. Throws Unfit, and then nothing is kept. */
+/** Applies an event's change in the transaction that settles the event; returns what could not be done, for admins. Throws CannotApply. */
 export async function applyChange(tx: Db, event: PosEventRow): Promise<string | null> {
   const { success, data: change } = PosChangeJson.safeParse(event.change);
-  if (!success) throw new Unfit("the event says something that we do not know");
+  if (!success) throw new CannotApply("the event has an unknown form");
   switch (change.kind) {
     case "menu.updated":
       return (await requestSync(tx, event)) === undefined
@@ -66,25 +66,25 @@ async function applyAvailability(
   event: PosEventRow,
   { items }: Change<"item.availability">,
 ): Promise<string | null> {
-  // of an item that is named twice the last word counts
-  const told = [...new Map(items.map((item) => [item.externalId, item])).values()];
-  const known = await updateAvailability(tx, event.partnerId, told);
-  // it may have been told late, after what came later, or of items that the menu does not have: the POS is asked for the truth
+  // of two entries for one item the last counts
+  const latest = [...new Map(items.map((item) => [item.externalId, item])).values()];
+  const known = await updateAvailability(tx, event.partnerId, latest);
+  // the event may be late, or about items that the menu does not have, so the POS's menu is pulled too
   await requestSync(tx, event);
-  if (known === told.length) return null;
-  return `${told.length - known} of ${told.length} items are none that the menu has from the POS`;
+  if (known === latest.length) return null;
+  return `${latest.length - known} of ${latest.length} items are not in the menu from the POS`;
 }
 
-/** What an order of the POS asks for, by our own ids, each once. */
+/** Returns the lines of a POS order by the menu's item ids, each item once. */
 async function linesOf(tx: Db, { partnerId }: PosEventRow, { items }: Change<"order.created">) {
   const wanted = new Map<string, number>();
   for (const { externalId, qty } of items) wanted.set(externalId, (wanted.get(externalId) ?? 0) + qty);
   if (wanted.size === 0 || wanted.size > limits.order.lines)
-    throw new Unfit(`an order has 1 to ${limits.order.lines} items`);
+    throw new CannotApply(`an order has 1 to ${limits.order.lines} items`);
   if ([...wanted.values()].some((qty) => qty < 1 || qty > limits.order.pieces))
-    throw new Unfit(`an order has 1 to ${limits.order.pieces} of an item`);
+    throw new CannotApply(`an order has 1 to ${limits.order.pieces} of an item`);
   const found = await listItemsByExternalId(tx, partnerId, [...wanted.keys()]);
-  if (found.length < wanted.size) throw new Unfit("the menu does not have some of the items", 10 * MINUTE_MS, true);
+  if (found.length < wanted.size) throw new CannotApply("the menu does not have some of the items", 10 * MINUTE_MS, true);
   return found.map(({ id, externalId }) => ({ id, qty: wanted.get(externalId) ?? 0 }));
 }
 
@@ -92,12 +92,12 @@ async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.crea
   const { partnerId, provider, eventId, requestId } = event;
   const number = orderNumberOf(eventId);
   if ((await findPosOrder(tx, partnerId, provider, number)) !== undefined) return;
-  if (change.totalMinor > MAX_TOTAL_MINOR) throw new Unfit(`an order comes to ${toMajor(MAX_TOTAL_MINOR)} at most`);
+  if (change.totalMinor > MAX_TOTAL_MINOR) throw new CannotApply(`an order comes to ${toMajor(MAX_TOTAL_MINOR)} at most`);
   const items = await linesOf(tx, event, change);
   const phone = change.customerPhone === null ? null : readPhone(change.customerPhone);
-  // a till has nobody's consent to open an account for them
+  // a till cannot consent for its customer, so no account is created
   const userId = phone === null ? null : ((await findCustomer(tx, phone)) ?? null);
-  // with blanks, so that no client can have sent the same
+  // has blanks, which a client's key cannot have
   const key = `pos ${provider} ${partnerId} ${number}`;
   const placement = await placeOrder(tx, {
     userId,
@@ -115,17 +115,17 @@ async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.crea
   await insertPosOrder(tx, partnerId, provider, number, placement.orderId);
 }
 
-function refusal(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">): Unfit {
+function refusal(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">): CannotApply {
   switch (outcome) {
     case "WRONG_TOTAL":
-      return new Unfit("the total is not the sum of the menu's prices", 10 * MINUTE_MS, true);
+      return new CannotApply("the total is not the sum of the menu's prices", 10 * MINUTE_MS, true);
     case "UNKNOWN_ITEMS":
-      return new Unfit("some of the items are not on offer", 10 * MINUTE_MS, true);
+      return new CannotApply("some of the items are not on offer", 10 * MINUTE_MS, true);
     case "PARTNER_INACTIVE":
     case "NO_PARTNER":
-      return new Unfit("the partner does not take orders at the moment");
+      return new CannotApply("the partner does not take orders at the moment");
     default:
-      return new Unfit(`the order was refused: ${outcome}`);
+      return new CannotApply(`the order was refused: ${outcome}`);
   }
 }
 
@@ -134,13 +134,13 @@ async function applyStatus(tx: Db, event: PosEventRow, change: Change<"order.sta
   const status = change.status.toUpperCase();
   const move = partnersOrderMoves.find((known) => known === status);
   if (move === undefined) {
-    // an order begins with ACCEPTED, and only the service says NO_SHOW
+    // orders begin as ACCEPTED, and only the service sets NO_SHOW
     if (enums.orderStatus.some((known) => known === status)) return;
-    throw new Unfit("orders do not have this status");
+    throw new CannotApply("orders do not have this status");
   }
   const orderId = await findPosOrder(tx, partnerId, provider, change.orderExternalId);
-  // when it comes in, this event gets its turn again
-  if (orderId === undefined) throw new Unfit("the order has not come in", 60 * MINUTE_MS);
-  // a move that is not allowed from where the order is came too late, and means nothing
+  // when the order arrives, this event is retried
+  if (orderId === undefined) throw new CannotApply("the order has not arrived", 60 * MINUTE_MS);
+  // a move that the order's status does not allow came too late and is ignored
   await moveOrder(tx, orderId, move, { actor: "PARTNER", userId: null, partnerId }, { requestId });
 }

@@ -16,31 +16,31 @@ import {
 } from "../sql/queries/pos-events.js";
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
 import type { Handler, Task } from "./consume.js";
-import { applyChange, Unfit } from "./pos-changes.js";
+import { applyChange, CannotApply } from "./pos-changes.js";
 
-/** How often an event is tried that fails for no reason we know. */
+/** The most attempts at an event that fails for an unknown reason. */
 const ATTEMPTS = 5;
 const FIRST_RETRY_MS = 5_000;
-/** So that whoever stops this process never waits for a mailbox without end. */
+/** Events per run, so that stopping the process never waits for an endless inbox. */
 const MOST_IN_A_ROW = 500;
 
 type PosEventsTask = Task<PosEventsPayload>;
 
-/** For admins; without values of the event. */
-const reasonOf = (error: unknown) => (error instanceof Unfit ? error.message : describeError(error));
+/** Returns the reason for admins, without values of the event. */
+const reasonOf = (error: unknown) => (error instanceof CannotApply ? error.message : describeError(error));
 
-/** Makes an event ours that has its turn, and settles it with that. */
-async function settle(tx: Db, event: PosEventRow): Promise<void> {
+/** Applies an event and marks it processed, in one transaction. */
+async function applyEvent(tx: Db, event: PosEventRow): Promise<void> {
   await updatePosEventProcessed(tx, event.id, await applyChange(tx, event));
 }
 
-/** Notes that an event could not be made ours: it is tried again later, with all that came after it, or put aside. */
-async function noteFailure(tx: Db, event: PosEventRow, error: unknown): Promise<void> {
+/** Records that an event could not be applied: it is retried later, and later events wait for it, or it is parked. */
+async function recordFailure(tx: Db, event: PosEventRow, error: unknown): Promise<void> {
   const { partnerId, requestId, attempts } = event;
   await lockPosEvents(tx, partnerId);
-  if (error instanceof Unfit || isDataException(error) || attempts + 1 >= ATTEMPTS) {
-    await parkPosEvent(tx, event, reasonOf(error), error instanceof Unfit ? error.retryInMs : 0);
-    if (error instanceof Unfit && error.needsMenu) await requestPosSync(tx, partnerId, { byUser: false, requestId });
+  if (error instanceof CannotApply || isDataException(error) || attempts + 1 >= ATTEMPTS) {
+    await parkPosEvent(tx, event, reasonOf(error), error instanceof CannotApply ? error.retryInMs : 0);
+    if (error instanceof CannotApply && error.needsMenu) await requestPosSync(tx, partnerId, { byUser: false, requestId });
     return;
   }
   const waitMs = FIRST_RETRY_MS * 3 ** attempts;
@@ -50,7 +50,7 @@ async function noteFailure(tx: Db, event: PosEventRow, error: unknown): Promise<
 
 /** Applies the partner's next event; false when none is due now. */
 async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<boolean> {
-  const turn: { of?: PosEventRow } = {};
+  const current: { event?: PosEventRow } = {};
   try {
     return await transaction(async (tx) => {
       await lockPosEvents(tx, partnerId);
@@ -60,21 +60,21 @@ async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<
         await scheduleInboxRun(tx, partnerId, event.dueInMs, event.requestId);
         return false;
       }
-      turn.of = event;
-      await settle(tx, event);
+      current.event = event;
+      await applyEvent(tx, event);
       return true;
     });
   } catch (error) {
-    const event = turn.of;
-    // no event is to blame for a database that is away
+    const event = current.event;
+    // a lost connection is not the event's fault
     if (!event || isConnectionLost(error)) throw error;
-    log.warn({ event: event.id, attempt: event.attempts + 1, error: reasonOf(error) }, "an event of a POS failed");
-    await transaction((tx) => noteFailure(tx, event, error));
+    log.warn({ event: event.id, attempt: event.attempts + 1, error: reasonOf(error) }, "a POS event failed");
+    await transaction((tx) => recordFailure(tx, event, error));
     return true;
   }
 }
 
-/** Tries a parked event once more. While that fails the event says why, and the job stays for an operator to see and to replay. */
+/** Retries a parked event once. When that fails, the event has the reason, and the dead job stays for an operator to replay. */
 async function retryParked(eventId: number): Promise<void> {
   const parked = await findPosEvent(sql, eventId);
   if (!parked) return;
@@ -84,8 +84,8 @@ async function retryParked(eventId: number): Promise<void> {
       await lockPosEvents(tx, partnerId);
       const event = await findPosEvent(tx, eventId);
       if (event?.status !== "PARKED") return;
-      await settle(tx, event);
-      // what waited for it is in the mailbox again
+      await applyEvent(tx, event);
+      // events that waited for this one are in the inbox again
       const next = await findNextPosEvent(tx, partnerId);
       if (next) await scheduleInboxRun(tx, partnerId, next.dueInMs, next.requestId);
     });
@@ -95,12 +95,12 @@ async function retryParked(eventId: number): Promise<void> {
       await lockPosEvents(tx, partnerId);
       await updatePosEventStillParked(tx, eventId, reasonOf(error));
     });
-    throw new PermanentError(`event ${eventId} of the POS is parked: ${reasonOf(error)}`);
+    throw new PermanentError(`POS event ${eventId} is parked: ${reasonOf(error)}`);
   }
 }
 
 async function drainInbox(partnerId: string, { log, signal }: PosEventsTask): Promise<void> {
-  // an event that comes in from now on stages another job
+  // an event that arrives from now on stages another job
   await clearInboxJob(sql, partnerId);
   for (let n = 0; n < MOST_IN_A_ROW && !signal.aborted; n += 1) {
     if (!(await applyNext(partnerId, log))) return;

@@ -23,39 +23,39 @@ import type { Handler, Task } from "./consume.js";
 const BATCH = 1_000;
 const MOST_ITEMS = 100_000;
 const LONGEST_PULL_MS = 10 * 60_000;
-/** Waits before the tries that follow one that met no answer; after the last of them the schedule is the next to ask. */
+/** Waits before each retry while the POS is unavailable; after the last one the schedule is the next to sync. */
 const RETRY_MINUTES = [1, 5, 15, 60];
 const LONGEST_RETRY_MS = 60 * 60_000;
 
 type SyncTask = Task<{ syncId: string }>;
 
-/** The menu is longer than we take. */
+/** The POS's menu has too many items. */
 class MenuTooLarge extends Error {
   override name = "MenuTooLarge";
 }
 
-/** The POS sends nothing at all, and our menu has items of its. */
+/** The POS sent no items, and the menu has items from it. */
 class MenuEmpty extends Error {
   override name = "MenuEmpty";
 }
 
-/** The sync was settled, or begun anew, by someone else. */
+/** Another run has settled or restarted the sync. */
 class Overtaken extends Error {
   override name = "Overtaken";
 }
 
-/** What a pull has met so far. */
+/** What a pull has received so far. */
 class Pulled {
-  /** Every item that the POS has, those that cannot be taken over too. */
+  /** The ids of all items, also of those that cannot be imported. */
   readonly externalIds = new Set<string>();
   #good = new Set<string>();
-  /** Items that the POS sent, whether anyone can tell which they are. */
+  /** The number of items, also of those without an id. */
   sent = 0;
   failed = 0;
-  /** An item that nobody can tell which it is: it may be any of ours. */
+  /** Whether an item came without an id: it may be any item of the menu. */
   nameless = false;
 
-  /** Sorts a page into what is new to this pull and what cannot be taken over. */
+  /** Sorts a page into new items and errors. */
   sort({ items, rejected }: MenuPage): { items: PosMenuItem[]; errors: SyncError[] } {
     this.sent += items.length + rejected.length;
     if (this.sent > MOST_ITEMS) throw new MenuTooLarge(`the menu has more than ${MOST_ITEMS} items`);
@@ -77,14 +77,14 @@ class Pulled {
     return { items: fresh, errors };
   }
 
-  /** Whether what is not in it is known to be gone: where not one item is good, more is wrong than those items. */
-  get tellsWhatIsGone(): boolean {
+  /** Whether items that were not sent are known to be gone. Without one valid item, the menu as a whole is wrong. */
+  get knowsWhatIsGone(): boolean {
     return !this.nameless && this.#good.size > 0;
   }
 }
 
-/** Takes a page over, in batches that are each kept with what they add to the sync's progress. */
-async function takeOver(sync: StartedSync, page: MenuPage, pulled: Pulled): Promise<void> {
+/** Imports a page in batches, each in a transaction with the sync's progress. */
+async function importPage(sync: StartedSync, page: MenuPage, pulled: Pulled): Promise<void> {
   const { items, errors } = pulled.sort(page);
   for (let start = 0; start === 0 || start < items.length; start += BATCH) {
     const batch = items.slice(start, start + BATCH);
@@ -117,29 +117,29 @@ async function pull(sync: StartedSync, signal: AbortSignal): Promise<{ end: Menu
     const page = await asked;
     signal.throwIfAborted();
     if (page.done) return { end: page.value, pulled };
-    // the POS looks for the next page while this one is taken over
+    // the POS prepares the next page while this one is imported
     asked = pages.next();
     asked.catch(() => undefined);
-    await takeOver(sync, page.value, pulled);
+    await importPage(sync, page.value, pulled);
   }
 }
 
-/** Settles the sync with what came of it, and its job with that. Throws Overtaken when it is no longer this start's. */
+/** Settles the sync and completes its job, in one transaction. Throws Overtaken when another run has the sync. */
 async function settle(
   sync: StartedSync,
   { done, requestId }: SyncTask,
   outcome: SyncOutcome,
-  alsoThen: (tx: Db) => Promise<unknown> = () => Promise.resolve(),
+  effect: (tx: Db) => Promise<unknown> = () => Promise.resolve(),
 ): Promise<void> {
   await transaction(async (tx) => {
     await lockPosCredentials(tx, sync.partnerId);
-    await alsoThen(tx);
+    await effect(tx);
     if (!(await settlePosSync(tx, sync, outcome, requestId ?? null))) throw new Overtaken();
     await done(tx);
   });
 }
 
-/** A sync that went well; the reason says what it left undone. */
+/** The outcome of a successful sync; the reason says what was left undone. */
 const success = (reason: string | null): SyncOutcome => ({ failure: null, reason, retryInMs: null });
 
 const NOT_STANDING: SyncOutcome = {
@@ -149,27 +149,27 @@ const NOT_STANDING: SyncOutcome = {
 };
 
 /**
- * Ends a sync whose pull was complete. Only such a one tells what the POS does not have any more; one that brought nothing at
- * all tells that something is wrong with the POS, far more often than that everything is gone.
+ * Settles a sync whose pull was complete: only then is it known which items are gone. A pull without any item fails, as the
+ * POS is broken far more often than empty.
  */
 async function settlePulled(sync: StartedSync, task: SyncTask, end: MenuEnd, pulled: Pulled): Promise<void> {
   if (!end.unchanged && pulled.sent === 0 && (await hasPosItems(sql, sync.partnerId)))
     throw new MenuEmpty("the menu of the POS is empty");
   const left =
-    end.unchanged || pulled.tellsWhatIsGone
+    end.unchanged || pulled.knowsWhatIsGone
       ? null
-      : "nothing was archived, since nobody can tell what is gone: an entry of the menu has no id, or none is good";
+      : "nothing was archived, as it is unknown what is gone: an entry of the menu has no id, or none is valid";
   await settle(sync, task, success(left), async (tx) => {
     const { partnerId } = sync;
     const archived =
-      end.unchanged || !pulled.tellsWhatIsGone ? 0 : await archiveAbsentItems(tx, partnerId, [...pulled.externalIds]);
-    // what failed has to come again, although nothing may change at the POS
+      end.unchanged || !pulled.knowsWhatIsGone ? 0 : await archiveAbsentItems(tx, partnerId, [...pulled.externalIds]);
+    // failed items must be sent again, even if nothing changes at the POS
     const revision = end.unchanged ? sync.revision : pulled.failed > 0 ? null : end.revision;
     await updateSyncPulled(tx, sync, { archived, unchanged: end.unchanged, revision });
   });
 }
 
-/** What became of a sync whose pull broke off; null when the fault is not the POS's. */
+/** Returns the outcome of a sync whose pull failed; null when the POS is not the cause. */
 function outcomeOf(error: unknown, sync: StartedSync, tookTooLong: boolean): SyncOutcome | null {
   if (error instanceof PosRefused) return { failure: "REFUSED", reason: error.message, retryInMs: null };
   if (error instanceof MenuTooLarge) return { failure: "TOO_LARGE", reason: error.message, retryInMs: null };
@@ -201,7 +201,7 @@ export const pullMenu: Handler<{ syncId: string }> = async (task) => {
     if (task.signal.aborted) throw new Snooze(new Date());
     const outcome = outcomeOf(error, sync, limit.aborted);
     if (!outcome) throw error;
-    task.log.warn({ partnerId, adapter, error: describeError(error) }, "a menu was not synced");
+    task.log.warn({ partnerId, adapter, error: describeError(error) }, "a menu sync failed");
     await settle(sync, task, outcome);
   }
 };

@@ -25,7 +25,7 @@ import { stageJob } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 import { pushMessages } from "./metrics.js";
 
-/** A claim that is older belongs to a process that is gone: a send has its outcome before, and time to store it. */
+/** An older claim belongs to a dead process: by then a send has its outcome, and has had time to store it. */
 const CLAIM_SECONDS = LONGEST_SEND_MS / 1_000 + 5;
 /** Push services keep a message for four weeks at most. */
 const LONGEST_TTL_SECONDS = 28 * 24 * 60 * 60;
@@ -38,7 +38,7 @@ const statusOf = {
   unknown: "UNKNOWN",
   gone: "GONE",
   refused: "FAILED",
-  // an operator may mend the service's own key, and then the message is still worth sending
+  // an operator may fix the deployment's key, and then the message is still worth sending
   unauthorized: "LATER",
   later: "LATER",
 } as const satisfies Record<PushOutcome["result"], DeliveryResult["status"]>;
@@ -63,14 +63,14 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
   const service = serviceOf(target);
   pushMessages.inc({ service, result: outcome.result });
   if (outcome.result === "unauthorized") {
-    log.error({ service, reason: outcome.reason }, "a push service does not accept our key or configuration");
+    log.error({ service, reason: outcome.reason }, "a push service does not accept the deployment's key or configuration");
   } else if (outcome.result === "refused") {
     log.warn({ service, deviceId: device.id, reason: outcome.reason }, "a push service refuses a message");
   }
   return outcome;
 }
 
-/** The longest wait that push services asked for; null when none named one. */
+/** Returns the longest wait that push services asked for; null when none did. */
 function longestWait(outcomes: readonly PushOutcome[]): number | null {
   const waits = outcomes.flatMap((outcome) =>
     outcome.result === "later" && outcome.retryAfterSeconds !== null ? [outcome.retryAfterSeconds] : [],
@@ -85,8 +85,8 @@ const settle = (task: PushTask, settlement: Settlement): Promise<void> =>
   });
 
 /**
- * Stages a job for the end of quiet hours in place of this one. A change of the preferences commits either before the lock is
- * taken, and then the decision is made again, or after it is released, and then the change finds the staged job.
+ * Replaces this job by one for the end of quiet hours. A change of the preferences commits either before the lock is taken,
+ * and then the decision is made again, or after it is released, and then the change finds the staged job.
  */
 const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): Promise<void> =>
   transaction(async (tx) => {
@@ -100,7 +100,7 @@ const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): 
 
 /**
  * Sends a notification to its user's devices, to each at most once: a delivery is claimed before it is sent, and one with an
- * unknown outcome counts as sent. Only what a push service has certainly not taken is tried again.
+ * unknown outcome counts as sent. Only what a push service has certainly not accepted is retried.
  */
 async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   const { id, now } = due;
@@ -130,16 +130,16 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
       return settle(task, settlement);
     case "snooze":
       if (next.waitsFor === "push service")
-        await updateNotificationStatus(sql, id, { status: "DEFERRED", reason: "the push service asks for patience" });
+        await updateNotificationStatus(sql, id, { status: "DEFERRED", reason: "the push service asks to wait" });
       throw new Snooze(next.until);
     case "retry":
-      // the dead job stays for an operator, who can replay it once the cause is mended
+      // the dead job stays for an operator to replay once the cause is fixed
       if (task.attempt >= push.attempts) await updateNotificationStatus(sql, id, settlement);
       throw new Error(next.reason);
   }
 }
 
-/** Brings a notification to its user's devices, within their preferences and quiet hours. */
+/** Sends a notification, snoozes it or drops it, by its user's preferences and quiet hours. */
 export const deliverPush: Handler<{ notificationId: string }> = async (task) => {
   const row = await findDueNotification(sql, task.payload.notificationId);
   if (!row) return;

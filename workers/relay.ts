@@ -6,35 +6,35 @@ import { sql } from "../sql/db.js";
 import { retryJobs, releaseJobs, claimDueJobs, onJobsDue, type DueJob } from "../sql/outbox.js";
 
 const BATCH = 500;
-/** How often the outbox is looked at without a signal: this is how late a delayed job may be. */
+/** How often the outbox is polled without a signal: a delayed job may be this late. */
 const POLL_MS = 1_000;
 const RECOVERY_MS = 500;
 
-/** Hands staged jobs of these contracts over to BullMQ until it is stopped. It never fails: while Postgres or the broker is away it waits. */
+/** Hands staged jobs of these contracts over to BullMQ until it is stopped. It never fails: while Postgres or the broker is down it waits. */
 export function startRelay(contracts: readonly Contract[]): { stop(): Promise<void> } {
   let stopping = false;
-  let inTrouble = false;
+  let failing = false;
   let signalled = false;
   let wakeUp = (): void => undefined;
   const unsubscribe = onJobsDue(() => {
     signalled = true;
-    if (!inTrouble) wakeUp();
+    if (!failing) wakeUp();
   });
 
-  /** Hands over what there is; answers how many milliseconds the next turn can wait. */
-  const turn = async (): Promise<number> => {
+  /** Hands over a batch; returns how many milliseconds the next one can wait. */
+  const relayOnce = async (): Promise<number> => {
     signalled = false;
     try {
-      // taking rows only to put them back would wear out the table for as long as the broker is away
-      if (inTrouble) await pingBroker();
+      // claiming rows only to release them would bloat the table while the broker is down
+      if (failing) await pingBroker();
       const more = await relayBatch(contracts);
-      if (inTrouble) log.info("the relay hands jobs over again");
-      inTrouble = false;
+      if (failing) log.info("the relay hands jobs over again");
+      failing = false;
       return more ? 0 : POLL_MS;
     } catch (error) {
-      if (!inTrouble)
+      if (!failing)
         log.warn({ error: describeError(error) }, "the relay cannot hand jobs over; they wait in Postgres");
-      inTrouble = true;
+      failing = true;
       return RECOVERY_MS;
     }
   };
@@ -45,11 +45,11 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
         clearTimeout(timer);
         resolve();
       };
-      // a signal that came during the turn may be about a row that the turn did not see
-      if (stopping || (signalled && !inTrouble)) wakeUp();
+      // a signal during a batch may be about a row that the batch did not see
+      if (stopping || (signalled && !failing)) wakeUp();
     });
   const run = async (): Promise<void> => {
-    while (!stopping) await pause(await turn());
+    while (!stopping) await pause(await relayOnce());
   };
   const running = run();
 
@@ -63,7 +63,7 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
   };
 }
 
-/** Hands over one batch and answers whether there may be more; throws, with the rows due again, when the broker did not take them. */
+/** Hands over one batch and returns whether there may be more; throws, with the rows released, when the broker did not accept them. */
 export async function relayBatch(contracts: readonly Contract[]): Promise<boolean> {
   const jobs = await claimDueJobs(
     sql,
@@ -89,14 +89,14 @@ export async function relayBatch(contracts: readonly Contract[]): Promise<boolea
   return jobs.length === BATCH;
 }
 
-/** The broker's id of a row's job: the same at every resend, so that BullMQ ignores what it already has. */
+/** Returns BullMQ's id for a job: the same at every resend, so that BullMQ ignores what it already has. */
 const brokerId = ({ id, generation }: DueJob): string => `${id}.${generation}`;
 
 async function handOver(contract: Contract, jobs: readonly DueJob[]): Promise<void> {
   const queue = openQueue(contract);
   await queue.addBulk(jobs.map((job) => ({ name: contract.queue, data: job.payload, opts: { jobId: brokerId(job) } })));
-  // A row that is still open after its hand-over may belong to a job that BullMQ has finished with, when the row
-  // could not be settled. Under the same id it would be ignored for ever.
+  // A resent row may belong to a job that BullMQ has finished, when the row could not be updated. Under the same id BullMQ
+  // would ignore it for ever.
   const resent = jobs.filter(({ sends }) => sends > 1);
   const states = await Promise.all(resent.map((job) => queue.getJobState(brokerId(job))));
   const stuck = resent.filter((_, index) => states[index] === "completed" || states[index] === "failed");

@@ -4,16 +4,16 @@ import { sql, transaction } from "../sql/db.js";
 import { findYesterday, listDueDays, rollUpDay, applyWeightChanges } from "../sql/queries/rollups.js";
 import type { Handler } from "./consume.js";
 
-/** So many days are rolled up again every night, with or without a change. */
+/** Days that are rolled up again every night, even without a change. */
 const LATEST_DAYS = 3;
 const WEIGHTS = 200;
 
-/** Rolls up one past day as it is cut in a zone, whole or not at all; any number of times, also at once. */
+/** Rolls up one past day of a zone, in one transaction; safe to repeat, also concurrently. */
 export const rollUpOneDay = (day: string, zone: string): Promise<void> =>
   // in a transaction it has a connection to itself: no other statement waits behind it
   transaction((tx) => rollUpDay(tx, day, zone));
 
-/** Works in all the weights that have changed. */
+/** Applies all weight changes. */
 export async function updateWeights(signal?: AbortSignal): Promise<number> {
   let total = 0;
   for (let count = WEIGHTS; count === WEIGHTS && !signal?.aborted; total += count)
@@ -21,7 +21,7 @@ export async function updateWeights(signal?: AbortSignal): Promise<number> {
   return total;
 }
 
-/** Rolls up what its payload says, day by day, the latest first: they are asked for most. */
+/** Rolls up days, the latest first, as they are read most. */
 export const rollUp: Handler<{ days: "DUE" | "LATEST" }> = async ({ payload, log, signal }) => {
   const zone = config.DEFAULT_TIMEZONE;
   const yesterday = await findYesterday(sql, zone);

@@ -16,7 +16,7 @@ interface Schedule {
   readonly rhythm: Rhythm;
 }
 
-/** Everything that happens by itself. */
+/** Every schedule. */
 const schedules: readonly Schedule[] = [
   ...Object.entries(tasks).map(([task, { rhythm }]) => ({ id: task, contract: upkeep, payload: { task }, rhythm })),
   { id: "rollups-nightly", contract: rollups, payload: { days: "LATEST" }, rhythm: { pattern: "15 3 * * *" } },
@@ -27,17 +27,17 @@ const CHECK_MS = 5_000;
 /** A tick whose job is missing this long after its time will never come. */
 const LOST_AFTER_MS = 10_000;
 
-/** Keeps the broker's schedules equal to the table until it is stopped; they are back within seconds after the broker was wiped. */
+/** Keeps the broker's schedules equal to this list until it is stopped: they are back within seconds after the broker was wiped. */
 export function startSchedules(): { stop(): Promise<void> } {
   let checking = Promise.resolve();
-  let inTrouble = false;
+  let failing = false;
   const check = async (): Promise<void> => {
     try {
       await checkSchedules();
-      inTrouble = false;
+      failing = false;
     } catch (error) {
-      if (!inTrouble) log.warn({ error: describeError(error) }, "schedules cannot be checked");
-      inTrouble = true;
+      if (!failing) log.warn({ error: describeError(error) }, "schedules cannot be checked");
+      failing = true;
     }
   };
   let busy = false;
@@ -60,8 +60,8 @@ export function startSchedules(): { stop(): Promise<void> } {
 
 /**
  * 1. Reads what the broker has.
- * 2. If it has none of our schedules, it is new or was wiped: every job it should have had becomes due again.
- * 3. Adds what is missing, different or stuck, and removes what is no longer in the table.
+ * 2. If it has none of these schedules, it is new or was wiped: every job that it should have becomes due again.
+ * 3. Adds what is missing, different or stuck, and removes what is no longer in the list.
  */
 export async function checkSchedules(): Promise<void> {
   const present = new Map<BrokerQueue, JobSchedulerJson<Payload>[]>();
@@ -100,7 +100,7 @@ function differs({ rhythm, payload }: Schedule, current: JobSchedulerJson<Payloa
   return !same;
 }
 
-/** True when the job of the next tick is gone, removed by hand for example: nothing would ever tick again. */
+/** Whether the job of the next tick is gone, removed by hand for example: the schedule would never tick again. */
 async function isLost(queue: BrokerQueue, { key, next }: JobSchedulerJson<Payload>): Promise<boolean> {
   if (next === undefined || next > Date.now() - LOST_AFTER_MS) return false;
   return (await queue.getJob(`repeat:${key}:${next}`)) === undefined;

@@ -6,9 +6,9 @@ import { eraseOutgoingCode, releaseOutgoingCode, consumeOutgoingCode } from "../
 import type { Handler } from "./consume.js";
 
 /**
- * Sends a login code once at most. The code is claimed before it is sent, so a second run of the job finds nothing to
- * send, even when the first was cut short: a person asks for a new code sooner than they trust two. Only what the
- * gateway has certainly not taken is tried again, while the code is valid.
+ * Sends a login code at most once. The code is claimed before it is sent, so a second run of the job finds nothing to send,
+ * even when the first was cut short: a user would rather ask for a new code than get two. Only a code that the gateway has
+ * certainly not accepted is sent again, while it is valid.
  */
 export const sendCode: Handler<{ otpId: string }> = async ({ payload: { otpId }, log }) => {
   const code = await consumeOutgoingCode(sql, otpId);

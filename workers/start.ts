@@ -20,7 +20,7 @@ import { countAds } from "./ad-events.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
 import { fanOutEvent } from "./fan-out.js";
 import { findAddress } from "./geocode.js";
-import { settleImage } from "./images.js";
+import { convertUpload } from "./images.js";
 import { importMenu } from "./menu-import.js";
 import { applyPosEvents } from "./pos-events.js";
 import { pullMenu } from "./pos-sync.js";
@@ -31,7 +31,7 @@ import { startSchedules } from "./schedules.js";
 import { sendCode } from "./sms.js";
 import { runUpkeep } from "./upkeep.js";
 
-/** A queue and whoever serves it. */
+/** A queue and its consumer. */
 interface Service {
   readonly contract: Contract;
   readonly serve: (signal: AbortSignal) => Consumer;
@@ -47,7 +47,7 @@ const services: readonly Service[] = [
   service(adEvents, countAds),
   service(fanOut, fanOutEvent),
   service(geocode, findAddress),
-  service(images, settleImage),
+  service(images, convertUpload),
   service(menuImport, importMenu),
   service(posEvents, applyPosEvents),
   service(posSync, pullMenu),
@@ -57,14 +57,14 @@ const services: readonly Service[] = [
   service(upkeep, runUpkeep),
 ];
 
-/** Of these queue names, the ones that nobody serves. */
+/** Returns the names that no queue has. */
 export function unknownQueues(names: readonly string[]): string[] {
   return names.filter((name) => !services.some(({ contract }) => contract.queue === name));
 }
 
 /**
- * Starts the relay, the schedules and the workers of the named queues, or of all. `stop` takes no more jobs, lets the
- * running ones know, and resolves when they have ended; a job that does not end in time is run again by another process.
+ * Starts the relay, the schedules and the workers of the named queues, or of all. `stop` takes no more jobs, aborts
+ * the signal of the running ones, and resolves when they have ended; a job that does not end in time is run again by another process.
  */
 export function startWorkers(names: readonly string[]): { stop(): Promise<void> } {
   const stopping = new AbortController();

@@ -23,7 +23,7 @@ import { eraseAccounts } from "../sql/queries/users.js";
 import type { Handler, Task } from "./consume.js";
 import { settleAllAbandoned } from "./menu-import.js";
 
-/** When something recurs: every so many milliseconds, or by a cron pattern in the deployment's zone. */
+/** When a schedule ticks: every so many milliseconds, or by a cron pattern in the deployment's zone. */
 export type Rhythm = { readonly every: number } | { readonly pattern: string };
 
 interface UpkeepTask {
@@ -33,17 +33,17 @@ interface UpkeepTask {
 }
 
 const BATCH = 5_000;
-/** Storage may be far away, and a transaction waits for it. */
+/** Small, as a transaction waits for storage. */
 const FILE_BATCH = 20;
 const MOST_SYNCS_A_MINUTE = 500;
 
-/** No upload takes so long: one that has not ended by then belongs to a process that was killed. */
-const FORGOTTEN_MS = 24 * 60 * 60_000;
+/** No upload takes so long: an older unfinished one was left by a killed process. */
+const ABANDONED_MS = 24 * 60 * 60_000;
 
-/** Does its work on up to `limit` rows that are due; answers how many. */
+/** Processes up to `limit` due rows; returns how many. */
 type Step = (db: Db, limit: number) => Promise<number>;
 
-/** A task that goes through what is due in batches, until nothing is left or the process stops; `done` says in the log what became of the rows. */
+/** Returns a task that processes due rows in batches, until none is left or the process stops; `done` is its log line. */
 const inBatches = (pattern: string, done: string, ...steps: Step[]): UpkeepTask => ({
   rhythm: { pattern },
   run: async ({ log, signal }) => {
@@ -55,19 +55,19 @@ const inBatches = (pattern: string, done: string, ...steps: Step[]): UpkeepTask 
   },
 });
 
-/** A task that deletes what nobody needs any more. */
+/** Returns a task that deletes old rows. */
 const purging = (pattern: string, ...purges: Step[]) => inBatches(pattern, "old rows purged", ...purges);
 
-/** Deletes files that nobody needs: their rows go only if their bytes did. */
-async function clearAwayFiles(tx: Db): Promise<number> {
+/** Deletes unused files; their rows are deleted only if their bytes were. */
+async function deleteUnused(tx: Db): Promise<number> {
   const needless = await deleteUnusedFiles(tx, FILE_BATCH);
   await Promise.all(needless.map(deleteStored));
   return needless.length;
 }
 
-/** The housekeeping: a name, its rhythm, and what it does. A new task is one more entry here. */
+/** The upkeep tasks, by name. A new task is one more entry here. */
 export const tasks: Readonly<Record<string, UpkeepTask>> = {
-  /** Shows, by going through broker and worker, that jobs are being done. */
+  /** Shows, by passing through broker and worker, that jobs run. */
   canary: {
     rhythm: { every: 30_000 },
     run: () => updateHeartbeat(sql, "canary"),
@@ -80,7 +80,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
       if (listed > 0) log.info({ boxes: listed }, "boxes listed again");
     },
   },
-  "complete-campaigns": inBatches("* * * * *", "campaigns came to their end", completeEndedCampaigns),
+  "complete-campaigns": inBatches("* * * * *", "campaigns completed at their end date", completeEndedCampaigns),
   "purge-staged-jobs": purging("7 * * * *", deleteOldJobs),
   "erase-expired-codes": {
     rhythm: { pattern: "*/5 * * * *" },
@@ -89,7 +89,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     },
   },
   "purge-logins": purging("17 * * * *", deleteOldOtp, deleteOldOtpSendCounts, deleteExpiredRefreshTokens),
-  /** Orders that nobody came for, an hour after their last pickup window; those without boxes a day after they were ready. */
+  /** Orders that were not picked up: an hour after their last pickup window, or without boxes a day after they were ready. */
   "no-shows": {
     rhythm: { pattern: "*/5 * * * *" },
     run: async ({ signal }) => {
@@ -101,9 +101,9 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     },
   },
   "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
-  "settle-menu-imports": inBatches("*/10 * * * *", "menu imports given up", settleAllAbandoned),
+  "settle-menu-imports": inBatches("*/10 * * * *", "abandoned menu imports failed", settleAllAbandoned),
   "purge-menu-imports": purging("47 3 * * *", deleteOldMenuImports),
-  /** Each has much that hangs on it. */
+  /** A small batch, as each account has many rows. */
   "erase-accounts": inBatches("23 * * * *", "accounts erased", (db) => eraseAccounts(db, 100)),
   "erase-counter-addresses": purging("33 * * * *", eraseCounterAddresses),
   "purge-notifications": purging("52 3 * * *", deleteOldNotifications),
@@ -114,18 +114,18 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
       await retainShownImages(sql);
       let total = 0;
       for (let count = FILE_BATCH; count === FILE_BATCH && !signal.aborted; total += count)
-        count = await transaction(clearAwayFiles);
-      if (total > 0) log.info({ files: total }, "files that nobody needs were deleted");
+        count = await transaction(deleteUnused);
+      if (total > 0) log.info({ files: total }, "unused files deleted");
       try {
-        await files.dropAbandoned(new Date(Date.now() - FORGOTTEN_MS), isFileKey);
+        await files.dropAbandoned(new Date(Date.now() - ABANDONED_MS), isFileKey);
       } catch (error) {
-        // not every bucket lets its unfinished uploads be listed
+        // not every bucket lists its unfinished uploads
         if (!(error instanceof StorageUnavailable)) throw error;
-        log.warn({ error: describeError(error) }, "unfinished uploads could not be looked for");
+        log.warn({ error: describeError(error) }, "unfinished uploads cannot be listed");
       }
     },
   },
-  /** Every partner with a POS has its time, four times a day; after a standstill they do not all come at once. */
+  /** Syncs each partner with a POS four times a day, and not all at once after an outage. */
   "sync-menus": {
     rhythm: { pattern: "* * * * *" },
     run: async ({ log }) => {

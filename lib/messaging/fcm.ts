@@ -16,12 +16,12 @@ import {
   type PushSender,
 } from "./push-sender.js";
 
-/** Google's wish where it gives no time. */
+/** Google's advice for a 429 without `Retry-After`. */
 const QUOTA_WAIT_SECONDS = 60;
 
 const apnsPriority = { high: "10", normal: "5", low: "5" } as const;
 
-/** On each platform a later message with the same collapse key takes this one's place. */
+/** Builds the message; on each platform a later one with the same collapse key replaces it. */
 const messageFor = (
   token: string,
   { notificationId, kind, title, body, data, collapseKey, ttlSeconds, urgency }: PushMessage,
@@ -67,7 +67,7 @@ const Refusal = z.object({
   }),
 });
 
-/** What FCM says is wrong: its own code or else Google's, and whether that is the registration token. */
+/** Returns FCM's error code, else Google's, and whether the registration token is at fault. */
 function refusalOf(text: string): { code: string; namesToken: boolean } {
   const parsed = Refusal.safeParse(parseJson(text));
   if (!parsed.success) return { code: "", namesToken: false };
@@ -87,28 +87,28 @@ function outcomeOf({ status, text, retryAfter }: PushAnswer): PushOutcome {
   const reason = `FCM answered ${status} ${/^[A-Z_]{1,60}$/.test(code) ? code : ""}`.trimEnd();
   if (status === 404 && code === "UNREGISTERED") return { result: "gone", reason };
   if (status === 400) return namesToken ? { result: "gone", reason } : { result: "refused", reason };
-  // 404 without a word of the device is said of a project that does not exist
+  // a 404 that does not name the device means that the project does not exist
   if (status === 401 || status === 403 || status === 404) return { result: "unauthorized", reason };
   if (status === 429) return later(reason, retryAfter ?? QUOTA_WAIT_SECONDS);
   if (status === 408 || status >= 500) return later(reason, retryAfter);
   return { result: "refused", reason };
 }
 
-/** A request as firebase-admin gives it to its HTTP client. */
+/** A request that firebase-admin passes to its HTTP client. */
 interface LibraryRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly data: unknown;
 }
 
-/** What takes the place of that client; what it throws comes out of `Messaging.send`. */
+/** The replacement of that client; `Messaging.send` throws what it throws. */
 interface Transport {
   send(request: LibraryRequest): Promise<{ isJson(): boolean; data: object }>;
 }
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Has firebase-admin send through a transport of ours; throws where it keeps its own elsewhere. */
+/** Makes firebase-admin send through `transport`; throws when its own client is not where it was. */
 export function replaceTransport(messaging: Messaging, transport: Transport): void {
   const handler: unknown = Reflect.get(messaging, "messagingRequestHandler");
   const client: unknown = isObject(handler) ? Reflect.get(handler, "httpClient") : undefined;
@@ -119,7 +119,7 @@ export function replaceTransport(messaging: Messaging, transport: Transport): vo
 
 /**
  * Sends to FCM registration tokens, each message once: firebase-admin checks and writes it, but its HTTP client would send
- * it up to five times where an answer is lost, and keep to itself how long FCM wants to be left alone.
+ * it up to five times when a response is lost, and hide FCM's `Retry-After`.
  */
 export function fcmSender(
   account: ServiceAccount,
@@ -130,16 +130,16 @@ export function fcmSender(
   const messaging = getMessaging(app);
 
   replaceTransport(messaging, {
-    async send({ url: theirs, headers, data }) {
+    async send({ url: original, headers, data }) {
       const { access_token: token } = await credential.getAccessToken();
-      const called = await callPushService(new URL(new URL(theirs).pathname, url), {
+      const called = await callPushService(new URL(new URL(original).pathname, url), {
         headers: { ...headers, authorization: `Bearer ${token}`, "content-type": "application/json" },
         body: JSON.stringify(data),
         dispatcher: toGoogle,
         timeoutMs,
       });
       if ("outcome" in called) throw new NotSent(called.outcome);
-      // revoked before its time
+      // the token was revoked before it expired
       if (called.answer.status === 401) credential.forget(token);
       const outcome = outcomeOf(called.answer);
       if (outcome.result !== "sent") throw new NotSent(outcome);

@@ -7,13 +7,13 @@ import { callPushService, CONNECT_TIMEOUT_MS, later, LONGEST_ANSWER, type PushOu
 
 const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
 const ASSERTION_SECONDS = 3_600;
-/** A token is not used in its last minutes: the two clocks may differ, and a message takes its time. */
+/** A token is not used in its last minutes: clocks differ, and a send takes time. */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 
 /** The connections to Google. */
 export const toGoogle = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, maxResponseSize: LONGEST_ANSWER });
 
-/** A text as JSON; undefined when it is none. */
+/** Parses JSON; undefined when it is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -22,7 +22,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Why a message was not sent: firebase-admin hands on what is none of its own errors. */
+/** Why a message was not sent. firebase-admin passes on errors that are not its own. */
 export class NotSent extends Error {
   constructor(readonly outcome: PushOutcome) {
     super(outcome.result);
@@ -50,7 +50,7 @@ async function askForToken(account: ServiceAccount, timeoutMs: number): Promise<
     dispatcher: toGoogle,
     timeoutMs,
   });
-  // whatever became of this call, the message itself has not been sent
+  // whatever the outcome of this call, the message itself was not sent
   if ("outcome" in called) throw new NotSent(later("Google gives no access token"));
   const { status, text, retryAfter } = called.answer;
   const token = Token.safeParse(parseJson(text));
@@ -63,13 +63,13 @@ async function askForToken(account: ServiceAccount, timeoutMs: number): Promise<
 }
 
 export interface AccessTokens extends Credential {
-  /** Has a new one asked for next time instead of this one. */
+  /** Discards this token, so that the next call requests a new one. */
   forget(token: string): void;
 }
 
 /**
- * An account's access tokens: one is shared until it is about to expire, and only one is asked for at a time. The
- * library's own credential for a key asks several times on end, and does not tell a refused key from a Google that is down.
+ * Returns an account's access tokens: one is shared until it is about to expire, and only one is requested at a time. The
+ * library's own credential repeats requests, and does not distinguish a refused key from an outage at Google.
  */
 export function accessTokens(account: ServiceAccount, timeoutMs: number): AccessTokens {
   let known: Grant | undefined;
