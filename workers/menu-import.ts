@@ -24,8 +24,8 @@ import { signal } from "../sql/signals.js";
 import type { Handler, Task } from "./consume.js";
 
 /**
- * Rows of one transaction: as fast as 5,000, and few enough where all of them change one item, as each has to step over the
- * versions that those before it left behind. Each further attempt takes half as many: what timed out once would again.
+ * Rows per transaction: as fast as 5,000, and few enough where all change one item, as each must step over the dead versions
+ * that earlier ones left. Each further attempt takes half as many: a batch that timed out once would do so again.
  */
 const BATCH_ROWS = 1_000;
 const batchRowsOf = (attempt: number) => Math.max(1, Math.floor(BATCH_ROWS / 2 ** (attempt - 1)));
@@ -82,7 +82,7 @@ function headerOf({ columns, delimiter, position, lines }: MenuImportWork): Menu
   };
 }
 
-/** Imports a batch and advances the import past it, both or neither; not when another run of the job has done so. */
+/** Imports a batch and advances the import past it, in one transaction; snoozes when another run of the job has done so. */
 const save = (
   importId: string,
   partnerId: string,
@@ -101,7 +101,7 @@ const save = (
     await updateMenuImportAdvanced(tx, importId, { position, lines, created, updated, failed, errors });
   });
 
-/** Imports what is left of a file, and reads each batch while the one before it is saved; returns how the file ends. */
+/** Imports the rest of a file, reading each batch while the one before it is saved; returns how the file ended. */
 async function importRows(
   work: MenuImportWork,
   { payload: { importId }, attempt, signal: stopping }: ImportTask,

@@ -84,7 +84,8 @@ async function linesOf(tx: Db, { partnerId }: PosEventRow, { items }: Change<"or
   if ([...wanted.values()].some((qty) => qty < 1 || qty > limits.order.pieces))
     throw new CannotApply(`an order has 1 to ${limits.order.pieces} of an item`);
   const found = await listItemsByExternalId(tx, partnerId, [...wanted.keys()]);
-  if (found.length < wanted.size) throw new CannotApply("the menu does not have some of the items", 10 * MINUTE_MS, true);
+  if (found.length < wanted.size)
+    throw new CannotApply("the menu does not have some of the items", 10 * MINUTE_MS, true);
   return found.map(({ id, externalId }) => ({ id, qty: wanted.get(externalId) ?? 0 }));
 }
 
@@ -92,7 +93,8 @@ async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.crea
   const { partnerId, provider, eventId, requestId } = event;
   const number = orderNumberOf(eventId);
   if ((await findPosOrder(tx, partnerId, provider, number)) !== undefined) return;
-  if (change.totalMinor > MAX_TOTAL_MINOR) throw new CannotApply(`an order comes to ${toMajor(MAX_TOTAL_MINOR)} at most`);
+  if (change.totalMinor > MAX_TOTAL_MINOR)
+    throw new CannotApply(`an order comes to ${toMajor(MAX_TOTAL_MINOR)} at most`);
   const items = await linesOf(tx, event, change);
   const phone = change.customerPhone === null ? null : readPhone(change.customerPhone);
   // a till cannot consent for its customer, so no account is created

@@ -40,7 +40,8 @@ async function recordFailure(tx: Db, event: PosEventRow, error: unknown): Promis
   await lockPosEvents(tx, partnerId);
   if (error instanceof CannotApply || isDataException(error) || attempts + 1 >= ATTEMPTS) {
     await parkPosEvent(tx, event, reasonOf(error), error instanceof CannotApply ? error.retryInMs : 0);
-    if (error instanceof CannotApply && error.needsMenu) await requestPosSync(tx, partnerId, { byUser: false, requestId });
+    if (error instanceof CannotApply && error.needsMenu)
+      await requestPosSync(tx, partnerId, { byUser: false, requestId });
     return;
   }
   const waitMs = FIRST_RETRY_MS * 3 ** attempts;

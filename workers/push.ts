@@ -63,7 +63,10 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
   const service = serviceOf(target);
   pushMessages.inc({ service, result: outcome.result });
   if (outcome.result === "unauthorized") {
-    log.error({ service, reason: outcome.reason }, "a push service does not accept the deployment's key or configuration");
+    log.error(
+      { service, reason: outcome.reason },
+      "a push service does not accept the deployment's key or configuration",
+    );
   } else if (outcome.result === "refused") {
     log.warn({ service, deviceId: device.id, reason: outcome.reason }, "a push service refuses a message");
   }

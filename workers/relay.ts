@@ -32,8 +32,7 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
       failing = false;
       return more ? 0 : POLL_MS;
     } catch (error) {
-      if (!failing)
-        log.warn({ error: describeError(error) }, "the relay cannot hand jobs over; they wait in Postgres");
+      if (!failing) log.warn({ error: describeError(error) }, "the relay cannot hand jobs over; they wait in Postgres");
       failing = true;
       return RECOVERY_MS;
     }

@@ -165,7 +165,7 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
 }
 
 /** What a notification waits for; support sees it as the reason. */
-export type Delay = "quiet hours" | "the push service asks for patience";
+export type Delay = "quiet hours" | "the push service asks to wait";
 
 const quietHours: Delay = "quiet hours";
 

@@ -5,14 +5,14 @@ import { files, keysOf, newFileName } from "../../lib/storage/file-store.js";
 import { newServiceId } from "../../lib/domain/service-id.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { findFile, insertFile, updateFileStored } from "../../sql/queries/files.js";
-import { settleImage } from "../../workers/images.js";
+import { convertUpload } from "../../workers/images.js";
 import { newPhone } from "../support/cast.js";
 import { pictureBytes } from "../support/pictures.js";
 import { task } from "../support/task.js";
 
 afterAll(closeDatabase);
 
-const settle = (fileId: string) => settleImage(task({ fileId }));
+const settle = (fileId: string) => convertUpload(task({ fileId }));
 
 async function stored(bytes: Uint8Array | null): Promise<{ id: string; keys: ReturnType<typeof keysOf> }> {
   const [user] = await sql<{ id: string }[]>`

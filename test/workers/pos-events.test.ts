@@ -405,7 +405,7 @@ describe("a status of the POS", () => {
     // another one parks the same, makes the order, and puts it back
     await drain();
     await sql`update pos_events set status = 'QUEUED', settled_at = null, next_try_at = now() where id = ${before!.id}::bigint`;
-    await note(sql, before!, "the order has not come in", 3_600_000);
+    await note(sql, before!, "the order has not arrived", 3_600_000);
     expect(await events()).toMatchObject([{ status: "QUEUED", attempts: 0 }, {}]);
     expect((await findNextPosEvent(sql, bakery.id))?.dueInMs).toBe(0);
   });
@@ -417,7 +417,7 @@ describe("a status of the POS", () => {
     await tell([["s1", moved("order-1", "CANCELLED")]]);
     await drain();
     expect(await orders(other.id)).toMatchObject([{ status: "ACCEPTED" }]);
-    expect(await events()).toMatchObject([{ status: "PARKED", lastError: "the order has not come in" }]);
+    expect(await events()).toMatchObject([{ status: "PARKED", lastError: "the order has not arrived" }]);
   });
 
   test("in any order of delivery, each five times, leads to the same end", async () => {
@@ -527,7 +527,7 @@ describe("what can be had", () => {
       { status: "PROCESSED", lastError: null },
       {
         status: "PROCESSED",
-        lastError: "2 of 3 items are none that the menu has from the POS",
+        lastError: "2 of 3 items are not in the menu from the POS",
       },
     ]);
     const { list } = await admin.client.get("/api/v1/admin/pos/events?status=PROCESSED&limit=1");
@@ -640,7 +640,7 @@ describe("a mailbox", () => {
     const tryAgain = () => applyPosEvents(task({ eventId: event!.id }));
     expect((await jobs()).filter(({ eventId }) => eventId !== null)).toMatchObject([{ eventId: String(event!.id) }]);
     await expect(tryAgain()).rejects.toThrow(
-      new PermanentError(`event ${event!.id} of the POS is parked: the menu does not have some of the items`),
+      new PermanentError(`POS event ${event!.id} is parked: the menu does not have some of the items`),
     );
     // whoever looks at the event sees that it was tried, and why it failed this time
     expect(await events()).toMatchObject([{ status: "PARKED", attempts: 2 }]);
@@ -826,9 +826,7 @@ describe("a mailbox", () => {
     await tell([["m1", { kind: "menu.updated" }]]);
     await sql`update pos_events set change = '{"kind": "order.teleported"}' where partner_id = ${bakery.id}::uuid`;
     await drain();
-    expect(await events()).toMatchObject([
-      { status: "PARKED", lastError: "the event says something that we do not know" },
-    ]);
+    expect(await events()).toMatchObject([{ status: "PARKED", lastError: "the event has an unknown form" }]);
   });
 
   test("forgets what came in 30 days ago, also when it was tried again since, and is not waiting", async () => {

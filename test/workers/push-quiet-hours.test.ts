@@ -93,7 +93,7 @@ describe("a change of quiet hours while a notification is snoozed", () => {
     const [patient, foreign] = [await notify(), await notify()];
     const stranger = await user(api.client);
     await Promise.all([deliver(patient), deliver(foreign)]);
-    await sql`update notifications set reason = 'the push service asks for patience' where id = ${patient}::uuid`;
+    await sql`update notifications set reason = 'the push service asks to wait' where id = ${patient}::uuid`;
     await sql`update notifications set user_id = ${stranger.id}::uuid where id = ${foreign}::uuid`;
     await endThem();
     for (const id of [patient, foreign]) {

@@ -48,7 +48,7 @@ describe("our own key at fault", () => {
   });
 });
 
-describe("a push service that asks for patience", () => {
+describe("a push service that asks to wait", () => {
   test("is given as much as it asks for, by the device that waits longest; the others have their message", async () => {
     const [browser, phone] = [await addBrowser(), await addPhone()];
     const other = await addBrowser();
@@ -59,7 +59,7 @@ describe("a push service that asks for patience", () => {
     const until = snoozedTo((await deliver(id)).thrown);
     expect(until).toBeGreaterThan(before + 899_000);
     expect(until).toBeLessThan(Date.now() + 901_000);
-    expect(await notificationStatus(id)).toEqual({ status: "DEFERRED", reason: "the push service asks for patience" });
+    expect(await notificationStatus(id)).toEqual({ status: "DEFERRED", reason: "the push service asks to wait" });
     expect(web.shown).toHaveLength(1);
 
     expect((await deliver(id)).thrown).toBeNull();

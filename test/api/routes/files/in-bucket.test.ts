@@ -19,7 +19,7 @@ const cast = await import("../../../support/cast.js");
 const { disconnect, startQueueWorker } = await import("../../../support/queue-worker.js");
 const { images } = await import("../../../../queues/index.js");
 const { sql } = await import("../../../../sql/db.js");
-const { settleImage } = await import("../../../../workers/images.js");
+const { convertUpload } = await import("../../../../workers/images.js");
 const { runUpkeep } = await import("../../../../workers/upkeep.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -29,7 +29,7 @@ let worker: ReturnType<typeof startQueueWorker>;
 beforeAll(async () => {
   api = await startApi();
   anna = await cast.user(api.client);
-  worker = startQueueWorker(images, settleImage, 2);
+  worker = startQueueWorker(images, convertUpload, 2);
 });
 
 afterAll(async () => {

@@ -8,7 +8,7 @@ const { startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { disconnect, startQueueWorker } = await import("../../../support/queue-worker.js");
 const { images } = await import("../../../../queues/index.js");
-const { settleImage } = await import("../../../../workers/images.js");
+const { convertUpload } = await import("../../../../workers/images.js");
 
 const api = await startApi();
 
@@ -39,7 +39,7 @@ test("an upload that cannot wait is told where its result will be, and it is the
   const box = await owner.client.post("/api/v1/boxes", cast.newBox({ imageFileId: own }));
   expect([box.status, box.body["code"]]).toEqual([409, "CONFLICT"]);
 
-  const worker = startQueueWorker(images, settleImage);
+  const worker = startQueueWorker(images, convertUpload);
   const settled = (path = "") =>
     until(async () => {
       const reply = await anna.client.get(path);

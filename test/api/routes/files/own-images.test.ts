@@ -6,7 +6,7 @@ import { files, keysOf } from "../../../../lib/storage/file-store.js";
 import { closeBroker } from "../../../../queues/broker.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 import { closeSignals } from "../../../../sql/signals.js";
-import { settleImage } from "../../../../workers/images.js";
+import { convertUpload } from "../../../../workers/images.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
 import { startApi, type Client, type Reply } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
@@ -38,7 +38,7 @@ async function image(as: Client): Promise<{ id: string; url: string; name: strin
       update staged_jobs set done_at = now() where queue = 'images' and done_at is null returning payload->>'fileId' as "fileId"`;
     return job?.fileId;
   });
-  await settleImage(task({ fileId }));
+  await convertUpload(task({ fileId }));
   const reply = await uploading;
   expect(outcome(reply)).toBe("201");
   const url = reply.string("url");

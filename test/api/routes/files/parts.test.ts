@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { images } from "../../../../queues/index.js";
-import { settleImage } from "../../../../workers/images.js";
+import { convertUpload } from "../../../../workers/images.js";
 import { startApi, type Reply } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { fileForm, heavyPicture, pictureBytes } from "../../../support/pictures.js";
@@ -17,7 +17,7 @@ beforeAll(async () => {
   api = await startApi();
   anna = await cast.user(api.client);
   boris = await cast.user(api.client);
-  worker = startQueueWorker(images, settleImage, 2);
+  worker = startQueueWorker(images, convertUpload, 2);
 });
 
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { images } from "../../../../queues/index.js";
 import { sql } from "../../../../sql/db.js";
-import { settleImage } from "../../../../workers/images.js";
+import { convertUpload } from "../../../../workers/images.js";
 import { startApi, type Client, type Reply } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { fileForm, pdf, picture, pictureBytes } from "../../../support/pictures.js";
@@ -18,7 +18,7 @@ beforeAll(async () => {
   api = await startApi();
   anna = await cast.user(api.client);
   boris = await cast.user(api.client);
-  worker = startQueueWorker(images, settleImage, 2);
+  worker = startQueueWorker(images, convertUpload, 2);
 });
 
 afterAll(async () => {
