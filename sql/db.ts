@@ -21,25 +21,25 @@ export type { Db } from "./driver/tag.js";
 const limit = config.DATABASE_POOL;
 const pools: ReturnType<typeof openPool>[] = [];
 
-/** Makes a handle for single statements of one purpose, on connections of their own. */
+/** Makes a handle for single statements of one purpose, with its own connections. */
 function poolFor(purpose: string, limits: PoolLimits): Db {
   const pool = openPool(purpose, limits, () => wakeRelays());
   pools.push(pool);
   return pool.db;
 }
 
-/** Carries out single statements, each in a transaction of its own, many at once over few connections. */
+/** Runs single statements, each in its own transaction, many at once over few connections. */
 export const sql = poolFor("statements", { connections: limit });
 
 /**
- * Carries out reads of a few rows by their keys, so many over each connection that they travel together. Whatever may wait
- * or take longer would hold up the others: it belongs to `sql`.
+ * Runs reads of a few rows by key, so many per connection that they share packets. A statement that may wait or take longer
+ * would delay the others: it belongs to `sql`.
  */
 export const lookups = poolFor("lookups", { connections: 2 });
 
 /**
- * Carries out single statements that may wait for a row that everyone wants, such as a box that is almost gone: apart
- * from the others, so that they hold up nobody but each other.
+ * Runs single statements that may wait for a contended row, such as a box that is almost sold out. On their own connections
+ * they delay only each other.
  */
 export const contended = poolFor("contended", { connections: limit });
 
@@ -47,8 +47,7 @@ export const contended = poolFor("contended", { connections: limit });
 export const jobsDue = "jobs";
 
 /**
- * Wakes the relays when what staged jobs is committed, in a transaction of its own. The signal may be lost, so relays also
- * look for themselves.
+ * Wakes the relays after the commit of staged jobs, in a separate transaction. The signal may be lost, so relays also poll.
  */
 const wakeRelays = coalesce(() =>
   sql`select from pg_notify('signals', ${jobsDue})`.catch((error: unknown) =>
@@ -56,13 +55,13 @@ const wakeRelays = coalesce(() =>
   ),
 );
 
-/** Connections that serve one transaction at a time, and none just now. */
+/** Connections for transactions, one at a time, that serve none now. */
 const idle = new Set<Connection>();
 const waiting = new Set<() => void>();
 let transactions = 0;
 let closed = false;
 
-function takeIdle(): Connection | undefined {
+function popIdle(): Connection | undefined {
   for (const connection of idle) {
     idle.delete(connection);
     if (!connection.lost) return connection;
@@ -70,8 +69,8 @@ function takeIdle(): Connection | undefined {
   return undefined;
 }
 
-/** Waits for one of the places for transactions; rejects when none becomes free in time. */
-async function takePlace(): Promise<void> {
+/** Waits for one of `limit` slots for transactions; rejects when none becomes free in time. */
+async function acquireSlot(): Promise<void> {
   if (closed) throw connectionLost("this process is stopping");
   if (transactions < limit) {
     transactions += 1;
@@ -90,7 +89,7 @@ async function takePlace(): Promise<void> {
   });
 }
 
-function givePlace(): void {
+function releaseSlot(): void {
   const [next] = waiting;
   if (!next) {
     transactions -= 1;
@@ -101,16 +100,16 @@ function givePlace(): void {
 }
 
 /**
- * Runs `work` in a transaction of its own. It resolves when everything is committed. When it rejects, nothing is, with
- * one exception: a connection lost during the commit itself leaves that open. A statement that failed has undone the
- * transaction, even if `work` catches the error; statements after the end of `work`, or of the connection, are refused.
+ * Runs `work` in a transaction. It resolves after the commit. When it rejects, nothing is committed, with one exception: after
+ * the loss of the connection during the commit the result is unknown. A failed statement rolls the transaction back even if
+ * `work` catches the error; statements after the end of `work`, or of the connection, are refused.
  */
 export async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
-  await takePlace();
+  await acquireSlot();
   try {
-    return await runIn(takeIdle() ?? openConnection("transactions"), work);
+    return await runIn(popIdle() ?? openConnection("transactions"), work);
   } finally {
-    givePlace();
+    releaseSlot();
   }
 }
 
@@ -128,13 +127,13 @@ async function runIn<T>(connection: Connection, work: (tx: Db) => Promise<T>): P
     ended = true;
     const { command: outcome } = await command`commit`;
     if (outcome !== "COMMIT")
-      throw new DatabaseError("a statement of the transaction failed, so nothing of it was kept", "25P02");
+      throw new DatabaseError("a statement of the transaction failed, so it was rolled back", "25P02");
     if (connection.staged > stagedBefore) wakeRelays();
     idle.add(connection);
     return result;
   } catch (error) {
     ended = true;
-    // without an answer the connection is lost, and the transaction with it
+    // no response means that the connection is lost, and the transaction with it
     await command`rollback`.then(
       () => idle.add(connection),
       () => undefined,
@@ -143,7 +142,7 @@ async function runIn<T>(connection: Connection, work: (tx: Db) => Promise<T>): P
   }
 }
 
-/** Statements and transactions that are under way, and transactions that wait for their turn. */
+/** Returns the number of running statements and transactions, and of transactions that wait for a slot. */
 export function databaseStats(): {
   statements: { running: number };
   transactions: { running: number; waiting: number };
@@ -152,16 +151,16 @@ export function databaseStats(): {
   return { statements: { running }, transactions: { running: transactions, waiting: waiting.size } };
 }
 
-/** Resolves when the database answers. */
+/** Resolves when the database responds. */
 export async function pingDatabase(): Promise<void> {
   await sql`select`;
 }
 
-/** Lets transactions and statements that are under way finish, refuses new ones, and disconnects. */
+/** Lets running transactions and statements finish, refuses new ones, and disconnects. */
 export async function closeDatabase(): Promise<void> {
-  const places = Array.from({ length: limit }, takePlace);
+  const slots = Array.from({ length: limit }, acquireSlot);
   closed = true;
   for (const pool of pools) pool.stop();
-  await Promise.allSettled(places);
+  await Promise.allSettled(slots);
   await Promise.all([...pools, ...idle].map((each) => each.close()));
 }

@@ -11,22 +11,22 @@ const FUNCTIONS = fileURLToPath(new URL("./functions", import.meta.url));
 const VERSIONS_TABLE = "schema_versions";
 const OLDEST_SERVER = 15;
 
-/** Held for the whole run, so that of several processes that start at once one migrates and the others find it done. */
+/** An advisory lock for the whole run: of several processes that start at once one migrates, and the others find it done. */
 const MIGRATION_LOCK = 7_306_012;
 
-/** Where migrations come from; tests bring their own. */
+/** The folders of the SQL files; tests use their own. */
 export interface MigrationFolders {
   migrations: string;
   functions: string;
 }
 
-const literally = (path: string) => path.replaceAll("\\", "/").replace(/[?*()[\]{}]/g, "[$&]");
+const escapeGlob = (path: string) => path.replaceAll("\\", "/").replace(/[?*()[\]{}]/g, "[$&]");
 
 function migrator(client: pg.Client, folder: string): Postgrator {
   return new Postgrator({
     driver: "pg",
     schemaTable: VERSIONS_TABLE,
-    migrationPattern: `${literally(folder)}/*.do.*.sql`,
+    migrationPattern: `${escapeGlob(folder)}/*.do.*.sql`,
     newline: "LF",
     execQuery: (query) => client.query(query),
   });
@@ -43,7 +43,7 @@ async function inTransaction(client: pg.Client, work: () => Promise<unknown>): P
   }
 }
 
-/** Applies what is missing, oldest first, each migration whole or not at all; answers the names of what it applied. */
+/** Applies the missing migrations, oldest first, each in a transaction; returns their names. */
 async function applyMigrations(client: pg.Client, folder: string): Promise<string[]> {
   const postgrator = migrator(client, folder);
   await client.query(`
@@ -101,8 +101,8 @@ async function checkServer(client: pg.Client): Promise<void> {
 }
 
 /**
- * Brings a database's schema and functions up to date; any number of processes may do so at once. Answers the names of
- * the migrations it applied. Rejects with one line that names the file at fault, and then nothing of that file is applied.
+ * Brings a database's schema and functions up to date; any number of processes may do so at once. Returns the names of the
+ * applied migrations. Rejects with one line that names the failed file, of which nothing is applied.
  */
 export async function migrate(
   databaseUrl: string,
@@ -126,7 +126,7 @@ export async function migrate(
 
 let known: Promise<string[]> | undefined;
 
-/** The files of migrations that this release brings and `db` has not applied yet. */
+/** Lists the files of this release's migrations that are not applied to `db`. */
 export async function pendingMigrations(db: Db): Promise<string[]> {
   known ??= readdir(MIGRATIONS).then((files) => files.filter((file) => /^\d+\.do\..*\.sql$/.test(file)).sort());
   const files = await known;

@@ -2,19 +2,19 @@ import type { Contract, Payload } from "../queues/contract.js";
 import { jobsDue, type Db } from "./db.js";
 import { onSignal } from "./signals.js";
 
-/** What travels with a job besides its payload. */
+/** Options of a staged job. */
 export interface StageOptions {
-  /** The request that caused the job, for its log lines. */
+  /** The id of the causing request, for log lines. */
   requestId?: string | undefined;
-  /** The job waits in its row until then. */
+  /** The job waits in its row until this time. */
   runAt?: Date;
-  /** Finds the job among those of its queue that are open. */
+  /** Finds the job among the open jobs of its queue. */
   key?: string;
 }
 
 /**
- * Stages a job with the change that causes it: `db` is that change's transaction. The relays wake when it is committed.
- * Answers the job's id.
+ * Stages a job with the change that causes it: `db` is that change's transaction. The relays wake after its commit. Returns the
+ * job's id.
  */
 export async function stageJob<P extends Payload>(
   db: Db,
@@ -31,7 +31,7 @@ export async function stageJob<P extends Payload>(
   return row.id;
 }
 
-/** Stages many jobs of one queue in one statement, however many they are. */
+/** Stages any number of jobs of one queue, in one statement. */
 export async function stageJobs<P extends Payload>(
   db: Db,
   contract: Contract<P>,
@@ -42,22 +42,22 @@ export async function stageJobs<P extends Payload>(
   await db`select from stage_jobs(${contract.queue}::text, ${db.json(payloads)}, ${requestId ?? null}::text)`;
 }
 
-/** Calls `listener` when jobs are due, and whenever that may have been missed. Answers what ends it. */
+/** Calls `listener` when jobs are due, and whenever such a signal may have been missed. Returns the function that ends it. */
 export const onJobsDue = (listener: () => void): (() => void) => onSignal(jobsDue, listener);
 
-/** A row on its way to the broker. */
+/** A claimed job, to be handed to the broker. */
 export interface DueJob {
   id: string;
   queue: string;
   payload: Payload;
   generation: number;
-  /** How often it has been handed over, this time included. */
+  /** How often it was handed over, this time included. */
   sends: number;
 }
 
-/** How many jobs of a queue are due and not done, counted up to `most`, and when that was. */
-export async function findBacklog(db: Db, { queue }: Contract, most: number): Promise<{ jobs: number; at: Date }> {
-  // a row that is due comes up to be sent (again) within a quarter of an hour; those further off wait for their time
+/** Counts the open jobs of a queue that are due, up to `max`; `at` is the time of the count. */
+export async function findBacklog(db: Db, { queue }: Contract, max: number): Promise<{ jobs: number; at: Date }> {
+  // a due row is sent (again) within 14 minutes, so a row with a later next_send_at waits for its run_at
   const [backlog] = await db<{ jobs: number; at: Date }[]>`
     select count(*) as jobs, now() as at
     from (
@@ -65,17 +65,17 @@ export async function findBacklog(db: Db, { queue }: Contract, most: number): Pr
       from staged_jobs
       where done_at is null and dead_at is null and next_send_at < now() + interval '15 minutes' and run_at <= now()
         and queue = ${queue}
-      -- in the order of the index of what is open: the whole table, with all that is done, is never read for it
+      -- in the order of the index on open rows, so that Postgres never reads the whole table with its done rows
       order by next_send_at
-      limit ${most}
+      limit ${max}
     ) as due`;
-  if (!backlog) throw new Error("a backlog was not counted");
+  if (!backlog) throw new Error("the backlog was not counted");
   return backlog;
 }
 
 /**
- * Claims up to `limit` rows that are due for these queues. Each comes due again after 10 s, then 30 s, 90 s, … up to
- * 14 min, for as long as it is neither done nor dead; handing it over again means nothing while the broker has it.
+ * Claims up to `limit` due rows of these queues. Each is due again after 10 s, then 30 s, 90 s, … up to 14 min, as long as it is
+ * neither done nor dead; handing it over again has no effect while the broker has it.
  */
 export async function claimDueJobs(db: Db, queues: readonly string[], limit: number): Promise<DueJob[]> {
   return db<DueJob[]>`
@@ -97,7 +97,7 @@ export async function claimDueJobs(db: Db, queues: readonly string[], limit: num
     select id::text, queue, payload, generation, sends from claimed order by claimed.id`;
 }
 
-/** Makes claimed rows due again whose hand-over failed; whether the broker took some of them after all does not matter. */
+/** Makes claimed rows due again after a failed hand-over, even if the broker has accepted some of them. */
 export async function releaseJobs(db: Db, ids: readonly string[]): Promise<void> {
   await db`
     update staged_jobs
@@ -105,7 +105,7 @@ export async function releaseJobs(db: Db, ids: readonly string[]): Promise<void>
     where id = any(${[...ids]}::bigint[]) and done_at is null and dead_at is null`;
 }
 
-/** Makes every unfinished row due that is not waiting for its `run_at`, because the broker has lost what it had; answers how many. */
+/** Makes every open row due that does not wait for its `run_at`, after the broker has lost its jobs; returns their number. */
 export async function resendJobs(db: Db): Promise<number> {
   const { count } = await db`
     update staged_jobs
@@ -114,17 +114,17 @@ export async function resendJobs(db: Db): Promise<number> {
   return count;
 }
 
-/** A job's row as its handler's adapter needs it. */
+/** What the worker needs of a job's row. */
 export interface StartedJob {
   payload: Payload;
   requestId: string | null;
-  /** Starts so far, this one included. */
+  /** Attempts so far, this one included. */
   tries: number;
-  /** It had been given up, and someone runs it again from the dashboard. */
+  /** Whether it was dead, and an operator runs it again from the dashboard. */
   wasDead: boolean;
 }
 
-/** Counts a start; undefined when the job is done, gone, or superseded by a later generation. */
+/** Counts an attempt; undefined when the job is done, deleted, or superseded by a later generation. */
 export async function startJob(db: Db, id: string, generation: number): Promise<StartedJob | undefined> {
   const [row] = await db<StartedJob[]>`
     with started as (
@@ -137,14 +137,14 @@ export async function startJob(db: Db, id: string, generation: number): Promise<
   return row;
 }
 
-/** Marks a job done; false when it was done already, or is superseded by a later generation. */
+/** Marks a job done; false when it was done, or is superseded by a later generation. */
 export async function completeJob(db: Db, id: string, generation: number): Promise<boolean> {
   const [row] = await db<{ completed: boolean | null }[]>`
     select complete_job(${id}::bigint, ${generation}::integer)::boolean as completed`;
   return row?.completed === true;
 }
 
-/** Notes why an attempt failed; with `dead`, the job is given up and stays for an operator. */
+/** Records why an attempt failed; with `dead` the job is dead, and kept for an operator. */
 export async function failJob(db: Db, id: string, generation: number, error: string, dead: boolean): Promise<void> {
   await db`
     update staged_jobs
@@ -152,7 +152,7 @@ export async function failJob(db: Db, id: string, generation: number, error: str
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
 }
 
-/** Puts a job back until `until`, under a new generation and without the attempt it had started. */
+/** Snoozes a job until `until`, under a new generation; its present attempt does not count. */
 export async function snoozeJob(db: Db, id: string, generation: number, until: Date): Promise<void> {
   await db`
     update staged_jobs
@@ -161,7 +161,7 @@ export async function snoozeJob(db: Db, id: string, generation: number, until: D
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
 }
 
-/** Retries jobs that the broker has finished with although their rows are open; answers how many. */
+/** Retries jobs that the broker has finished although their rows are open; returns their number. */
 export async function retryJobs(db: Db, jobs: readonly { id: string; generation: number }[]): Promise<number> {
   const { count } = await db`
     update staged_jobs job
@@ -177,14 +177,14 @@ export async function replayJob(db: Db, id: string): Promise<boolean> {
   return row?.replayed === true;
 }
 
-/** Gives every dead job of a queue all its attempts again; answers how many. */
+/** Gives every dead job of a queue all its attempts again; returns their number. */
 export async function replayDeadJobs(db: Db, queue: string): Promise<number> {
   const replayed = await db<{ replayed: boolean | null }[]>`
     select replay_job(id)::boolean as replayed from staged_jobs where queue = ${queue} and dead_at is not null and done_at is null`;
   return replayed.filter((job) => job.replayed).length;
 }
 
-/** Deletes up to `limit` rows that were done a day ago or dead for 30 days; answers how many. */
+/** Deletes up to `limit` rows that were done a day ago or dead for 30 days; returns their number. */
 export async function deleteOldJobs(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from staged_jobs
@@ -198,9 +198,9 @@ export async function deleteOldJobs(db: Db, limit: number): Promise<number> {
 
 /** The outbox in numbers. */
 export interface OutboxStats {
-  /** Age of the oldest row that is due and was never handed over, in seconds; 0 when there is none. */
+  /** Age in seconds of the oldest due row that was never handed over; 0 when there is none. */
   lagSeconds: number;
-  /** Jobs that were given up and wait for an operator. */
+  /** Dead jobs, which wait for an operator. */
   dead: number;
 }
 

@@ -4,9 +4,9 @@ import { log } from "../lib/process/log.js";
 import { openConnection } from "./driver/connection.js";
 import { tag, type Db } from "./driver/tag.js";
 
-/** How soon a lost listening connection is opened again. */
+/** How long after its loss the listening connection is opened again. */
 const RECONNECT_MS = 250;
-/** How often it is asked whether it lives: one that is cut off in silence would never say so. */
+/** How often the connection is checked: a silent network failure is not reported. */
 const CHECK_MS = 5_000;
 
 type Listener = () => void;
@@ -17,19 +17,19 @@ const nothing = (): void => undefined;
 const listeners = new Map<string, Set<Listener>>();
 const keyOf = (name: string, id: string) => `${name} ${id}`;
 
-function call(key: string): void {
+function callListeners(key: string): void {
   for (const listener of listeners.get(key) ?? []) listener();
 }
 
 function deliver(payload: string): void {
   const [name = ""] = payload.split(" ", 1);
-  call(name);
-  if (payload !== name) call(payload);
+  callListeners(name);
+  if (payload !== name) callListeners(payload);
 }
 
-/** Signals that came while nobody listened are lost, so whoever waits has to look. */
-function callAll(): void {
-  for (const key of listeners.keys()) call(key);
+/** After an interruption signals may be lost, so every listener is called, to check its row. */
+function callEveryListener(): void {
+  for (const key of listeners.keys()) callListeners(key);
 }
 
 let stop: (() => Promise<void>) | undefined;
@@ -57,7 +57,7 @@ async function listenOnce(stopping: AbortSignal): Promise<void> {
   const listening = tag(connection.run);
   try {
     await listening`listen signals`;
-    callAll();
+    callEveryListener();
     while (!stopping.aborted) {
       await connection.whileOpen(delay(CHECK_MS, undefined, { signal: stopping }).catch(nothing));
       await listening`select`;
@@ -78,39 +78,39 @@ function subscribe(key: string, listener: Listener): () => void {
 }
 
 /**
- * Tells every process that something happened to `id`, such as a result that is ready in its row. In a transaction it is
- * sent by the commit, and commits that signal wait for each other: not for hot transactions.
+ * Signals every process that the row `id` has changed. In a transaction the commit sends the signal, and such commits wait for
+ * each other: not for hot transactions.
  */
 export async function signal(db: Db, name: string, id: string): Promise<void> {
   await db`select from pg_notify('signals', ${keyOf(name, id)})`;
 }
 
-/** Calls `listener` at every signal of that name, and whenever signals may have been missed. Answers what ends it. */
+/** Calls `listener` at every signal of that name, and whenever signals may have been missed. Returns the function that ends it. */
 export function onSignal(name: string, listener: Listener): () => void {
   return subscribe(name, listener);
 }
 
-/** Something that is rung, and heard by one who listens now or later. */
-class Bell {
-  #rung = false;
+/** An event flag for one waiter: setting it wakes the waiter, or lets the next wait end at once. */
+class Flag {
+  #isSet = false;
   #wake = nothing;
 
-  ring = (): void => {
-    this.#rung = true;
+  set = (): void => {
+    this.#isSet = true;
     this.#wake();
   };
 
-  /** Resolves when it is rung, or was since the last time, or after `ms`. */
-  async heard(ms: number): Promise<void> {
+  /** Resolves when the flag is set, or was set since the last wait, or after `ms`; clears it. */
+  async wait(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    if (!this.#rung) {
+    if (!this.#isSet) {
       await new Promise<void>((resolve) => {
         timer = setTimeout(resolve, ms);
         this.#wake = resolve;
       });
     }
     clearTimeout(timer);
-    this.#rung = false;
+    this.#isSet = false;
   }
 }
 
@@ -123,32 +123,32 @@ export interface Wait {
 }
 
 /**
- * Waits until `check` finds something, and answers it; null after `deadlineMs`. It looks at once, at every signal of that
- * name and id, when signals may have been missed, and at the deadline; in between it costs nothing.
+ * Waits until `check` returns a result, and returns that; null after `deadlineMs`. It calls `check` at once, at every signal of
+ * that name and id, when signals may have been missed, and at the deadline.
  */
 export async function awaitResult<T>(
   { name, id, deadlineMs, abort }: Wait,
   check: () => Promise<T | null>,
 ): Promise<T | null> {
   const deadline = performance.now() + deadlineMs;
-  const bell = new Bell();
-  const unsubscribe = subscribe(keyOf(name, id), bell.ring);
-  abort?.addEventListener("abort", bell.ring);
+  const changed = new Flag();
+  const unsubscribe = subscribe(keyOf(name, id), changed.set);
+  abort?.addEventListener("abort", changed.set);
   try {
     for (;;) {
       abort?.throwIfAborted();
       const result = await check();
       const left = deadline - performance.now();
       if (result !== null || left <= 0) return result;
-      await bell.heard(left);
+      await changed.wait(left);
     }
   } finally {
-    abort?.removeEventListener("abort", bell.ring);
+    abort?.removeEventListener("abort", changed.set);
     unsubscribe();
   }
 }
 
-/** Stops listening; whoever still waits finds out at the deadline. */
+/** Stops listening; open waits check once more at their deadline. */
 export async function closeSignals(): Promise<void> {
   await stop?.();
   stop = undefined;

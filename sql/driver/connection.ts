@@ -7,33 +7,33 @@ import { connectionLost, type DatabaseError } from "./errors.js";
 import type { Run } from "./tag.js";
 import { types } from "./types.js";
 
-/** How long the server gives a statement before we do: its own timeout tells more about what happened. */
+/** How much longer than the server's timeout this process waits: the server's error says more. */
 const CLIENT_GRACE_MS = 1_000;
-/** A statement that takes longer waits for a lock or reads much; ordinary ones take a millisecond. */
+/** A statement that runs longer waits for a lock or reads much; ordinary statements take a millisecond. */
 const LONG_MS = 50;
 /** The SQLSTATE of the notice that sql/functions/outbox.sql raises when a job is due. */
 const STAGED = "STAGE";
 
 /** One session with the server, from its first statement to its end. It never becomes another session. */
 export interface Connection {
-  /** Sends a statement behind those that are on their way; settles it without fail, and within its time. */
+  /** Sends a statement after those in flight; always settles, within the timeout. */
   run: Run;
-  /** Settles as `work` does, or rejects when the session ends before. */
+  /** Settles as `work` does, or rejects when the session ends first. */
   whileOpen<T>(work: PromiseLike<T>): Promise<T>;
   /** Statements sent and not yet settled. */
   readonly running: number;
-  /** Whether the statement that is being carried out, if any, takes long: those behind it wait as long. */
+  /** Whether the running statement takes long: those behind it wait for it. */
   readonly stalled: boolean;
-  /** How many times a statement has staged jobs so far; it is counted before the statement is settled. */
+  /** How many notices of staged jobs came in so far; a statement's notice is counted before the statement settles. */
   readonly staged: number;
   /** Whether the session has ended. */
   readonly lost: boolean;
-  /** Says goodbye to the server when what runs is done, or hangs up after a while. */
+  /** Disconnects when the running statements have ended, or after 5 s. */
   close(): Promise<void>;
 }
 
 export interface ConnectionOptions {
-  /** How long the server gives each statement. */
+  /** The server's timeout for each statement. */
   timeoutMs?: number;
   onNotification?: (payload: string) => void;
 }
@@ -49,21 +49,21 @@ const fromServer = (error: unknown) => error instanceof postgres.PostgresError;
 
 /**
  * Opens a session when it gets its first statement; the server's list of sessions shows its `purpose`. It is a client of
- * postgres.js with one connection that cannot reconnect (README.md says why). A session that does not answer in time, or
- * whose order of answers is in doubt, is ended.
+ * postgres.js with one connection that cannot reconnect (README.md says why). A session is ended when it does not respond in
+ * time, or when responses may no longer match statements.
  */
 export function openConnection(
   purpose: string,
   { timeoutMs = config.DATABASE_TIMEOUT_MS, onNotification }: ConnectionOptions = {},
 ): Connection {
-  /** Reject what depends on the session. */
+  /** The rejections of what waits for the session. */
   const dependants = new Set<(error: DatabaseError) => void>();
   let socket: Socket | undefined;
   let lost: DatabaseError | undefined;
   let running = 0;
   let staged = 0;
-  /** When the statement that is being carried out had its turn, by the monotonic clock. */
-  let turn = 0;
+  /** When the running statement started, by the monotonic clock. */
+  let startedAt = 0;
 
   function lose(reason: string): DatabaseError {
     if (lost) return lost;
@@ -73,7 +73,7 @@ export function openConnection(
     return lost;
   }
 
-  /** Gives out the one socket of this session; the second request is the library trying to reconnect. */
+  /** Opens the session's only socket; a second call means that the library tries to reconnect. */
   async function openSocket({ host, port, path }: Address): Promise<Socket> {
     if (socket ?? lost) {
       lose("it was closed");
@@ -87,12 +87,12 @@ export function openConnection(
       lose(isNativeError(error) ? error.message : String(error));
       throw error;
     }
-    // the name that a certificate is checked against
+    // the name that the certificate must match
     return Object.assign(socket, { host: host[0] });
   }
 
-  // nothing is read from the server to find out about types: `types` names those in use
-  const given = {
+  // fetch_types: `types` has all types in use, so the library need not read them from the server
+  const options = {
     max: 1,
     fetch_types: false,
     idle_timeout: 0,
@@ -112,7 +112,7 @@ export function openConnection(
     },
     onnotify: (_channel: string, payload: string) => onNotification?.(payload),
   };
-  const client = postgres(config.DATABASE_URL, given);
+  const client = postgres(config.DATABASE_URL, options);
 
   const whileOpen = <T>(work: PromiseLike<T>) =>
     new Promise<T>((resolve, reject) => {
@@ -124,14 +124,14 @@ export function openConnection(
     async run(template, parameters) {
       if (lost) throw lost;
       const timer = setTimeout(() => lose("it did not answer in time"), timeoutMs + CLIENT_GRACE_MS);
-      if (running === 0) turn = performance.now();
+      if (running === 0) startedAt = performance.now();
       running += 1;
       try {
         return await whileOpen(client(template, ...parameters));
       } catch (error) {
         if (!fromServer(error) && error !== lost) {
           const broken = isNativeError(error) && "errno" in error;
-          // statements and answers may no longer match
+          // responses may no longer match statements
           const reason = lose(broken ? error.message : "a statement before failed in this process");
           if (broken) throw reason;
         }
@@ -139,7 +139,7 @@ export function openConnection(
       } finally {
         clearTimeout(timer);
         running -= 1;
-        turn = performance.now();
+        startedAt = performance.now();
       }
     },
     whileOpen,
@@ -147,7 +147,7 @@ export function openConnection(
       return running;
     },
     get stalled() {
-      return running > 0 && performance.now() - turn > LONG_MS;
+      return running > 0 && performance.now() - startedAt > LONG_MS;
     },
     get staged() {
       return staged;

@@ -4,23 +4,23 @@ import { tag, type Rows, type Run, type Statement } from "./tag.js";
 
 export interface PoolLimits {
   connections: number;
-  /** How long the server gives each statement, when that is not `DATABASE_TIMEOUT_MS`. */
+  /** The server's timeout for each statement; `DATABASE_TIMEOUT_MS` by default. */
   timeoutMs?: number;
 }
 
-/** Behind a statement that takes long everything waits, however little it is. */
+/** A stalled connection comes last: everything behind its statement waits. */
 const isFreer = (one: Connection, other: Connection): boolean =>
   one.stalled === other.stalled ? one.running < other.running : other.stalled;
 
 /**
- * Connections that the single statements of one purpose share, each with many of them on its way at once. Calls `onStaged`
- * when a statement that staged jobs is committed, and maybe for one that was on its way beside it.
+ * Opens a pool of connections for the single statements of one purpose; each connection has many statements in flight. Calls
+ * `onStaged` after the commit of a statement that staged jobs, and sometimes for one that was in flight with it.
  */
-export function openPool(purpose: string, { connections: most, ...options }: PoolLimits, onStaged?: () => void) {
+export function openPool(purpose: string, { connections: max, ...options }: PoolLimits, onStaged?: () => void) {
   const connections = new Set<Connection>();
   let stopping = false;
 
-  /** A connection with nothing to do, else a new one while there may be more, else the one with the least to do that gets on. */
+  /** Returns an idle connection, else a new one if the limit allows it, else the one with the fewest statements that is not stalled. */
   function leastBusy(): Connection {
     let best: Connection | undefined;
     for (const connection of connections) {
@@ -28,7 +28,7 @@ export function openPool(purpose: string, { connections: most, ...options }: Poo
       else if (connection.running === 0) return connection;
       else if (!best || isFreer(connection, best)) best = connection;
     }
-    if (best && connections.size >= most) return best;
+    if (best && connections.size >= max) return best;
     const connection = openConnection(purpose, options);
     connections.add(connection);
     return connection;
@@ -49,7 +49,7 @@ export function openPool(purpose: string, { connections: most, ...options }: Poo
     running: () => [...connections].reduce((sum, { running }) => sum + running, 0),
     /** Refuses statements from now on. */
     stop: () => void (stopping = true),
-    /** Disconnects when what runs is done. */
+    /** Disconnects when running statements have ended. */
     close: () => Promise.all([...connections].map((connection) => connection.close())),
   };
 }

@@ -7,12 +7,12 @@ type Parameter = postgres.SerializableParameter;
 
 export type Statement = [template: TemplateStringsArray, parameters: readonly Parameter[]];
 
-/** Carries out one statement. */
+/** Runs one statement. */
 export type Run = <T extends Rows>(...statement: Statement) => Promise<postgres.RowList<T>>;
 
 /**
- * What every query function takes first: `sql` for a statement of its own, or the handle that `transaction` gives.
- * As a tag it sends one whole statement, at once; an array is a parameter as any other value, to be cast where it is used.
+ * The first parameter of every query function: `sql` for a single statement, or the handle of a `transaction`. As a template
+ * tag it sends one statement at once. An array is one parameter, which the statement casts.
  */
 export interface Db {
   <T extends Rows = postgres.Row[]>(
@@ -23,7 +23,7 @@ export interface Db {
   json(value: postgres.JSONValue): postgres.Parameter;
 }
 
-/** Makes parameters, and never connects. */
+/** Only makes parameters; it never connects. */
 const maker = postgres({ max: 1 });
 
 function asParameter(value: Parameter | undefined): Parameter {
@@ -31,7 +31,7 @@ function asParameter(value: Parameter | undefined): Parameter {
   return Array.isArray(value) ? arrayLiteral(value) : value;
 }
 
-/** Makes the tag whose statements are carried out by `run`. */
+/** Makes a tag that sends its statements through `run`. */
 export function tag(run: Run): Db {
   async function db<T extends Rows>(template: TemplateStringsArray, ...parameters: readonly Parameter[]) {
     try {

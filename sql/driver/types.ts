@@ -9,7 +9,7 @@ function safeInteger(text: string): number {
 
 const same = (text: string) => text;
 
-/** Reads a one-dimensional array as Postgres writes it. */
+/** Returns a parser of one-dimensional Postgres array literals. */
 function arrayOf(element: (text: string) => unknown): (literal: string) => unknown[] {
   return (literal) =>
     [...literal.matchAll(/"((?:[^"\\]|\\[^])*)"|[^,{}]+/g)].map(([bare, quoted]) => {
@@ -30,9 +30,9 @@ const type = (from: number[], parse: (text: string) => unknown): postgres.Postgr
 });
 
 /**
- * How values come back. As numbers: integers, counts and sums of integers within ±2^53 (beyond, the statement fails) and
- * floats. As strings: numeric, uuid, enums, `date` (YYYY-MM-DD) and everything not named here. timestamptz is a Date, in
- * milliseconds. Arrays of these types are arrays; an array of an enum is to be selected as text[].
+ * How result values are parsed. Numbers: floats, and integers, counts and sums of integers within ±2^53 (beyond, the statement
+ * fails). Strings: numeric, uuid, enums, `date` (YYYY-MM-DD) and all types not listed here. timestamptz is a Date, in
+ * milliseconds. Arrays of these types are arrays; select an array of an enum as text[].
  */
 export const types: Record<string, postgres.PostgresType> = {
   bigint: type([20], safeInteger),
@@ -49,7 +49,7 @@ export const types: Record<string, postgres.PostgresType> = {
   bytes: type([1001], arrayOf(toBytes)),
 };
 
-/** Writes an array as Postgres reads it, whatever the type that the statement casts it to. */
+/** Returns the Postgres literal of an array, for any type that the statement casts it to. */
 export function arrayLiteral(values: readonly unknown[]): string {
   return `{${values.map((value) => (value === null ? "NULL" : `"${elementText(value).replace(/["\\]/g, "\\$&")}"`)).join(",")}}`;
 }

@@ -1,29 +1,30 @@
 -- Imports rows of a CSV file into a partner's menu. The result is the same as if each row were imported alone, in order. Rows
--- that have nothing to do with each other are written together all the same: one by one takes twice as long or more, and
--- `npm run bench -- csv` would miss its goal.
+-- that do not affect each other are written together, because one by one takes at least twice as long: `npm run bench -- csv`
+-- would miss its goal.
 
--- The category of a menu with this name, ignoring case.
-create or replace function menu_category_of(importing uuid, category text) returns uuid
+-- Returns the id of a menu's category by name, ignoring case.
+create or replace function menu_category_of(of_partner uuid, category text) returns uuid
 language sql stable parallel safe
 as $$
-  select c.id from menu_categories c where c.partner_id = importing and lower(c.name) = lower(category)
+  select c.id from menu_categories c where c.partner_id = of_partner and lower(c.name) = lower(category)
 $$;
 
--- The item that a row means: the one with its external id, else one of its category and name, ignoring case, that has no
--- other external id. Of several with that name an own item comes before the POS's, and one on the menu before an archived
--- one; an archived item of the POS is never meant. Each branch reads one index in its order, however many share a name.
-create or replace function menu_item_of_row(importing uuid, in_category uuid, key text, name_key text) returns table (id uuid)
+-- Returns the id of the item that a row names: the one with its external id, else one with its category and name, ignoring
+-- case, and no other external id. Among several of that name an item that is not from the POS comes before the POS's, and one
+-- on the menu before an archived one; an archived item of the POS never matches. Each branch reads one index in its order,
+-- however many items share a name.
+create or replace function menu_item_of_row(of_partner uuid, in_category uuid, row_external_id text, row_name_key text) returns table (id uuid)
 language sql stable parallel safe
 as $$
   (
-    select m.id from menu_items m where m.partner_id = importing and m.external_id = key
+    select m.id from menu_items m where m.partner_id = of_partner and m.external_id = row_external_id
   )
   union all
   (
     select m.id
     from menu_items m
-    where m.category_id = in_category and lower(m.name) = name_key
-      and key is not null and m.external_id is null
+    where m.category_id = in_category and lower(m.name) = row_name_key
+      and row_external_id is not null and m.external_id is null
       and (m.source <> 'POS' or m.archived_at is null)
     order by m.source = 'POS', m.archived_at is not null, m.id
     limit 1
@@ -32,8 +33,8 @@ as $$
   (
     select m.id
     from menu_items m
-    where m.category_id = in_category and lower(m.name) = name_key
-      and key is null
+    where m.category_id = in_category and lower(m.name) = row_name_key
+      and row_external_id is null
       and (m.source <> 'POS' or m.archived_at is null)
     order by m.archived_at is not null, m.source = 'POS', m.id
     limit 1
@@ -41,11 +42,11 @@ as $$
   limit 1
 $$;
 
--- Finds the item of each row, whether it differs from the row, and which rows clash: those that share an external id or a
--- name with another row, or with the item that another row changes. A null in `available` says nothing of an item, and so do
+-- Returns each row with its item, whether the item differs from the row, and whether the row clashes: shares an external id or
+-- a name with another row, or with the item that another row changes. A null in `available` does not differ, and neither do
 -- description and weight where the file has no such column.
 create or replace function match_menu_rows(
-  importing uuid,
+  of_partner uuid,
   rows menu_row[],
   has_description boolean,
   has_weight boolean
@@ -70,8 +71,8 @@ as $$
              coalesce(r.available, m.available), 'CSV'::item_source, null::timestamptz
            ) as differs
     from incoming r
-    left join menu_categories c on c.partner_id = importing and lower(c.name) = r.category_key
-    left join lateral menu_item_of_row(importing, c.id, r.external_id, r.name_key) i on true
+    left join menu_categories c on c.partner_id = of_partner and lower(c.name) = r.category_key
+    left join lateral menu_item_of_row(of_partner, c.id, r.external_id, r.name_key) i on true
     left join menu_items m on m.id = i.id
     left join menu_categories old on old.id = m.category_id
   ), touched (place, thing) as (
@@ -88,22 +89,22 @@ as $$
   from matched
 $$;
 
--- Imports the rows and says how many made an item, how many named one, and the places of those that were refused because
--- their item belongs to the partner's POS. An archived item comes back.
-create or replace function import_menu_rows(importing uuid, rows menu_row[], has_description boolean, has_weight boolean)
+-- Imports the rows. Returns how many inserted an item, how many matched one, and the positions (from 1) of those that were
+-- refused because their item belongs to the partner's POS. An archived item is restored.
+create or replace function import_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean)
 returns table (created integer, updated integer, refused integer[])
 language plpgsql
 as $$
 declare
   matched constant matched_menu_row[] := array(
-    select m from match_menu_rows(importing, rows, has_description, has_weight) m
+    select m from match_menu_rows(of_partner, rows, has_description, has_weight) m
   );
   clashing integer;
-  single record;
+  result record;
 begin
-  -- 1. Lock in the order of all who change menus: categories before items, and items by id.
+  -- 1. Lock in the order of every statement that changes menus: categories before items, and items by id.
   insert into menu_categories (partner_id, name)
-  select distinct on (lower(r.category)) importing, r.category
+  select distinct on (lower(r.category)) of_partner, r.category
   from unnest(matched) r
   where r.category_id is null and r.source is distinct from 'POS'
   order by lower(r.category), r.place
@@ -113,9 +114,9 @@ begin
   order by m.id
   for no key update;
 
-  -- 2. Change known items; most of a menu that is sent every night is as it was, and not written.
+  -- 2. Update matched items that differ; most rows of a menu that is sent every night do not.
   update menu_items m
-  set category_id = coalesce(r.category_id, menu_category_of(importing, r.category)),
+  set category_id = coalesce(r.category_id, menu_category_of(of_partner, r.category)),
       name = r.name,
       price_minor = r.price_minor,
       external_id = coalesce(r.external_id, m.external_id),
@@ -128,11 +129,11 @@ begin
   from unnest(matched) r
   where m.id = r.item_id and r.source <> 'POS' and r.differs and not r.clashes;
 
-  -- 3. Make new items, in the order of their rows.
+  -- 3. Insert new items, in row order.
   insert into menu_items (
     partner_id, category_id, name, price_minor, external_id, description, weight_grams, available, source
   )
-  select importing, coalesce(r.category_id, menu_category_of(importing, r.category)), r.name, r.price_minor,
+  select of_partner, coalesce(r.category_id, menu_category_of(of_partner, r.category)), r.name, r.price_minor,
          r.external_id, r.description, r.weight_grams, coalesce(r.available, true), 'CSV'
   from unnest(matched) r
   where r.item_id is null and not r.clashes
@@ -144,16 +145,16 @@ begin
   from unnest(matched) r
   where not r.clashes;
 
-  -- 4. Import rows that clash one by one: what each means depends on those before it.
+  -- 4. Import clashing rows one by one: the item of each depends on the rows before it.
   for clashing in
     select r.place from unnest(matched) r where r.clashes order by r.place
   loop
     select s.created, s.updated, s.refused
-    into single
-    from import_menu_rows(importing, rows[clashing:clashing], has_description, has_weight) s;
-    created := created + single.created;
-    updated := updated + single.updated;
-    if cardinality(single.refused) > 0 then
+    into result
+    from import_menu_rows(of_partner, rows[clashing:clashing], has_description, has_weight) s;
+    created := created + result.created;
+    updated := updated + result.updated;
+    if cardinality(result.refused) > 0 then
       refused := refused || clashing;
     end if;
   end loop;

@@ -1,7 +1,7 @@
 import { campaignMoves } from "../../lib/domain/campaign-moves.js";
 import type { Db } from "../db.js";
 
-/** What was counted of one banner. */
+/** The counts of one banner. */
 export interface AdCount {
   bannerId: string;
   impressions: number;
@@ -15,10 +15,10 @@ export interface AdBatch {
   counts: readonly AdCount[];
 }
 
-/** Keeps a batch and stages the job that adds it up; a batch that is there already, added up or not, stays as it is. */
+/** Inserts a batch and stages its job; a batch with a known id changes nothing. */
 export async function insertAdBatch(db: Db, { id, day, counts }: AdBatch): Promise<void> {
   await db`
-    with made as (
+    with inserted as (
       insert into ad_batches (id, day, banner_ids, impressions, clicks)
       values (
         ${id}::uuid, ${day}::date, ${counts.map(({ bannerId }) => bannerId)}::uuid[],
@@ -27,10 +27,10 @@ export async function insertAdBatch(db: Db, { id, day, counts }: AdBatch): Promi
       on conflict (id) do nothing
       returning stage_job('ad-events', jsonb_build_object('batchId', id))
     )
-    select from made`;
+    select from inserted`;
 }
 
-/** Adds a batch up, unless that was done before; answers the campaigns whose budget is spent by it, and which it has completed. */
+/** Applies a batch, once; returns the campaigns that it has completed because their budget is spent. */
 export async function applyAdBatch(db: Db, id: string): Promise<string[]> {
   const { from, to } = campaignMoves.COMPLETE;
   const rows = await db<{ id: string | null }[]>`
@@ -40,8 +40,8 @@ export async function applyAdBatch(db: Db, id: string): Promise<string[]> {
 }
 
 /**
- * Deletes up to `limit` batches that were added up a day ago, which is longer than anyone hands one in again; and those
- * that were not in a month, when their jobs, given up, are gone as well. Answers how many.
+ * Deletes up to `limit` batches that were applied a day ago, which is longer than a process retries inserting one, and up to
+ * `limit` that were not applied within a month, when their dead jobs are deleted too. Returns their number.
  */
 export async function deleteOldAdBatches(db: Db, limit: number): Promise<number> {
   const { count } = await db`

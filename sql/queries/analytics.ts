@@ -1,10 +1,10 @@
 import type { Days } from "../../lib/domain/days.js";
 import type { Db } from "../db.js";
 
-// Reports add up the days that are rolled up, and count the others, today among them, from orders and boxes ("live"). Each is
-// one statement, so that a day is in one of the two as it is in that statement's snapshot: see functions/rollups.sql.
+// A report sums the rolled-up days, and counts the other days, such as today, from orders and boxes ("live"). It is one
+// statement, so that its snapshot has each day in exactly one of the two: see functions/rollups.sql.
 
-/** How many orders there were, without those cancelled, and what was due for them, in minor units. */
+/** The number of orders, without cancelled ones, and the sum of their amounts due, in minor units. */
 export interface Totals {
   orders: number;
   gmvMinor: number;
@@ -14,7 +14,7 @@ export type Ranking = "gmv" | "orders";
 
 const noTotals: Totals = { orders: 0, gmvMinor: 0 };
 
-/** Adds up one partner's orders. */
+/** Sums one partner's orders. */
 export const findPartnerTotals = async (db: Db, { zone, first, last }: Days, partnerId: string) => {
   const [totals] = await db<Totals[]>`
     with live as materialized (
@@ -37,11 +37,11 @@ export interface Dashboard extends Totals {
   commissionMinor: number;
   /** Partners that are active now and had an order. */
   activePartners: number;
-  /** Of orders that were picked up, by what things weigh now; what has no weight counts nothing. */
+  /** Of completed orders, by the present weights of their items; an item without a weight counts 0. */
   foodSavedGrams: number;
 }
 
-/** Adds up the orders of all partners, or of one. */
+/** Sums the orders of all partners, or of one. */
 export const findDashboard = async (db: Db, { zone, first, last }: Days, partnerId: string | null) => {
   const [dashboard] = await db<Dashboard[]>`
     with live as materialized (
@@ -71,7 +71,7 @@ export const findDashboard = async (db: Db, { zone, first, last }: Days, partner
       where r.partner_id = ${partnerId}::uuid
         and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
       union all
-      -- what weighs something else than when its days were rolled up
+      -- weight changes that are not applied to the rollups yet
       select 0, 0, 0, r.picked_up * (coalesce(b.weight_grams, m.weight_grams, 0) - r.weight_grams)
       from weight_changes w
       join rollup_items r on r.item_id = w.item_id
@@ -86,7 +86,7 @@ export const findDashboard = async (db: Db, { zone, first, last }: Days, partner
     ), with_orders as (
       select active.id
       from active
-      -- one look for each of them: they are far fewer than their days
+      -- one look-up per partner: there are far fewer partners than partner days
       left join lateral (
         select r.partner_id
         from rollup_partners r
@@ -111,7 +111,7 @@ export interface RankedBox extends Totals {
   title: string;
 }
 
-/** Lists the boxes that were ordered most, or for most: for a box counts what was due for it, its share of the order's discount taken off. */
+/** Lists the boxes with the most orders or the highest sales: the amounts due, less each line's share of its order's discount. */
 export const listTopBoxes = (
   db: Db,
   { zone, first, last }: Days,
@@ -154,7 +154,7 @@ export interface RankedPartner extends Totals {
   name: string;
 }
 
-/** Lists the partners that had most orders, or sold most. */
+/** Lists the partners with the most orders or the highest sales. */
 export const listTopPartners = (
   db: Db,
   { zone, first, last }: Days,
@@ -196,7 +196,7 @@ export interface HourCount {
   count: number;
 }
 
-/** Counts the orders of each hour of the day, 0 to 23, as clocks in the zone show it; one partner's are few enough to be counted from orders. */
+/** Lists the number of orders per local hour of the day, 0 to 23. One partner's are few, and always counted from orders. */
 export const listOrdersByHour = (db: Db, { zone, first, last, from, until }: Days, partnerId: string | null) =>
   db<HourCount[]>`
     with live as materialized (
@@ -223,7 +223,7 @@ export const listOrdersByHour = (db: Db, { zone, first, last, from, until }: Day
     left join counted on counted.hour = hours.hour
     order by hours.hour`;
 
-/** Counts the boxes that were listed in each hour of the day, 0 to 23, as clocks in the zone show it; one partner's are few enough to be counted from boxes. */
+/** Lists the number of listed boxes per local hour of the day, 0 to 23. One partner's are few, and always counted from boxes. */
 export const listListingsByHour = (db: Db, { zone, first, last, from, until }: Days, partnerId: string | null) =>
   db<HourCount[]>`
     with live as materialized (

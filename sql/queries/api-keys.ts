@@ -8,7 +8,7 @@ export interface ApiKey {
   createdAt: Date;
 }
 
-/** Saves a service key by its digest, with its audit record. */
+/** Inserts a service key by its digest, with an audit record; returns its id. */
 export async function insertApiKey(
   db: Db,
   name: string,
@@ -30,7 +30,7 @@ export async function insertApiKey(
   return row.id;
 }
 
-/** What the key with this digest may do; null when there is none. */
+/** Finds the scopes of the key with this digest; null when there is none. */
 export async function findApiKeyScopes(db: Db, digest: Uint8Array): Promise<string[] | null> {
   const [row] = await db<{ scopes: string[] }[]>`
     select scopes from api_keys where digest = ${digest}::bytea`;
@@ -46,7 +46,7 @@ export const listApiKeys = (db: Db, after: string | null, limit: number) =>
     order by id desc
     limit ${limit}`;
 
-/** Revokes a service key, with its audit record; false when there is none. */
+/** Deletes a service key, with an audit record; false when there is none. */
 export async function deleteApiKey(db: Db, id: string, actorId: string): Promise<boolean> {
   const { count } = await db`
     with revoked as (

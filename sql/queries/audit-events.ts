@@ -1,12 +1,13 @@
 import type { Db } from "../db.js";
 
-/** Something that an operator does, for the record: ids and names only, no personal data. */
+/** An operator's action, for the audit log: ids and names only, no personal data. */
 export interface AuditEvent {
   actorId: string;
   action: string;
   details: Readonly<Record<string, string>>;
 }
 
+/** Inserts an audit event. */
 export const insertAuditEvent = (db: Db, { actorId, action, details }: AuditEvent) =>
   db`
     insert into audit_events (actor_id, action, details)

@@ -2,9 +2,9 @@ import type { Db } from "../db.js";
 
 /** What an admin decides about a banner. */
 export interface BannerFields {
-  /** An address elsewhere; null where it is an image of ours. */
+  /** An external URL; null when `image` is set. */
   imageUrl: string | null;
-  /** The name of an image of ours, which the caller has taken. */
+  /** The name of an uploaded image, which the caller has claimed. */
   image: string | null;
   link: string;
   placement: string;
@@ -24,11 +24,11 @@ export interface BannerRow extends BannerFields {
   clicks: number;
 }
 
-/** Adds a banner to a campaign, with its audit record. The caller has taken the campaign, and the placement is one of its own. */
+/** Inserts a banner, with an audit record. The caller has locked the campaign, and checked that the placement is one of its own. */
 export const insertBanner = async (tx: Db, campaignId: string, banner: BannerFields, actorId: string) =>
   (
     await tx<BannerRow[]>`
-      with made as (
+      with inserted as (
         insert into ad_banners (campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight)
         values (
           ${campaignId}::uuid, ${banner.imageUrl}, ${banner.image}, ${banner.link}, ${banner.placement}, ${banner.locale}, ${banner.cityId},
@@ -37,14 +37,14 @@ export const insertBanner = async (tx: Db, campaignId: string, banner: BannerFie
         returning id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight, impressions, clicks
       ), audited as (
         insert into audit_events (actor_id, action, subject_id)
-        select ${actorId}::uuid, 'BANNER_CREATE', made.id from made
+        select ${actorId}::uuid, 'BANNER_CREATE', inserted.id from inserted
       )
       select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
              starts_at as "startsAt", ends_at as "endsAt", weight, impressions, clicks
-      from made`
+      from inserted`
   )[0];
 
-/** Lists a campaign's banners by age, after the one with id `after`. */
+/** Lists a campaign's banners, oldest first, after the one with id `after`. */
 export const listBanners = (db: Db, campaignId: string, after: string | null, limit: number) =>
   db<BannerRow[]>`
     select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
@@ -54,6 +54,7 @@ export const listBanners = (db: Db, campaignId: string, after: string | null, li
     order by id
     limit ${limit}`;
 
+/** Finds a banner of a campaign. */
 export const findBanner = async (db: Db, campaignId: string, id: string) =>
   (
     await db<BannerRow[]>`
@@ -70,7 +71,7 @@ export const listBannerPlacements = async (db: Db, campaignId: string) => {
   return rows.map(({ placement }) => placement);
 };
 
-/** Changes a banner, with its audit record: which fields, not what was in them. The caller has taken its campaign. */
+/** Updates a banner, with an audit record that has the names of the changed fields. The caller has locked its campaign. */
 export const updateBanner = async (
   tx: Db,
   id: string,
@@ -92,7 +93,7 @@ export const updateBanner = async (
     from changed`;
 };
 
-/** Takes a banner away for good, with its audit record; false when the campaign has no such banner. */
+/** Deletes a banner, with an audit record; false when the campaign has no such banner. */
 export const deleteBanner = async (db: Db, campaignId: string, id: string, actorId: string) => {
   const rows = await db<{ id: string }[]>`
     with deleted as (
@@ -125,7 +126,7 @@ export interface BannerOnShow {
   weight: number;
 }
 
-/** Lists what is shown at a placement now, of active campaigns; of more than `limit`, the heaviest. */
+/** Lists the banners of active campaigns that are shown at a placement now, highest weight first. */
 export const listBannersOnShow = (db: Db, { placement, locale, cityId }: BannerFilter, limit: number) =>
   db<BannerOnShow[]>`
     select b.id, b.image_url as "imageUrl", b.image, b.link, b.placement, b.starts_at as "startsAt", b.ends_at as "endsAt", b.weight
@@ -140,7 +141,7 @@ export const listBannersOnShow = (db: Db, { placement, locale, cityId }: BannerF
     order by b.weight desc, b.id
     limit ${limit}`;
 
-/** Finds where a tap on a banner leads, and whether it is on show just now; nothing of a draft, or when it was deleted. */
+/** Finds a banner's link, and whether it is shown now; undefined when it is deleted or its campaign is a draft. */
 export const findBannerLink = async (db: Db, id: string) =>
   (
     await db<{ id: string; link: string; onShow: boolean }[]>`
@@ -155,7 +156,7 @@ export const findBannerLink = async (db: Db, id: string) =>
       where b.id = ${id}::uuid and b.deleted_at is null and c.status <> 'DRAFT'`
   )[0];
 
-/** Finds when campaigns or banners last changed, started or ended, by the clock that says what time it is now. */
+/** Finds when campaigns or banners last changed, started or ended, and the present time by the same clock. */
 export const findAdsChange = async (db: Db): Promise<{ now: Date; changedAt: Date }> => {
   const [row] = await db<{ now: Date; changedAt: Date }[]>`
     select now() as now, coalesce(greatest(

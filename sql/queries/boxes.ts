@@ -13,7 +13,7 @@ export interface NewBox {
   pickupWindowStart: Date;
   pickupWindowEnd: Date;
   repeat: Repeat | null;
-  /** The name of its picture, which the caller has taken. */
+  /** The name of its image, which the caller has claimed. */
   image: string | null;
   /** Menu items of the same partner, each once. */
   items: { menuItemId: string; qty: number }[];
@@ -25,7 +25,7 @@ export interface Repeat {
   until: string;
 }
 
-/** What a change of a box answers. */
+/** What changes of a box return. */
 export interface BoxState {
   id: string;
   title: string;
@@ -33,7 +33,7 @@ export interface BoxState {
   status: BoxStatus;
 }
 
-/** Lists a box, and has those told who like its partner; undefined, and nothing written, when one of its items is not on the partner's menu. */
+/** Inserts a box and stages its event for followers of the partner; undefined, and nothing written, when an item is not on the partner's menu. */
 export const insertBox = async (db: Db, partnerId: string, box: NewBox, requestId: string | null = null) =>
   (
     await db<BoxState[]>`
@@ -75,10 +75,10 @@ export interface BoxRow {
   quantityAvailable: number;
   pickupWindowStart: Date;
   pickupWindowEnd: Date;
-  /** Null when the window is over, which counts as EXPIRED at once and not only when the sweep comes by. */
+  /** Null when the window has ended: the box is EXPIRED, even before `expireBoxes` marks it. */
   status: BoxStatus | null;
   hidden: boolean;
-  /** The name of its picture. */
+  /** The name of its image. */
   image: string | null;
 }
 
@@ -88,7 +88,7 @@ export interface BoxItemRow {
   qty: number;
 }
 
-/** Finds a box that the public may see, with its contents, null when it has none. */
+/** Finds a box that the public may see, with its contents (null: none). */
 export const findBox = async (db: Db, id: string) =>
   (
     await db<(BoxRow & { items: BoxItemRow[] | null })[]>`
@@ -109,7 +109,7 @@ export const findBox = async (db: Db, id: string) =>
       where b.id = ${id}::uuid and box_is_visible(b, p)`
   )[0];
 
-/** What a partner's own people see of a box. */
+/** A box as its partner sees it. */
 export interface OwnBoxRow extends BoxRow {
   items: BoxItemRow[] | null;
   quantityReserved: number;
@@ -117,7 +117,7 @@ export interface OwnBoxRow extends BoxRow {
   repeatUntil: string | null;
 }
 
-/** Finds a partner's own box, hidden or not, with its contents, null when it has none. */
+/** Finds a partner's box, hidden or not, with its contents (null: none). */
 export const findOwnBox = async (db: Db, id: string, partnerId: string) =>
   (
     await db<OwnBoxRow[]>`
@@ -137,13 +137,13 @@ export const findOwnBox = async (db: Db, id: string, partnerId: string) =>
       where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null`
   )[0];
 
-/** Locks a partner's own box until the transaction ends, and finds it. */
+/** Locks a partner's box until the transaction ends, and finds it. */
 export async function lockOwnBox(tx: Db, id: string, partnerId: string): Promise<OwnBoxRow | undefined> {
   await tx`select from boxes where id = ${id}::uuid and partner_id = ${partnerId}::uuid for no key update`;
   return findOwnBox(tx, id, partnerId);
 }
 
-/** A box of a partner's list, with when it is listed again. */
+/** A box in a partner's list, with its repetition. */
 export interface PartnerBoxRow extends BoxRow {
   repeatDays: number[] | null;
   repeatUntil: string | null;
@@ -166,7 +166,7 @@ export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, afte
     order by b.id desc
     limit ${limit}`;
 
-/** Changes when a box is listed again, which outlasts its own pickup window; undefined when it is gone. */
+/** Updates a box's repetition, which may outlast its pickup window; undefined when the box is deleted. */
 export const updateBoxRepeat = async (db: Db, id: string, repeat: Repeat | null) =>
   (
     await db<BoxState[]>`
@@ -176,12 +176,12 @@ export const updateBoxRepeat = async (db: Db, id: string, repeat: Repeat | null)
       returning id, title, quantity_available as "quantityAvailable", status`
   )[0];
 
-/** A box as it shall be; `lockOwnBox` has locked it. */
+/** All new values of a box. */
 export interface ChangedBox extends Omit<NewBox, "quantity" | "items"> {
   quantityAvailable: number;
 }
 
-/** Rewrites a box, in the transaction that has locked it. */
+/** Updates a box that `lockOwnBox` has locked. */
 export const updateBox = async (db: Db, id: string, box: ChangedBox) =>
   (
     await db<BoxState[]>`
@@ -198,7 +198,7 @@ export const updateBox = async (db: Db, id: string, box: ChangedBox) =>
       returning id, title, quantity_available as "quantityAvailable", status`
   )[0];
 
-/** Replaces what is in a box, in the transaction that has locked it; false when one of the items is not on the partner's menu. */
+/** Replaces the contents of a box that `lockOwnBox` has locked; false when an item is not on the partner's menu. */
 export async function replaceBoxItems(
   db: Db,
   boxId: string,
@@ -218,8 +218,8 @@ export async function replaceBoxItems(
 }
 
 /**
- * Sets how many of a box can be ordered from now on, whatever was sold, and has those told who wait for one; undefined when
- * the partner has no such box that is still on offer.
+ * Sets how many of a box can be ordered from now on, whatever was sold. When it was sold out, its event for followers is staged.
+ * Undefined when the partner has no such box with an open pickup window.
  */
 export const updateBoxQuantity = async (
   db: Db,
@@ -249,7 +249,7 @@ export const updateBoxQuantity = async (
       select id, quantity_available as "quantityAvailable" from changed`
   )[0];
 
-/** Hides a box from the public, or shows it again; undefined when the partner has no such box. */
+/** Hides or shows a box; undefined when the partner has no such box. */
 export const updateBoxHidden = async (db: Db, id: string, partnerId: string, hidden: boolean) =>
   (
     await db<{ id: string }[]>`
@@ -259,7 +259,7 @@ export const updateBoxHidden = async (db: Db, id: string, partnerId: string, hid
       returning id`
   )[0];
 
-/** Deletes a box that nobody has ordered, or whose orders are all cancelled; answers whether it did. */
+/** Deletes a box without orders, or with cancelled ones only; false when the partner has no such box. */
 export async function deleteBox(db: Db, id: string, partnerId: string): Promise<boolean> {
   const { count } = await db`
     update boxes
@@ -268,7 +268,7 @@ export async function deleteBox(db: Db, id: string, partnerId: string): Promise<
   return count === 1;
 }
 
-/** Marks up to `limit` boxes whose window is over as EXPIRED; answers how many. Boxes that are being ordered are left for the next time. */
+/** Marks up to `limit` boxes whose window has ended as EXPIRED; returns their number. Skips locked boxes: the next call marks them. */
 export async function expireBoxes(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     update boxes set status = 'EXPIRED', updated_at = now()
@@ -278,7 +278,7 @@ export async function expireBoxes(db: Db, limit: number): Promise<number> {
   return count;
 }
 
-/** Lists a box again on the next day of its partner's zone on which its window is not over; undefined when the partner has no such box, or nothing to offer. */
+/** Lists a box again on the next local day on which its window has not ended; undefined when the partner has no such box, or its quantity is 0. */
 export const repeatBox = async (db: Db, id: string, partnerId: string, requestId: string | null = null) =>
   (
     await db<{ id: string | null }[]>`
@@ -302,8 +302,8 @@ export const repeatBox = async (db: Db, id: string, partnerId: string, requestId
   )[0];
 
 /**
- * Lists the boxes that repeating ones bring within the next 24 hours, each day's once, whoever else does the same; answers
- * how many. What was missed is made up while its window lasts.
+ * Inserts the boxes that repetitions cause within the next 24 hours, one per day, however many processes call it; returns their
+ * number. It makes up for missed runs while the window of a box has not ended.
  */
 export async function insertRepeatedBoxes(db: Db): Promise<number> {
   const [listed] = await db<{ count: number }[]>`

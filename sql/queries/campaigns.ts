@@ -8,16 +8,16 @@ export interface CampaignFields {
   budgetMinor: number;
   /** The price of a thousand impressions; null: they are free. */
   cpmMinor: number | null;
-  /** Null: from its activation on. */
+  /** Null: from its activation. */
   startsAt: Date | null;
-  /** Null: until it is completed by hand. */
+  /** Null: until an admin completes it. */
   endsAt: Date | null;
 }
 
 export interface CampaignRow extends CampaignFields {
   id: string;
   status: CampaignStatus;
-  /** What was counted, of its deleted banners too. */
+  /** Of all its banners, deleted ones too. */
   impressions: number;
   clicks: number;
   /** Millionths of a major unit; never more than the budget. */
@@ -25,11 +25,11 @@ export interface CampaignRow extends CampaignFields {
   createdAt: Date;
 }
 
-/** Makes a campaign, as a draft, with its audit record. */
+/** Inserts a campaign as a draft, with an audit record. */
 export const insertCampaign = async (db: Db, campaign: CampaignFields, actorId: string) =>
   (
     await db<{ id: string; name: string; status: CampaignStatus }[]>`
-      with made as (
+      with inserted as (
         insert into ad_campaigns (name, placements, budget_minor, cpm_minor, starts_at, ends_at)
         values (
           ${campaign.name}, ${campaign.placements}::text[], ${campaign.budgetMinor}::bigint, ${campaign.cpmMinor}::bigint,
@@ -38,9 +38,9 @@ export const insertCampaign = async (db: Db, campaign: CampaignFields, actorId: 
         returning id, name, status
       ), audited as (
         insert into audit_events (actor_id, action, subject_id)
-        select ${actorId}::uuid, 'CAMPAIGN_CREATE', made.id from made
+        select ${actorId}::uuid, 'CAMPAIGN_CREATE', inserted.id from inserted
       )
-      select id, name, status from made`
+      select id, name, status from inserted`
   )[0];
 
 /** Lists campaigns, newest first, after the one with id `after`. */
@@ -54,6 +54,7 @@ export const listCampaigns = (db: Db, status: CampaignStatus | null, after: stri
     order by id desc
     limit ${limit}`;
 
+/** Finds a campaign. */
 export const findCampaign = async (db: Db, id: string) =>
   (
     await db<CampaignRow[]>`
@@ -63,7 +64,7 @@ export const findCampaign = async (db: Db, id: string) =>
       where id = ${id}::uuid`
   )[0];
 
-/** Finds a campaign and keeps it, and so the placements of its banners, as it is until the transaction ends. */
+/** Finds a campaign and locks it until the transaction ends; the lock also covers the placements of its banners. */
 export const lockCampaign = async (tx: Db, id: string) =>
   (
     await tx<CampaignRow[]>`
@@ -74,7 +75,7 @@ export const lockCampaign = async (tx: Db, id: string) =>
       for no key update`
   )[0];
 
-/** Changes a campaign, with its audit record: which fields, not what was in them. */
+/** Updates a campaign, with an audit record that has the names of the changed fields. */
 export const updateCampaign = async (
   db: Db,
   id: string,
@@ -97,7 +98,7 @@ export const updateCampaign = async (
     from changed`;
 };
 
-/** Makes a move if the campaign's status and its end allow it, with its audit record; undefined when they do not (or there is no such campaign). */
+/** Makes a move, with an audit record; undefined when the campaign's status or end does not allow it, or there is no such campaign. */
 export const moveCampaign = async (db: Db, id: string, move: CampaignMove, actorId: string) => {
   const { from, to } = campaignMoves[move];
   const [moved] = await db<CampaignRow[]>`
@@ -119,8 +120,8 @@ export const moveCampaign = async (db: Db, id: string, move: CampaignMove, actor
 };
 
 /**
- * Completes up to `limit` campaigns whose end has come, with audit records of which nobody is the actor, and has their admins
- * told; answers how many.
+ * Completes up to `limit` campaigns that have ended, with audit records without an actor and events for their admins; returns
+ * their number.
  */
 export async function completeEndedCampaigns(db: Db, limit: number): Promise<number> {
   const { from, to } = campaignMoves.COMPLETE;
@@ -143,7 +144,7 @@ export async function completeEndedCampaigns(db: Db, limit: number): Promise<num
   return count;
 }
 
-/** What was counted of a campaign on one day, and charged for it. */
+/** A campaign's counts and charges of one day. */
 export interface CampaignDay {
   /** YYYY-MM-DD, in the deployment's zone. */
   day: string;
@@ -152,7 +153,7 @@ export interface CampaignDay {
   spentMicro: number;
 }
 
-/** Lists a campaign's days from the first to the last, both included, those without anything too. */
+/** Lists a campaign's days from `first` to `last`, both included, also days without counts. */
 export const listCampaignDays = (db: Db, id: string, first: string, last: string) =>
   db<CampaignDay[]>`
     with counted as (

@@ -12,14 +12,14 @@ export const listCities = (db: Db, after: string | null, limit: number) =>
     select c.id, c.name, c.timezone
     from cities c
     left join lateral (
-      -- the order is that of the index, so that it is used: one partner is enough
+      -- in the order of the index, so that it reads one partner per city
       select p.id from partners p where p.city_id = c.id and p.status = 'ACTIVE' order by p.id limit 1
     ) as active on true
     where (${after}::text is null or c.id > ${after}::text) and (c.named_at is not null or active.id is not null)
     order by c.id
     limit ${limit}`;
 
-/** Names a city, which is new if nobody has registered there, with its audit record. */
+/** Sets a city's name and zone, with an audit record; inserts a city where no partner has registered. */
 export const upsertCity = (db: Db, { id, name, timezone }: City, actorId: string) =>
   db`
     with named as (

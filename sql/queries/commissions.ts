@@ -2,38 +2,38 @@ import type { Db } from "../db.js";
 
 export interface Rate {
   ratePercent: number;
-  /** Whether it was set for this very partner, or, for the global rate, at all. */
+  /** Whether the partner has its own rate; for the global rate, whether one is set. */
   override: boolean;
 }
 
-/** Finds the global rate, or what it is while none has been set. */
+/** Finds the global rate, or the default while none is set. */
 export async function findGlobalRate(db: Db): Promise<Rate> {
   const [row] = await db<Rate[]>`
     select coalesce(max(rate_percent), default_commission_percent())::double precision as "ratePercent",
            count(*) > 0 as override
     from commission_rates
     where partner_id is null`;
-  if (!row) throw new Error("an aggregate answered no row");
+  if (!row) throw new Error("the global rate was not returned");
   return row;
 }
 
-/** Finds the rate that holds for a partner's next order; undefined when there is no such partner. */
+/** Finds the rate for a partner's next order; undefined when there is no such partner. */
 export const findPartnerRate = async (db: Db, partnerId: string) =>
   (
     await db<Rate[]>`
-      select coalesce(own.rate_percent, everyones.rate_percent, default_commission_percent())::double precision
+      select coalesce(own.rate_percent, global.rate_percent, default_commission_percent())::double precision
                as "ratePercent",
              own.rate_percent is not null as override
       from partners p
       left join commission_rates own on own.partner_id = p.id
-      left join commission_rates everyones on everyones.partner_id is null
+      left join commission_rates global on global.partner_id is null
       where p.id = ${partnerId}::uuid`
   )[0];
 
-/** Held while a rate is set, so that each record has the rate before it; the first of a partner has no row to lock. */
+/** An advisory lock while a rate is set, so that each audit record has the previous rate; a partner's first rate has no row to lock. */
 const RATES_LOCK = 7_306_021;
 
-/** Sets a partner's rate, or the global one (null), with its audit record; `tx` is a transaction. False when there is no such partner. */
+/** Sets a partner's rate, or the global rate (null), with an audit record; `tx` is a transaction. False when there is no such partner. */
 export async function updateRate(tx: Db, partnerId: string | null, percent: number, actorId: string): Promise<boolean> {
   await tx`select from pg_advisory_xact_lock(${RATES_LOCK})`;
   const { count } = await tx`
@@ -53,7 +53,7 @@ export async function updateRate(tx: Db, partnerId: string | null, percent: numb
   return count === 1;
 }
 
-/** Takes a partner's own rate away, with its audit record; without one nothing happens. */
+/** Deletes a partner's own rate, with an audit record, if it has one. */
 export const deleteRate = (db: Db, partnerId: string, actorId: string) =>
   db`
     with before as (
@@ -72,7 +72,7 @@ export interface RateChange {
   at: Date;
 }
 
-/** Lists who set which rate when, newest first, after the change with id `after`. */
+/** Lists rate changes, newest first, after the one with id `after`. */
 export const listRateChanges = (db: Db, after: string | null, limit: number) =>
   db<RateChange[]>`
     select id, subject_id as "partnerId", actor_id as "actorId", (details ->> 'old')::double precision as "oldPercent",

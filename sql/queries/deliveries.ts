@@ -2,19 +2,19 @@ import type { DeliveryStatus, Settlement } from "../../lib/domain/notification-r
 import type { Platform } from "../../lib/messaging/push-token.js";
 import type { Db } from "../db.js";
 
-/** A delivery, and its device when this run has claimed it. */
+/** A delivery, with its device if this run has claimed it. */
 interface ClaimRow {
   deviceId: string | null;
   status: DeliveryStatus | null;
   reason: string | null;
-  /** The device's; null when the delivery is not claimed. */
+  /** The device's address; null when the delivery is not claimed. */
   address: string | null;
   p256dh: string | null;
   auth: string | null;
   locale: string | null;
 }
 
-/** A device whose delivery is claimed by this run. */
+/** A device whose delivery this run has claimed. */
 export interface ClaimedDevice {
   id: string;
   address: string;
@@ -24,10 +24,10 @@ export interface ClaimedDevice {
 }
 
 /**
- * Claims a notification's open deliveries, one for each device of its user: those that were never tried, and those that the
- * push service has certainly not taken. A delivery is found by the device's address, which stays the same when the device is
- * registered again. A claim that is `claimSeconds` old ends as UNKNOWN, since it may have been sent; a delivery to a device
- * that is no longer the user's ends as GONE. `others` are the deliveries that this run has not claimed.
+ * Claims a notification's open deliveries, one per device of its user: those never tried, and those that the push service has
+ * certainly not accepted. A delivery is identified by the device's address, which survives a new registration. A claim that is
+ * `claimSeconds` old ends as UNKNOWN, because the push may have been sent; a delivery to a device that the user no longer has
+ * ends as GONE. `others` are the deliveries that this run has not claimed.
  */
 export async function claimDeliveries(
   db: Db,
@@ -97,8 +97,8 @@ export interface DeliveryResult {
 }
 
 /**
- * Stores the results of claimed deliveries, deletes the devices that are GONE and, with a `settlement`, ends the notification
- * unless another run has a delivery open; one statement, since it runs for every message. Answers whether the notification ended.
+ * Stores the results of claimed deliveries, deletes the devices that are GONE and, with a `settlement`, settles the notification
+ * unless it has other open deliveries. One statement, because it runs for every push. Returns whether it settled the notification.
  */
 export async function updateDeliveries(
   db: Db,
@@ -146,7 +146,7 @@ export interface Delivery {
   endedAt: Date | null;
 }
 
-/** Lists the deliveries of notifications; one notification never has many. */
+/** Lists the deliveries of notifications: at most one per device of a user. */
 export const listDeliveries = (db: Db, notificationIds: readonly string[]) =>
   db<Delivery[]>`
     select

@@ -8,7 +8,7 @@ export interface NewDevice {
   addressDigest: Uint8Array;
   p256dh: string | null;
   auth: string | null;
-  /** Null: the user's. */
+  /** Null: the user's locale. */
   locale: string | null;
 }
 
@@ -20,10 +20,10 @@ export interface Device {
 }
 
 /**
- * Registers a device, or moves the one with this address to its present user, and forgets those of the user beyond `most`
- * that have not been registered for longest; `added` is false for a device that was known.
+ * Registers a device; one with this address moves to the user, and `added` is false. Of more than `max` devices of the user
+ * the least recently registered are deleted. Undefined when the account does not exist.
  */
-export async function insertDevice(db: Db, device: NewDevice, most: number) {
+export async function insertDevice(db: Db, device: NewDevice, max: number) {
   const { userId, platform, address, addressDigest, p256dh, auth, locale } = device;
   const [row] = await db<{ id: string; platform: Platform; locale: string; added: boolean }[]>`
     with registered as (
@@ -34,22 +34,22 @@ export async function insertDevice(db: Db, device: NewDevice, most: number) {
       on conflict (address_digest) do update set
         user_id = excluded.user_id, platform = excluded.platform, p256dh = excluded.p256dh, auth = excluded.auth,
         locale = excluded.locale, updated_at = now()
-      -- a row that was there before has been locked by this transaction
+      -- xmax is 0 for a new row; the conflict has locked an existing one
       returning id, platform, locale, xmax::text = '0' as added
-    ), forgotten as (
+    ), deleted as (
       delete from devices
       where id in (
         select id from devices
         where user_id = ${userId}::uuid and address_digest <> ${addressDigest}::bytea
         order by updated_at desc, id desc
-        offset ${most - 1}
+        offset ${max - 1}
       )
     )
     select id, platform, locale, coalesce(added, false) as added from registered`;
   return row;
 }
 
-/** Lists a user's devices, newest first; there are never many. */
+/** Lists a user's devices, newest first; `insertDevice` bounds their number. */
 export const listDevices = (db: Db, userId: string) =>
   db<Device[]>`
     select id, platform, locale, created_at as "createdAt"
@@ -57,7 +57,7 @@ export const listDevices = (db: Db, userId: string) =>
     where user_id = ${userId}::uuid
     order by id desc`;
 
-/** Forgets one of a user's devices; false when it is not theirs. */
+/** Deletes a user's device; false when the user has no such device. */
 export async function deleteDevice(db: Db, userId: string, id: string): Promise<boolean> {
   return (await db`delete from devices where id = ${id}::uuid and user_id = ${userId}::uuid`).count === 1;
 }

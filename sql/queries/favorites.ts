@@ -8,7 +8,7 @@ export interface Favorite {
   targetId: string;
 }
 
-/** Adds a box or partner that customers can see to a user's favourites, if it is not there; undefined when there is no such target. */
+/** Adds a box or partner to a user's favourites, unless it is there; undefined when customers see no such target. */
 export async function insertFavorite(db: Db, userId: string, targetType: FavoriteTarget, targetId: string) {
   const [row] = await db<{ id: string; added: boolean }[]>`
     with target as (
@@ -24,7 +24,7 @@ export async function insertFavorite(db: Db, userId: string, targetType: Favorit
       insert into favorites (user_id, box_id, partner_id)
       select ${userId}::uuid, box_id, partner_id from target
       on conflict (user_id, coalesce(box_id, partner_id)) do update set user_id = excluded.user_id
-      -- a row that was there before has been locked by this transaction
+      -- xmax is 0 for a new row; the conflict has locked an existing one
       returning id, xmax::text = '0' as added
     )
     select id, coalesce(added, false) as added from added`;
@@ -43,7 +43,7 @@ export const listFavorites = (db: Db, userId: string, after: string | null, limi
     order by f.id desc
     limit ${limit}`;
 
-/** Removes one of a user's favourites; false when it is not theirs. */
+/** Deletes a user's favourite; false when the user has no such favourite. */
 export async function deleteFavorite(db: Db, userId: string, id: string): Promise<boolean> {
   return (await db`delete from favorites where id = ${id}::uuid and user_id = ${userId}::uuid`).count === 1;
 }

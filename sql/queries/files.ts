@@ -8,39 +8,39 @@ export interface FileRow {
   name: string;
   status: FileStatus;
   contentType: string;
-  /** In bytes; while it is coming in, how many it may be at most in parts, else null. */
+  /** In bytes. During an upload: the declared maximum of one in parts, else null. */
   size: number | null;
   width: number | null;
   height: number | null;
   uploadId: string | null;
-  /** When an upload that is not finished runs out of time. */
+  /** When an unfinished upload expires. */
   expiresAt: Date | null;
   expired: boolean;
 }
 
-/** A file that is about to come in. */
+/** A file whose upload begins. */
 export interface NewFile {
   name: string;
   contentType: string;
-  /** For one that comes in parts: at most so many bytes, under this name of storage's. */
+  /** For an upload in parts: the storage's id of the upload, and the maximum size in bytes. */
   inParts: { uploadId: string; size: number } | null;
   expiresAt: Date;
 }
 
-/** Keeps a user's other uploads from beginning or becoming documents until the transaction `tx` ends. */
+/** Locks a user's uploads until the transaction `tx` ends: no other one begins or becomes a document. */
 export const lockUploads = (tx: Db, userId: string) =>
   tx`select from pg_advisory_xact_lock(hashtextextended('uploads ' || ${userId}::text, 0))`;
 
 export interface Uploads {
-  /** How many have begun and can still be finished. */
+  /** Uploads that have begun and have not expired. */
   unfinished: number;
-  /** What documents among them may come to, as far as that is known. */
+  /** The declared maximum sizes of the documents among them. */
   announcedBytes: number;
-  /** What all documents take that have come in. */
+  /** The size of all stored documents. */
   documentBytes: number;
 }
 
-/** How much a user has begun to upload, and keeps. */
+/** Finds the totals of a user's uploads and documents. */
 export async function findUploads(db: Db, userId: string): Promise<Uploads> {
   const [row] = await db<{ unfinished: number; announcedBytes: number; documentBytes: number | null }[]>`
     select
@@ -59,7 +59,7 @@ export async function findUploads(db: Db, userId: string): Promise<Uploads> {
   };
 }
 
-/** Writes down that a file is about to come in, so that what has come is found when it never becomes whole; answers its id. */
+/** Inserts a file before its upload, so that the bytes of an upload that never finishes can be found; returns its id. */
 export async function insertFile(db: Db, userId: string, file: NewFile): Promise<string> {
   const [row] = await db<{ id: string }[]>`
     insert into files (user_id, name, content_type, upload_id, size, expires_at)
@@ -82,11 +82,11 @@ export const findFile = async (db: Db, id: string) =>
       where id = ${id}::uuid`
   )[0];
 
-/** Whether there still is such a file, once whoever is deleting it is done. */
+/** Whether a file exists; waits for a concurrent delete of it to finish. */
 export const fileStillExists = async (db: Db, id: string): Promise<boolean> =>
   (await db`select from files where id = ${id}::uuid for key share`).count > 0;
 
-/** Finds one of a user's own files. */
+/** Finds a file of a user. */
 export const findOwnFile = async (db: Db, id: string, userId: string) =>
   (
     await db<FileRow[]>`
@@ -100,7 +100,7 @@ export interface ListedFile extends FileRow {
   createdAt: Date;
 }
 
-/** Lists a user's files, newest first, after the one with id `after`, without uploads that ran out of time. */
+/** Lists a user's files, newest first, after the one with id `after`, without expired uploads. */
 export const listOwnFiles = (db: Db, userId: string, after: string | null, limit: number) =>
   db<ListedFile[]>`
     select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
@@ -112,7 +112,7 @@ export const listOwnFiles = (db: Db, userId: string, after: string | null, limit
     order by id desc
     limit ${limit}`;
 
-/** Writes down that all of an image has come in, and waits for its conversion; false when that has happened before. */
+/** Marks an uploaded image STORED: it waits for its conversion; false when it is not UPLOADING. */
 export async function updateFileStored(db: Db, id: string, size: number): Promise<boolean> {
   const { count } = await db`
     update files set status = 'STORED', size = ${size}::bigint, expires_at = null, upload_id = null
@@ -120,7 +120,7 @@ export async function updateFileStored(db: Db, id: string, size: number): Promis
   return count === 1;
 }
 
-/** Settles a document, all of which has come in; false when that has happened before. */
+/** Settles an uploaded document as READY; false when it is not UPLOADING. */
 export async function updateDocumentReady(db: Db, id: string, size: number): Promise<boolean> {
   const { count } = await db`
     update files set status = 'READY', size = ${size}::bigint, expires_at = null, upload_id = null, settled_at = now()
@@ -128,7 +128,7 @@ export async function updateDocumentReady(db: Db, id: string, size: number): Pro
   return count === 1;
 }
 
-/** Settles an image with what it was converted to; false when that has happened before. */
+/** Settles a converted image as READY, with its new size; false when it is not STORED. */
 export async function updateImageReady(
   db: Db,
   id: string,
@@ -142,14 +142,14 @@ export async function updateImageReady(
   return count === 1;
 }
 
-/** Refuses an image that waits for its conversion; false when it has been settled before. */
+/** Settles an image that cannot be converted as REFUSED; false when it is not STORED. */
 export async function updateFileRefused(db: Db, id: string): Promise<boolean> {
   const { count } = await db`
     update files set status = 'REFUSED', settled_at = now() where id = ${id}::uuid and status = 'STORED'`;
   return count === 1;
 }
 
-/** Deletes the row of an upload that came to nothing, or whose file is known elsewhere now; false when it ran out of time before. */
+/** Deletes the row of an upload that failed, or whose file has another row now; false when it is not UPLOADING. */
 export async function deleteUnfinishedFile(db: Db, id: string): Promise<boolean> {
   const { count } = await db`delete from files where id = ${id}::uuid and status = 'UPLOADING'`;
   return count === 1;
@@ -160,7 +160,7 @@ export interface DeletedFile {
   uploadId: string | null;
 }
 
-/** Deletes one of a user's own files that nothing shows. Its bytes are to be deleted in the same transaction. */
+/** Deletes the row of a user's file, unless its conversion is pending. The caller deletes its bytes in the same transaction. */
 export async function deleteOwnFile(db: Db, id: string, userId: string): Promise<DeletedFile | undefined> {
   const [row] = await db<DeletedFile[]>`
     delete from files
@@ -169,7 +169,7 @@ export async function deleteOwnFile(db: Db, id: string, userId: string): Promise
   return row;
 }
 
-/** Takes one of a user's own images to show it somewhere, and keeps it from being cleared away; answers its name. */
+/** Claims a user's image to show it somewhere, so that it is not deleted as unused; returns its name. */
 export async function claimImage(db: Db, id: string, userId: string): Promise<string | undefined> {
   const [row] = await db<{ name: string }[]>`
     update files set loose_since = null
@@ -178,19 +178,18 @@ export async function claimImage(db: Db, id: string, userId: string): Promise<st
   return row?.name;
 }
 
-/** Lets go of an image that is no longer shown: it is cleared away unless something else shows it. */
+/** Releases an image that one place no longer shows: it is deleted later unless another place shows it. */
 export async function releaseImage(db: Db, name: string | null): Promise<void> {
   if (name !== null) await db`update files set loose_since = now() where name = ${name} and loose_since is null`;
 }
 
 /**
- * Deletes the rows of files that nobody needs: uploads that were not finished in time, refused ones after a day, images
- * that nothing has shown for a day, and what could not be converted for a week. Their bytes are to be deleted in the same
- * transaction.
+ * Deletes the rows of unused files: expired uploads, refused images after a day, images that nothing has shown for a day, and
+ * images that were not converted within a week. The caller deletes their bytes in the same transaction.
  */
 export const deleteUnusedFiles = (db: Db, limit: number) =>
   db<DeletedFile[]>`
-    with needless as (
+    with unused as (
       (select id from files where status = 'UPLOADING' and expires_at < now() limit ${limit})
       union all
       (select id from files where status = 'REFUSED' and settled_at < now() - interval '1 day' limit ${limit})
@@ -209,7 +208,7 @@ export const deleteUnusedFiles = (db: Db, limit: number) =>
     ), locked as (
       select f.id
       from files f
-      where f.id in (select id from needless)
+      where f.id in (select id from unused)
       order by f.id
       limit ${limit}
       for update skip locked
@@ -223,7 +222,7 @@ export const deleteUnusedFiles = (db: Db, limit: number) =>
       )
     returning f.name, f.upload_id as "uploadId"`;
 
-/** Forgets that images are loose which something shows after all. */
+/** Clears the mark of images that were released but are shown somewhere. */
 export async function retainShownImages(db: Db): Promise<void> {
   await db`
     update files f

@@ -14,7 +14,7 @@ export type NearbyPartner = z.output<typeof NearbyPartner>;
 
 type Nullable<T> = { [K in keyof T]: T[K] | null };
 
-/** Lists active partners within a circle, nearest first, beyond the partner `after`. */
+/** Lists active partners within a circle, nearest first, after the partner `after`. */
 export const listPartnersNear = async (
   db: Db,
   { latitude, longitude, radius }: Circle,
@@ -31,7 +31,7 @@ export const listPartnersNear = async (
       order by near.distance, near.partner_id`,
   );
 
-/** Moves a partner on the map, with its audit record; false when there is no such partner. `actorId` is null for a service key. */
+/** Updates a partner's coordinates, with an audit record; false when there is no such partner. `actorId` is null for a service key. */
 export async function updatePartnerLocation(
   db: Db,
   partnerId: string,

@@ -3,7 +3,7 @@ import type { Db } from "../db.js";
 
 export type GeocodeStatus = Enum<"geocodeStatus">;
 
-/** For so long nobody asks again for an address after the provider gave no answer. */
+/** How long the provider is not called again for an address after a failure. */
 export const FAILURE_SECONDS = 30;
 
 export interface Geocode {
@@ -12,13 +12,13 @@ export interface Geocode {
   status: GeocodeStatus;
   latitude: number | null;
   longitude: number | null;
-  /** Whether the answer may be used still. */
+  /** Whether the result has not expired. */
   fresh: boolean;
-  /** Whether the provider gave no answer, and is to be left alone for a while. */
+  /** Whether a call failed in the last `FAILURE_SECONDS`. */
   failed: boolean;
 }
 
-/** Finds what is known of an address; undefined when nobody has asked for it. */
+/** Finds an address; undefined when it was never requested. */
 export const findGeocode = async (db: Db, addressKey: string) =>
   (
     await db<Geocode[]>`
@@ -28,7 +28,7 @@ export const findGeocode = async (db: Db, addressKey: string) =>
       where address_key = ${addressKey}`
   )[0];
 
-/** Finds what is known of an address by the id of its row. */
+/** Finds an address by id. */
 export const findGeocodeById = async (db: Db, id: string) =>
   (
     await db<Geocode[]>`
@@ -39,9 +39,8 @@ export const findGeocodeById = async (db: Db, id: string) =>
   )[0];
 
 /**
- * Asks for an address anew, unless there is an answer, none was given lately or someone has just asked: then nothing is
- * answered, otherwise the row's id. Whoever asked long ago without an answer, and has no job any more that asks, has been
- * forgotten.
+ * Marks an address ASKED and returns its id, for a new job; undefined when it needs none: it has a fresh result, failed within
+ * `FAILURE_SECONDS` or has been ASKED already. An ASKED address without an open job after a minute counts as abandoned.
  */
 export async function requestGeocode(db: Db, addressKey: string, address: string): Promise<string | undefined> {
   const [row] = await db<{ id: string }[]>`
@@ -59,11 +58,11 @@ export async function requestGeocode(db: Db, addressKey: string, address: string
   return row?.id;
 }
 
-/** Notes which job asks for an address. */
+/** Records the job of an address. */
 export const updateGeocodeJob = (db: Db, id: string, jobId: string) =>
   db`update geocodes set job_id = ${jobId}::bigint where id = ${id}::uuid`;
 
-/** Counts the addresses that wait for a job of their own, up to `limit`. */
+/** Counts the addresses that wait for their job, up to `limit`. */
 export async function countWaitingGeocodes(db: Db, limit: number): Promise<number> {
   const waiting = await db`
     select
@@ -74,7 +73,7 @@ export async function countWaitingGeocodes(db: Db, limit: number): Promise<numbe
   return waiting.count;
 }
 
-/** Takes the right to call the provider for an address, for `seconds`; false while another has it, or when there is an answer. */
+/** Claims the call of the provider for an address, for `seconds`; false while another worker has the claim, or with a fresh result. */
 export async function claimGeocode(db: Db, id: string, seconds: number): Promise<boolean> {
   const { count } = await db`
     update geocodes set claimed_until = now() + make_interval(secs => ${seconds}::double precision)
@@ -83,19 +82,19 @@ export async function claimGeocode(db: Db, id: string, seconds: number): Promise
   return count === 1;
 }
 
-/** Takes the next turn at the provider, with `perSecond` turns a second for all processes; answers how many milliseconds away it is. */
+/** Claims the next slot for a call of the provider, of `perSecond` for all processes; returns the milliseconds until then. */
 export async function claimGeocoderSlot(db: Db, perSecond: number): Promise<number> {
   const [row] = await db<{ ms: number | null }[]>`
-    with taken as (
+    with claimed as (
       update geocoder_pace
       set next_at = greatest(next_at, now()) + make_interval(secs => 1 / ${perSecond}::double precision)
-      returning next_at - make_interval(secs => 1 / ${perSecond}::double precision) as turn
+      returning next_at - make_interval(secs => 1 / ${perSecond}::double precision) as slot
     )
-    select (extract(epoch from turn - now()) * 1000)::double precision as ms from taken`;
+    select (extract(epoch from slot - now()) * 1000)::double precision as ms from claimed`;
   return Math.max(row?.ms ?? 0, 0);
 }
 
-/** Keeps the provider's answer for `days`; null: it knows no such place. */
+/** Stores the provider's result for `days`; null: it does not know the address. */
 export const updateGeocodeAnswered = (
   db: Db,
   id: string,
@@ -109,20 +108,20 @@ export const updateGeocodeAnswered = (
         expires_at = now() + make_interval(days => ${days}::integer)
     where id = ${id}::uuid`;
 
-/** Notes that the provider, having been asked just now, gave no answer. */
+/** Records that a call of the provider failed just now. */
 export const updateGeocodeFailed = (db: Db, id: string) =>
   db`
     update geocodes
     set status = 'FAILED', asked_at = now(), latitude = null, longitude = null, claimed_until = null, expires_at = null
     where id = ${id}::uuid`;
 
-/** Finds the address that a partner's coordinates are to be checked with. */
+/** Finds a partner's address, to compare with its coordinates. */
 export async function findPartnerAddress(db: Db, partnerId: string): Promise<string | undefined> {
   const [row] = await db<{ address: string }[]>`select address from partners where id = ${partnerId}::uuid`;
   return row?.address;
 }
 
-/** Notes how far a partner's coordinates are from where its address, which must be the same still, was found. */
+/** Stores the distance from a partner's coordinates to where its address was found (null: not found), unless the address has changed. */
 export const updateAddressDistance = (
   db: Db,
   partnerId: string,
@@ -136,7 +135,7 @@ export const updateAddressDistance = (
     ) end
     where id = ${partnerId}::uuid and address = ${address}`;
 
-/** Forgets up to `limit` addresses whose answer is of no use any more; answers how many. */
+/** Deletes up to `limit` addresses without a fresh result that were requested a week ago; returns their number. */
 export async function deleteOldGeocodes(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from geocodes

@@ -1,6 +1,6 @@
 import type { Db } from "../db.js";
 
-/** Notes that `name` is alive now. */
+/** Records that the process `name` is alive now. */
 export async function updateHeartbeat(db: Db, name: string): Promise<void> {
   await db`
     insert into heartbeats (name, beat_at)
@@ -8,7 +8,7 @@ export async function updateHeartbeat(db: Db, name: string): Promise<void> {
     on conflict (name) do update set beat_at = excluded.beat_at`;
 }
 
-/** Seconds since `name` was last alive; undefined when it never was. */
+/** Finds the seconds since the last heartbeat of `name`; undefined without one. */
 export async function findHeartbeatAge(db: Db, name: string): Promise<number | undefined> {
   const [row] = await db<{ age: number }[]>`
     select coalesce(extract(epoch from now() - beat_at)::double precision, 0) as age

@@ -8,7 +8,7 @@ export interface LoyaltyAccount {
   referralCode: string;
 }
 
-/** What a user has earned; the account and its referral code are made at the first look. */
+/** Finds a user's account; the first call creates it, with its referral code. */
 export async function getOrCreateLoyaltyAccount(db: Db, userId: string): Promise<LoyaltyAccount | undefined> {
   const found = await findLoyaltyAccount(db, userId);
   if (found) return found;
@@ -25,7 +25,7 @@ const findLoyaltyAccount = async (db: Db, userId: string) =>
       where user_id = ${userId}::uuid`
   )[0];
 
-/** What `attach_referral` (sql/functions/loyalty.sql) answers. */
+/** What `attach_referral` (sql/functions/loyalty.sql) returns. */
 const ReferralOutcome = z.enum([
   "ATTACHED",
   "UNKNOWN_CODE",
@@ -37,7 +37,7 @@ const ReferralOutcome = z.enum([
 
 export type ReferralOutcome = z.output<typeof ReferralOutcome>;
 
-/** Notes who brought this user and gives the welcome points, once; anything but ATTACHED has changed nothing. */
+/** Records a user's referrer and credits the points for it, once; any result but ATTACHED changes nothing. */
 export async function attachReferral(db: Db, userId: string, code: string): Promise<ReferralOutcome> {
   const [row] = await db<{ outcome: unknown }[]>`
     select attach_referral(${userId}::uuid, ${code}::text) as outcome`;

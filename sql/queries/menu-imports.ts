@@ -10,12 +10,12 @@ export interface NewMenuImport {
   size: number;
   columns: readonly MenuColumn[];
   delimiter: Delimiter;
-  /** Bytes and line ends up to the first row. */
+  /** Bytes before the first row, and line ends in them (`lines`). */
   position: number;
   lines: number;
 }
 
-/** Saves a menu that is to be imported; answers its id. */
+/** Inserts an import; returns its id. */
 export async function insertMenuImport(db: Db, menu: NewMenuImport): Promise<string> {
   const [row] = await db<{ id: string }[]>`
     insert into menu_imports (partner_id, file_key, size, columns, delimiter, position, lines)
@@ -28,7 +28,7 @@ export async function insertMenuImport(db: Db, menu: NewMenuImport): Promise<str
   return row.id;
 }
 
-/** Notes which job does an import. */
+/** Records the job of an import. */
 export const updateMenuImportJob = (db: Db, id: string, jobId: string) =>
   db`update menu_imports set job_id = ${jobId}::bigint where id = ${id}::uuid`;
 
@@ -40,13 +40,13 @@ export interface MenuImportRow {
   created: number;
   updated: number;
   failed: number;
-  /** `[{line, column, message}]`, the first of them. */
+  /** The first 1,000, as `[{line, column, message}]`. */
   errors: unknown;
   failure: string | null;
   failureLine: number | null;
 }
 
-/** Finds one of a partner's own imports. */
+/** Finds an import of a partner. */
 export const findMenuImport = async (db: Db, id: string, partnerId: string) =>
   (
     await db<MenuImportRow[]>`
@@ -56,7 +56,7 @@ export const findMenuImport = async (db: Db, id: string, partnerId: string) =>
       where id = ${id}::uuid and partner_id = ${partnerId}::uuid`
   )[0];
 
-/** An import as whoever does it needs it. */
+/** What the worker needs of an import. */
 export interface MenuImportWork {
   partnerId: string;
   status: MenuImportStatus;
@@ -66,11 +66,11 @@ export interface MenuImportWork {
   delimiter: string;
   position: number;
   lines: number;
-  /** Rows that are dealt with. */
+  /** Rows processed so far. */
   rows: number;
 }
 
-/** Finds what there is to do of an import. */
+/** Finds an import for its worker. */
 export const findMenuImportWork = async (db: Db, id: string) =>
   (
     await db<MenuImportWork[]>`
@@ -80,7 +80,7 @@ export const findMenuImportWork = async (db: Db, id: string) =>
       where id = ${id}::uuid`
   )[0];
 
-/** Lists up to `limit` partners with an import whose job has ended without settling it. */
+/** Lists up to `limit` partners with an abandoned import: its job has ended without settling it. */
 export const listPartnersWithAbandonedImports = async (db: Db, limit: number): Promise<string[]> =>
   (
     await db<{ partnerId: string }[]>`
@@ -91,7 +91,7 @@ export const listPartnersWithAbandonedImports = async (db: Db, limit: number): P
       limit ${limit}`
   ).map(({ partnerId }) => partnerId);
 
-/** Settles those of a partner's imports whose job has ended without doing so; answers them, and the files that nobody needs then. */
+/** Settles a partner's abandoned imports as FAILED; returns them, with their files, which may be deleted. */
 export const settleAbandonedImports = (db: Db, partnerId: string, failure: string) =>
   db<{ id: string; fileKey: string }[]>`
     update menu_imports i
@@ -100,7 +100,7 @@ export const settleAbandonedImports = (db: Db, partnerId: string, failure: strin
       and not exists (select from open_jobs j where j.id = i.job_id)
     returning i.id, i.file_key as "fileKey"`;
 
-/** Counts the imports that come before one of the same partner: those that are not settled and older, or have begun. */
+/** Counts the imports of the same partner that run before this one: those that are RUNNING, and older ones that are QUEUED. */
 export async function countImportsAhead(db: Db, id: string, partnerId: string): Promise<number> {
   const [row] = await db<{ ahead: number }[]>`
     select count(*) as ahead
@@ -110,14 +110,14 @@ export async function countImportsAhead(db: Db, id: string, partnerId: string): 
   return row?.ahead ?? 0;
 }
 
-/** Begins an import; false when it has begun. Fails on a unique key while another of the partner is running. */
+/** Marks a queued import RUNNING; false when it is not QUEUED. A unique violation while another import of the partner runs. */
 export async function updateMenuImportStarted(db: Db, id: string): Promise<boolean> {
   const { count } = await db`
     update menu_imports set status = 'RUNNING' where id = ${id}::uuid and status = 'QUEUED'`;
   return count === 1;
 }
 
-/** Keeps a running import as it is for the rest of the transaction; false when it is no longer where its caller believes. */
+/** Locks a running import until the transaction ends; false when it is not RUNNING or not at `position`. */
 export async function claimMenuImport(db: Db, id: string, position: number): Promise<boolean> {
   const { count } = await db`
     select from menu_imports
@@ -126,15 +126,15 @@ export async function claimMenuImport(db: Db, id: string, position: number): Pro
   return count === 1;
 }
 
-/** What an import of rows did. */
+/** The result of importing rows. */
 export interface ImportedRows {
   created: number;
   updated: number;
-  /** Places, from 1, of the rows whose item belongs to the partner's POS. */
+  /** Positions, from 1, of the rows whose item belongs to the partner's POS. */
   refused: number[];
 }
 
-/** Imports rows into a partner's menu, as if one after the other; what the file has no column for stays as it is. */
+/** Imports rows into a partner's menu, with the result of importing them one by one. Items keep what the file has no column for. */
 export async function importMenuRows(
   db: Db,
   partnerId: string,
@@ -171,7 +171,7 @@ export interface MenuImportError {
   message: string;
 }
 
-/** How far an import has come, and with what, since the last time. */
+/** An import's new position, and what was counted since the last one. */
 export interface MenuImportProgress {
   position: number;
   lines: number;
@@ -181,7 +181,7 @@ export interface MenuImportProgress {
   errors: readonly MenuImportError[];
 }
 
-/** Advances an import that its transaction has taken; of all its errors the first 1,000 are kept. */
+/** Advances an import that `claimMenuImport` has locked; keeps the first 1,000 of its errors. */
 export const updateMenuImportAdvanced = (db: Db, id: string, progress: MenuImportProgress) =>
   db`
     update menu_imports
@@ -202,7 +202,7 @@ export interface MenuImportFailure {
   line: number | null;
 }
 
-/** Settles an import that is not settled: as done, or as failed for this reason. False when it was. */
+/** Settles an open import, as DONE or as FAILED; false when it is settled already. */
 export async function updateMenuImportSettled(db: Db, id: string, failure: MenuImportFailure | null): Promise<boolean> {
   const { count } = await db`
     update menu_imports
@@ -212,14 +212,14 @@ export async function updateMenuImportSettled(db: Db, id: string, failure: MenuI
   return count === 1;
 }
 
-/** Makes the job of a partner's next import due, if it waits. */
+/** Makes the job of a partner's next import due now, if it waits. */
 export const bringNextImportForward = (db: Db, partnerId: string) =>
   db`
     select from bring_job_forward(
       (select job_id from menu_imports where partner_id = ${partnerId}::uuid and status = 'QUEUED' order by id limit 1)
     )`;
 
-/** Deletes up to `limit` imports that are 30 days old and settled; answers how many. */
+/** Deletes up to `limit` imports that are 30 days old and settled; returns their number. */
 export async function deleteOldMenuImports(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from menu_imports

@@ -26,12 +26,12 @@ export interface NewMenuItem {
   available: boolean;
 }
 
-/** Adds an item made by hand, and its category on first use; one whose external id exists is changed and taken out of the archive. */
+/** Inserts a manual item, and its category on first use; an item with the same external id is updated and restored from the archive. */
 export const insertMenuItem = async (db: Db, partnerId: string, item: NewMenuItem) =>
   (
     await db<MenuItemRow[]>`
       with category as (
-        -- the no-op update makes the existing row, and its spelling, be returned
+        -- the no-op update makes "returning" return the existing row, with its spelling
         insert into menu_categories as existing (partner_id, name)
         values (${partnerId}::uuid, ${item.category})
         on conflict (partner_id, lower(name)) do update set name = existing.name
@@ -53,7 +53,7 @@ export const insertMenuItem = async (db: Db, partnerId: string, item: NewMenuIte
       from item, category`
   )[0];
 
-/** Lists a partner's items by age, after the one with id `after`; archived ones too when asked for. */
+/** Lists a partner's items, oldest first, after the one with id `after`; with `archived` also archived ones. */
 export const listMenuItems = (db: Db, partnerId: string, archived: boolean, after: string | null, limit: number) =>
   db<MenuItemRow[]>`
     select i.id, i.name, c.name as category, i.price_minor as "priceMinor", i.description, i.weight_grams as "weightGrams",
@@ -66,7 +66,7 @@ export const listMenuItems = (db: Db, partnerId: string, archived: boolean, afte
     order by i.id
     limit ${limit}`;
 
-/** Lists a partner's categories by age, after the one with id `after`. */
+/** Lists a partner's categories, oldest first, after the one with id `after`. */
 export const listMenuCategories = (db: Db, partnerId: string, after: string | null, limit: number) =>
   db<{ id: string; name: string }[]>`
     select id, name
@@ -85,7 +85,7 @@ export interface MenuItemChanges {
   available?: boolean | undefined;
 }
 
-/** Changes one of the partner's items, and adds its new category on first use; undefined when the partner has no such item. */
+/** Updates a partner's item, and inserts its new category on first use; undefined when the partner has no such item. */
 export const updateMenuItem = async (db: Db, partnerId: string, id: string, changes: MenuItemChanges) =>
   (
     await db<MenuItemRow[]>`
@@ -121,7 +121,7 @@ export const updateMenuItem = async (db: Db, partnerId: string, id: string, chan
       where c.name is not null`
   )[0];
 
-/** Archives one of the partner's items, once; false when the partner has no such item. */
+/** Archives a partner's item; false when the partner has no such item. */
 export const archiveMenuItem = async (db: Db, partnerId: string, id: string) => {
   const rows = await db<{ id: string }[]>`
     update menu_items

@@ -10,7 +10,7 @@ import type { Db } from "../db.js";
 import { defaultPreferences } from "./preferences.js";
 import type { Recipient } from "./recipients.js";
 
-/** What a notification is about, as the rows have it. */
+/** What a notification is about, as stored. */
 export interface Subject {
   orderId: string | null;
   partnerId: string | null;
@@ -37,7 +37,7 @@ const KeptFacts = z.object({
   campaign: z.string().nullable().default(null),
 });
 
-/** What its text may mention. */
+/** Returns the values for the notification's text. */
 export const factsOf = (subject: Subject): Facts => ({
   ...KeptFacts.parse(subject.facts),
   partner: subject.partner,
@@ -53,7 +53,7 @@ export const factsOf = (subject: Subject): Facts => ({
 const subjectOf = (userId: string, { boxId, orderId, partnerId }: Subject): string =>
   boxId ?? orderId ?? partnerId ?? userId;
 
-/** Inserts notifications, unless their recipient has one of that kind about that order; answers the ids of the new ones. */
+/** Inserts notifications, without repeating a kind for the same recipient and order; returns the ids of the new ones. */
 export async function insertNotifications(
   db: Db,
   notifications: readonly (Recipient & { readonly kind: NotificationKind })[],
@@ -88,22 +88,22 @@ interface Row extends Subject {
   onOffer: boolean | null;
 }
 
-/** A notification that has not ended, with all that decides whether it is sent and that its text mentions. */
+/** An open notification, with the data for the decision to send it and for its text. */
 export interface DueRow extends Omit<DueNotification, "kind"> {
   id: string;
   userId: string;
-  /** Perhaps one that this version does not know. */
+  /** May be unknown to this version of the code. */
   kind: string;
   subjectId: string;
   facts: Facts;
   /** The ids that an app needs to open the right screen. */
   data: Record<string, string>;
-  /** The database's time. */
+  /** The database's clock. */
   now: Date;
   preferences: PushPreferences;
 }
 
-/** Finds a notification that has not ended. */
+/** Finds an open notification, with all that its push needs; undefined when it is settled, or there is none. */
 export async function findDueNotification(db: Db, id: string): Promise<DueRow | undefined> {
   const [row] = await db<Row[]>`
     with due as (
@@ -164,12 +164,12 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
   };
 }
 
-/** What a notification waits for; support sees it as the reason. */
+/** Why a notification is deferred; support sees it as the reason. */
 export type Delay = "quiet hours" | "the push service asks to wait";
 
 const quietHours: Delay = "quiet hours";
 
-/** Defers a notification or ends it, unless it has ended before. One that FAILED has not ended: its job may be replayed. */
+/** Defers or settles an open notification. A FAILED one counts as open, because its job may be replayed. */
 export async function updateNotificationStatus(
   db: Db,
   id: string,
@@ -183,8 +183,8 @@ export async function updateNotificationStatus(
 }
 
 /**
- * Makes the jobs due that wait for the end of a user's quiet hours, because these have changed. `tx` has `lockPreferences`,
- * so that no job begins to wait for the old end afterwards.
+ * Makes the jobs due now that wait for the end of a user's quiet hours, after a change of these. `tx` has `lockPreferences`, so
+ * that no job starts waiting for the old end in the meantime.
  */
 export const bringDeferredForward = (tx: Db, userId: string) =>
   tx`
@@ -206,13 +206,13 @@ export interface NotificationRow extends Subject {
   id: string;
   kind: string;
   status: NotificationStatus;
-  /** The user's. */
+  /** The user's locale. */
   locale: string;
   createdAt: Date;
   readAt: Date | null;
 }
 
-/** Lists a user's own notifications, or those that are not read yet, with what their texts mention, newest first, after the one with id `after`. */
+/** Lists a user's notifications, all or unread ones, with the data for their texts, newest first, after the one with id `after`. */
 export const listNotifications = (db: Db, userId: string, unread: boolean, after: string | null, limit: number) =>
   db<NotificationRow[]>`
     with page as (
@@ -240,7 +240,7 @@ export const listNotifications = (db: Db, userId: string, unread: boolean, after
     left join boxes b on b.id = n.box_id
     order by n.id desc`;
 
-/** Marks those of a user's notifications as read that have one of these ids, and those up to `upTo`; answers how many were not. */
+/** Marks a user's unread notifications with these ids, and all up to the id `upTo`, as read; returns their number. */
 export async function updateRead(
   db: Db,
   userId: string,
@@ -254,7 +254,7 @@ export async function updateRead(
   return count;
 }
 
-/** A notification as support sees it, to find out why it did not arrive. */
+/** A notification as support sees it: why it was not delivered. */
 export interface SupportRow {
   id: string;
   kind: string;
@@ -269,7 +269,7 @@ export interface SupportRow {
   readAt: Date | null;
 }
 
-/** Lists a user's notifications with how they ended, newest first, after the one with id `after`. */
+/** Lists a user's notifications with their status and reason, newest first, after the one with id `after`. */
 export const listNotificationsForSupport = (db: Db, userId: string, after: string | null, limit: number) =>
   db<SupportRow[]>`
     select
@@ -280,7 +280,7 @@ export const listNotificationsForSupport = (db: Db, userId: string, after: strin
     order by id desc
     limit ${limit}`;
 
-/** Deletes up to `limit` notifications that are half a year old; answers how many. */
+/** Deletes up to `limit` notifications that are half a year old; returns their number. */
 export async function deleteOldNotifications(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from notifications

@@ -1,24 +1,24 @@
 import type { Db } from "../db.js";
 import type { BoxRow } from "./boxes.js";
 
-/** A box as a list of what can be had shows it. */
+/** A box in a list of offers. */
 export interface OfferRow extends BoxRow {
   partnerName: string;
   latitude: number;
   longitude: number;
-  /** The window's start to the microsecond, to go on after this box. */
+  /** The window's start to the microsecond, for the cursor of the next page. */
   startKey: string;
 }
 
-/** With how far it is from where the customer is, in metres. */
 export interface NearOfferRow extends OfferRow {
+  /** From the centre of the search, in metres. */
   distance: number;
 }
 
 export interface OfferFilter {
   cityId: string | null;
   maxPriceMinor: number | null;
-  /** Only boxes that can be picked up after this, and before that. */
+  /** Only boxes whose pickup window overlaps this range. */
   availableFrom: Date | null;
   availableTo: Date | null;
 }
@@ -30,7 +30,7 @@ export interface Circle {
   radius: number;
 }
 
-/** Lists boxes on offer within a circle, nearest first, beyond the box `after`. */
+/** Lists boxes on offer within a circle, nearest first, after the box `after`. */
 export const listOffersNear = (
   db: Db,
   { latitude, longitude, radius }: Circle,
@@ -56,8 +56,8 @@ export const listOffersNear = (
     order by near.distance, b.id`;
 
 /**
- * Lists boxes on offer, those that can be picked up soonest first, beyond the box `after`. `availableFrom` is compared as
- * box_is_on_offer compares: no index serves.
+ * Lists boxes on offer, the earliest pickup window first, after the box `after`. `availableFrom` is compared in the same form
+ * as in box_is_on_offer, which no index supports.
  */
 export const listOffersSoon = (
   db: Db,

@@ -5,16 +5,16 @@ import { PromoRefusal } from "../../lib/domain/promo.js";
 import type { Db } from "../db.js";
 
 export interface NewOrder {
-  /** Null for an order that was taken elsewhere, of someone whom we do not know. */
+  /** Null for an order from a POS whose customer has no account. */
   userId: string | null;
   partnerId: string;
-  /** Each id once; it names a box or a menu item of the partner. */
+  /** Distinct ids of boxes or menu items of the partner. */
   items: { id: string; qty: number }[];
   totalMinor: number;
   address: string | null;
-  /** A promo for this order; without one the buyer's attached promo counts. */
+  /** A promo for this order; null: the buyer's attached promo, if any. */
   promoCode: string | null;
-  /** Sold and paid for already: promos are left alone, and what is said not to be available may be in it. */
+  /** Sold and paid for at a POS: no promo applies, and items may be unavailable. */
   takenElsewhere?: boolean;
   /** The client's Idempotency-Key with the digest of its canonical payload. */
   idempotency: { key: string; fingerprint: Buffer } | null;
@@ -26,7 +26,7 @@ const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(v
 const orderStatus = z.enum(enums.orderStatus);
 const earlierOrder = { orderId: z.uuid(), orderStatus, estimatedReadyAt: instant };
 
-/** What `place_order` (sql/functions/place_order.sql) answers. */
+/** What `place_order` (sql/functions/place_order.sql) returns. */
 const Placement = z.discriminatedUnion("outcome", [
   z.object({
     outcome: z.literal("PLACED"),
@@ -51,7 +51,7 @@ const Placement = z.discriminatedUnion("outcome", [
 
 export type Placement = z.output<typeof Placement>;
 
-/** Places an order as one statement: stock, totals, idempotency key, promo, commission, events, notifications and their jobs, or nothing. */
+/** Places an order as one statement: stock, totals, idempotency key, promo, commission, event and job, or nothing. */
 export async function placeOrder(db: Db, order: NewOrder): Promise<Placement> {
   const [row] = await db<{ placement: unknown }[]>`
     select place_order(
@@ -80,7 +80,7 @@ export interface OrderItemRow {
 
 export interface OrderRow {
   id: string;
-  /** Null where the order was taken elsewhere, of someone whom we do not know. */
+  /** Null for an order from a POS whose customer has no account. */
   userId: string | null;
   partnerId: string;
   status: OrderStatus;
@@ -117,14 +117,14 @@ const listOrders = (db: Db, orders: readonly { id: string }[]) =>
     where o.id = any (${orders.map(({ id }) => id)}::uuid[])
     order by o.id desc`;
 
-/** Finds an order that `viewerId` may see: their own, or their partner's (as owner or staff); `anyones` lifts the restriction, for admins. */
-export async function findOrder(db: Db, id: string, viewerId: string, anyones = false): Promise<OrderRow | undefined> {
+/** Finds an order that `viewerId` may see: as its customer, as owner or staff of its partner, or any with `asAdmin`. */
+export async function findOrder(db: Db, id: string, viewerId: string, asAdmin = false): Promise<OrderRow | undefined> {
   const visible = await db<{ id: string }[]>`
     select o.id
     from orders o
     where o.id = ${id}::uuid
       and (
-        ${anyones}::boolean
+        ${asAdmin}::boolean
         or o.user_id = ${viewerId}::uuid
         or exists (select from partners p where p.id = o.partner_id and p.owner_id = ${viewerId}::uuid)
         or exists (select from partner_staff s where s.partner_id = o.partner_id and s.user_id = ${viewerId}::uuid)
@@ -162,7 +162,7 @@ export const listOrdersOfPartner = async (
 ) =>
   listOrders(
     db,
-    // each status by its index, so that a partner's few open orders are found among all it ever had
+    // a query per status, by index: finds a partner's few open orders without reading all its orders
     await db<{ id: string }[]>`
       select found.id
       from unnest(${[...statuses]}::order_status[]) as wanted (status)
@@ -177,7 +177,7 @@ export const listOrdersOfPartner = async (
       limit ${limit}`,
   );
 
-/** What `move_order` (sql/functions/move_order.sql) answers: what came of it, and the status that the order has now. */
+/** What `move_order` (sql/functions/move_order.sql) returns: the outcome, and the order's present status. */
 const OrderMoved = z.object({
   outcome: z.enum(["MOVED", "ALREADY", "NOT_ALLOWED", "TOO_LATE", "WRONG_CODE"]),
   status: orderStatus,
@@ -185,15 +185,15 @@ const OrderMoved = z.object({
 
 export type OrderMoved = z.output<typeof OrderMoved>;
 
-/** Who moves an order: their own, their partner's, or, as the service itself, anyone's. */
+/** Who moves an order: its customer, its partner, or the service itself. */
 export type OrderMover =
   | { actor: "CUSTOMER"; userId: string }
-  | { actor: "PARTNER"; /** Null when it is their POS that moves it. */ userId: string | null; partnerId: string }
+  | { actor: "PARTNER"; /** Null when the partner's POS moves it. */ userId: string | null; partnerId: string }
   | { actor: "SERVICE" };
 
 /**
- * Moves an order as one statement, with its event, its boxes, its promo use, what the customer earns and who is told of it;
- * undefined when the mover has no such order. With `pickupCode` only while that is the order's.
+ * Moves an order as one statement, with its event, its stock, its promo use, the customer's points and its jobs; undefined when
+ * the mover has no such order. With `pickupCode` it must be the order's.
  */
 export async function moveOrder(
   db: Db,
@@ -221,7 +221,7 @@ export async function moveOrder(
   return moved && OrderMoved.parse(moved);
 }
 
-/** Lists up to `limit` open orders that nobody came for. */
+/** Lists up to `limit` open orders that are past their time for pickup. */
 export const listOverdueOrders = (db: Db, limit: number) =>
   db<{ id: string }[]>`
     select id from orders where status in ('ACCEPTED', 'READY') and no_show_at <= now() order by no_show_at limit ${limit}`;
@@ -233,7 +233,7 @@ export interface OrderEventRow {
   at: Date;
 }
 
-/** Lists what has happened to an order, oldest first. */
+/** Lists an order's status changes, oldest first. */
 export const listOrderEvents = (db: Db, orderId: string) =>
   db<OrderEventRow[]>`
     select from_status as "from", to_status as "to", actor_role as "by", at
@@ -241,7 +241,7 @@ export const listOrderEvents = (db: Db, orderId: string) =>
     where order_id = ${orderId}::uuid
     order by position`;
 
-/** Deletes up to `limit` idempotency keys past their lifetime; answers how many. */
+/** Deletes up to `limit` expired idempotency keys; returns their number. */
 export async function deleteOldIdempotencyKeys(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from idempotency_keys

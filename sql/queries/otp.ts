@@ -1,6 +1,6 @@
 import type { Db } from "../db.js";
 
-/** A new code as it is stored, and what its sending is counted against; a null limit does not count. */
+/** A new code as it is stored, and the limits on sending it; null: no limit. */
 export interface NewOtp {
   phone: string;
   hash: Uint8Array;
@@ -10,14 +10,14 @@ export interface NewOtp {
   totalLimit: number | null;
 }
 
-/** The id of the code made, null when a limit stands against it; and the seconds until the next send makes sense. */
+/** The id of the new code, null when a limit is reached; and the seconds until the client should allow the next send. */
 export interface OtpSend {
   id: string | null;
   retryAfterSeconds: number;
 }
 
 /**
- * Makes a code the phone's only one for 5 minutes. Limits: 3 sends per phone in any 5 minutes and 50 wrong guesses per
+ * Makes a code the phone's only valid one, for 5 minutes. Limits: 3 sends per phone in any 5 minutes and 50 wrong guesses per
  * phone and day, whatever the concurrency; sends per address and in all as given, in windows of 5 minutes that begin
  * with a send.
  */
@@ -29,23 +29,23 @@ export async function insertOtp(db: Db, otp: NewOtp): Promise<OtpSend> {
       ${otp.address}::text, ${otp.addressLimit}::integer, ${otp.totalLimit}::integer
     )
     where retry_after_seconds is not null`;
-  if (!sent) throw new Error("start_otp answered nothing");
+  if (!sent) throw new Error("start_otp returned no row");
   return sent;
 }
 
-/** Leave to compare one guess with the phone's current code, or why there is none. */
+/** Permission to compare one guess with the phone's current code, or why it is refused. */
 export type Guess =
   | { outcome: "COMPARE"; id: string; hash: Buffer }
   | { outcome: "NO_CODE" }
   | { outcome: "EXPIRED" }
   | { outcome: "TOO_MANY"; retryAfterSeconds: number };
 
-/** Guesses that one code is compared with. */
+/** How many guesses one code is compared with. */
 const MAX_TRIES = 5;
 
-/** Counts a guess before it is compared, so that a code is compared with `MAX_TRIES` at most, also when they arrive at once. */
+/** Counts a guess before it is compared, so that concurrent guesses cannot exceed `MAX_TRIES` per code. */
 export async function countGuess(db: Db, phone: string): Promise<Guess> {
-  const [taken] = await db<{ id: string; hash: Buffer }[]>`
+  const [counted] = await db<{ id: string; hash: Buffer }[]>`
     update otp set
       tries = tries + 1,
       wrong_guesses = case when otp_guesses_end(otp) > now() then wrong_guesses + 1 else 1 end,
@@ -53,7 +53,7 @@ export async function countGuess(db: Db, phone: string): Promise<Guess> {
     where phone = ${phone}::text and used_at is null and tries < ${MAX_TRIES}::integer and expires_at > now()
       and not otp_is_locked(otp)
     returning id, code_hash as "hash"`;
-  if (taken) return { outcome: "COMPARE", ...taken };
+  if (counted) return { outcome: "COMPARE", ...counted };
 
   const [refused] = await db<{ outcome: "NO_CODE" | "EXPIRED" | "TOO_MANY"; retryAfterSeconds: number | null }[]>`
     select
@@ -69,7 +69,7 @@ export async function countGuess(db: Db, phone: string): Promise<Guess> {
   return outcome === "TOO_MANY" ? { outcome, retryAfterSeconds: retryAfterSeconds ?? 1 } : { outcome };
 }
 
-/** A code on its way to a phone. */
+/** A code to send. */
 export interface OutgoingCode {
   phone: string;
   sealed: string;
@@ -77,7 +77,7 @@ export interface OutgoingCode {
   locale: string | null;
 }
 
-/** Claims a code for sending; null when it was claimed before, used, replaced or has expired: then it must not be sent. */
+/** Claims a code for sending, once; null when it was claimed, used, replaced or has expired: then it must not be sent. */
 export async function consumeOutgoingCode(db: Db, otpId: string): Promise<OutgoingCode | null> {
   const [code] = await db<{ phone: string; sealed: string | null; locale: string | null }[]>`
     update otp set claimed_at = now()
@@ -87,21 +87,21 @@ export async function consumeOutgoingCode(db: Db, otpId: string): Promise<Outgoi
   return code?.sealed ? { ...code, sealed: code.sealed } : null;
 }
 
-/** Gives a code back that the gateway did certainly not take, so that it may be sent again. */
+/** Releases a code that the gateway has certainly not accepted, so that it may be sent again. */
 export const releaseOutgoingCode = (db: Db, otpId: string) =>
   db`update otp set claimed_at = null where id = ${otpId}::uuid`;
 
-/** Erases the readable copy of a code that was sent, or may have been. */
+/** Erases the encrypted copy of a code that was sent, or may have been. */
 export const eraseOutgoingCode = (db: Db, otpId: string, sent: boolean) =>
   db`
     update otp set sealed_code = null, sent_at = case when ${sent}::boolean then now() end
     where id = ${otpId}::uuid`;
 
-/** Erases the readable copies of codes that expired unsent. */
+/** Erases the encrypted copies of expired codes. */
 export const eraseExpiredCodes = (db: Db) =>
   db`update otp set sealed_code = null where sealed_code is not null and expires_at <= now()`;
 
-/** Forgets up to `limit` codes that ended a day ago, with what was counted against their phones, and returns how many. */
+/** Deletes up to `limit` codes that expired a day ago, unless wrong guesses of their phones still count; returns their number. */
 export async function deleteOldOtp(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from otp where phone in (
@@ -113,7 +113,7 @@ export async function deleteOldOtp(db: Db, limit: number): Promise<number> {
   return count;
 }
 
-/** Forgets up to `limit` counters of windows that are over, and returns how many. */
+/** Deletes up to `limit` counters of windows that have ended; returns their number. */
 export async function deleteOldOtpSendCounts(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from otp_send_counts where counter in (

@@ -4,7 +4,7 @@ import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
 
 export interface NewPartner {
-  /** What the slug is made from. */
+  /** The slug, to which a number is added when it is in use. */
   slug: string;
   name: string;
   cityId: string;
@@ -18,7 +18,7 @@ export interface NewPartner {
   timezone: string | null;
   /** The user who registered, if they were signed in. */
   ownerId: string | null;
-  /** Otherwise: whoever logs in with this phone becomes the owner. */
+  /** Otherwise the phone whose user becomes the owner at the next login. */
   ownerPhone: string | null;
 }
 
@@ -28,7 +28,7 @@ export interface RegisteredPartner {
   slug: string;
 }
 
-/** Registers a partner for review, and its city when nobody has registered there before; undefined when the owner's account is gone. */
+/** Inserts a partner for review, and its city if it is new; undefined when the owner's account does not exist. */
 export const insertPartner = async (db: Db, partner: NewPartner) =>
   (
     await db<RegisteredPartner[]>`
@@ -48,11 +48,11 @@ export const insertPartner = async (db: Db, partner: NewPartner) =>
       returning id, status, slug`
   )[0];
 
-/** Keeps this account from coming to own or work for a partner elsewhere until the transaction `tx` ends. */
+/** Locks an account until the transaction `tx` ends: no other one makes it the owner or staff of a partner. */
 export const lockAccount = (tx: Db, userId: string) =>
   tx`select from users where id = ${userId}::uuid for no key update`;
 
-/** Whether this user, or the user with this phone, owns or works for a partner already. */
+/** Whether this user, or the user with this phone, owns or works for a partner. */
 export const hasPartner = async (db: Db, userId: string | null, phone: string | null) => {
   const [row] = await db<{ taken: boolean }[]>`
     select exists (
@@ -78,7 +78,7 @@ export interface PartnerRow {
   openingHours: unknown;
 }
 
-/** Finds the public profile: only of partners that are or were active. */
+/** Finds the public profile of a partner that is or was active. */
 export const findPublicPartner = async (db: Db, id: string) =>
   (
     await db<PartnerRow[]>`
@@ -88,16 +88,16 @@ export const findPublicPartner = async (db: Db, id: string) =>
       where id = ${id}::uuid and activated_at is not null`
   )[0];
 
-/** What a partner's own people see of it. */
+/** A partner as its owner and staff see it. */
 export interface OwnPartnerRow extends PartnerRow {
   phone: string | null;
   email: string | null;
-  /** Its own, or else its city's. */
+  /** The partner's, else its city's. */
   timezone: string;
   preparationMinutes: number;
 }
 
-/** Finds the profile as the partner's own people see it. */
+/** Finds the profile as the partner's owner and staff see it. */
 export const findOwnPartner = async (db: Db, id: string) =>
   (
     await db<OwnPartnerRow[]>`
@@ -124,7 +124,7 @@ export interface PartnerChanges {
   openingHours?: OpeningHours[] | undefined;
 }
 
-/** Changes a partner's profile, and registers its new city when nobody has named it before. */
+/** Updates a partner's profile, inserts its city if it is new, and returns the profile. */
 export async function updatePartner(db: Db, id: string, changes: PartnerChanges, cityTimezone: string) {
   const moved = [changes.address, changes.latitude, changes.longitude].some((value) => value !== undefined);
   const hours = changes.openingHours && db.json(changes.openingHours);
@@ -163,7 +163,7 @@ export interface ListedPartner {
   slug: string;
   cityId: string;
   address: string;
-  /** How far the coordinates are from where the address was found, in metres; null before, or where it was not. */
+  /** From the coordinates to where the address was found, in metres; null when it is not compared yet or was not found. */
   addressDistance: number | null;
   createdAt: Date;
 }
@@ -171,7 +171,7 @@ export interface ListedPartner {
 export interface PartnerFilter {
   status: PartnerStatus | null;
   cityId: string | null;
-  /** Part of the name, taken literally, whatever its case. */
+  /** A literal part of the name, in any case. */
   q: string | null;
 }
 
@@ -201,8 +201,8 @@ const eventOf = {
 } as const satisfies Record<string, EventKind>;
 
 /**
- * Makes an admin's move if the partner's status allows it, with its audit record, and has its people told; undefined when it
- * does not (or there is no such partner).
+ * Makes an admin's move, with an audit record and an event for the partner's owner and staff; undefined when the status does not
+ * allow it, or there is no such partner.
  */
 export const movePartner = async (
   db: Db,
@@ -236,8 +236,9 @@ export const findPartner = async (db: Db, id: string) =>
   (await db<MovedPartner[]>`select id, name, status from partners where id = ${id}::uuid`)[0];
 
 /**
- * Makes whoever has this phone the owner of a partner, now or when they first log in, with its audit record; whoever owned it
- * does no more. `tx` is a transaction. Undefined when there is no such partner; a unique violation when they own another.
+ * Makes the holder of a phone the owner of a partner, in place of the present one, with an audit record; a phone without an
+ * account becomes the owner at its first login. `tx` is a transaction. Undefined when there is no such partner; a unique
+ * violation when the user owns another one.
  */
 export async function updateOwner(tx: Db, id: string, phone: string, actorId: string) {
   await tx`select from users where phone = ${phone} and deleted_at is null for no key update`;

@@ -4,22 +4,22 @@ import { signal } from "../signals.js";
 export interface NewPosCredentials {
   partnerId: string;
   adapter: string;
-  /** What the POS calls the account in its events. */
+  /** The POS's name for the account, as in its events. */
   account: string;
-  /** The credentials, enclosed for `posCredentialsContext(partnerId)`. */
+  /** The credentials, encrypted for `posCredentialsContext(partnerId)`. */
   sealed: string;
 }
 
-/** The signal that says that some partner's credentials are others now. */
+/** The signal that a partner's credentials have changed. */
 export const POS_CREDENTIALS_CHANGED = "pos_credentials";
 
-/** Where a partner's sealed credentials belong: they open nowhere else. */
+/** The context that binds encrypted credentials to their partner: with any other they cannot be decrypted. */
 export const posCredentialsContext = (partnerId: string) => `pos-credentials:${partnerId}`;
 
 /**
- * Saves a partner's credentials in place of earlier ones, with their audit record, which names the adapter alone. A sync
- * that is open was begun with others: it ends, and another follows; where none is, the schedule begins one. False when there is no such partner; a unique violation
- * when the account is another partner's. `tx` is a transaction.
+ * Sets a partner's credentials, with an audit record that names only the adapter. An open sync, which uses the old ones, is
+ * settled and another one follows; without an open sync the schedule starts one. False when there is no such partner; a unique
+ * violation when the account belongs to another partner. `tx` is a transaction.
  */
 export async function updatePosCredentials(
   tx: Db,
@@ -42,15 +42,15 @@ export async function updatePosCredentials(
     select ${actorId}::uuid, 'POS_CREDENTIALS', partner_id, jsonb_build_object('adapter', adapter) from saved`;
   if (count === 0) return false;
   await signal(tx, POS_CREDENTIALS_CHANGED, partnerId);
-  const [begun] = await tx<{ id: string }[]>`
+  const [open] = await tx<{ id: string }[]>`
     update pos_syncs set again = true where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
-  if (begun)
-    await tx`select from settle_pos_sync(${begun.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
+  if (open)
+    await tx`select from settle_pos_sync(${open.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
   return true;
 }
 
 /**
- * Deletes a partner's credentials, with an audit record; a sync that is open ends. False when the partner has none. `tx` is a
+ * Deletes a partner's credentials, with an audit record, and settles an open sync. False when the partner has none. `tx` is a
  * transaction.
  */
 export async function deletePosCredentials(
@@ -61,10 +61,10 @@ export async function deletePosCredentials(
 ): Promise<boolean> {
   const { count } = await tx`delete from pos_credentials where partner_id = ${partnerId}::uuid`;
   if (count === 0) return false;
-  const [begun] = await tx<{ id: string }[]>`
+  const [open] = await tx<{ id: string }[]>`
     update pos_syncs set again = false where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
-  if (begun)
-    await tx`select from settle_pos_sync(${begun.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
+  if (open)
+    await tx`select from settle_pos_sync(${open.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
   await tx`
     insert into audit_events (actor_id, action, subject_id)
     values (${actorId}::uuid, 'POS_CREDENTIALS_DELETE', ${partnerId}::uuid)`;
@@ -72,26 +72,26 @@ export async function deletePosCredentials(
   return true;
 }
 
-/** An account as its events need it. */
+/** What the verification of an account's events needs. */
 export interface PosAccount {
   partnerId: string;
   sealed: string;
 }
 
-/** Finds the partner that a POS's account belongs to. */
+/** Finds the partner of a POS account. */
 export const findPosAccount = async (db: Db, adapter: string, account: string) =>
   (
     await db<PosAccount[]>`
       select partner_id as "partnerId", sealed from pos_credentials where adapter = ${adapter} and account = ${account}`
   )[0];
 
-/** A partner's credentials as they are kept. */
+/** A partner's credentials as they are stored. */
 export interface EncryptedCredentials {
   partnerId: string;
   sealed: string;
 }
 
-/** Lists credentials that are sealed under another key than the one with id `keyId`, after those of the partner `after`. */
+/** Lists credentials encrypted under any key but `keyId`, by partner id, after the partner `after`. */
 export const listCredentialsUnderOtherKeys = (db: Db, keyId: string, after: string | null, limit: number) =>
   db<EncryptedCredentials[]>`
     select partner_id as "partnerId", sealed
@@ -100,7 +100,7 @@ export const listCredentialsUnderOtherKeys = (db: Db, keyId: string, after: stri
     order by partner_id
     limit ${limit}`;
 
-/** Puts credentials that are sealed anew in place of `before`; false when there are others there by now. */
+/** Replaces the stored text `before` with one under another key; false when it has changed in the meantime. */
 export async function updateEncryptedCredentials(
   db: Db,
   { partnerId, sealed: before }: EncryptedCredentials,

@@ -9,10 +9,7 @@ export interface ReceivedEvent {
   change: PosChange;
 }
 
-/**
- * Keeps events that have not come in before, with the jobs that look into their partners' mailboxes, as one statement;
- * answers how many were new.
- */
+/** Inserts the events that are new and schedules the jobs of their inboxes, as one statement; returns the number of new events. */
 export async function receivePosEvents(
   db: Db,
   provider: string,
@@ -33,7 +30,7 @@ export async function receivePosEvents(
 
 export type PosEventStatus = Enum<"posEventStatus">;
 
-/** An event that has its turn. */
+/** A stored POS event, as its worker needs it. */
 export interface PosEventRow {
   id: number;
   partnerId: string;
@@ -43,23 +40,23 @@ export interface PosEventRow {
   change: unknown;
   requestId: string | null;
   status: PosEventStatus;
-  /** How often it has failed. */
+  /** Failures so far. */
   attempts: number;
-  /** Since when it has its turn, or from when on; another one whenever it is put back or fails. */
+  /** When it is due, to the microsecond. It changes with every failure and replay, so it identifies this attempt. */
   nextTryAt: string;
-  /** 0 when it has its turn now. */
+  /** 0 when it is due now. */
   dueInMs: number;
 }
 
-/** From now on a message for this partner stages another job: this one is about to look. */
+/** Detaches the running job from a partner's inbox: an event that comes in from now on stages another one. */
 export const clearInboxJob = (db: Db, partnerId: string) =>
   db`update pos_mailboxes set job_id = null where partner_id = ${partnerId}::uuid and job_id is not null`;
 
-/** Lets one transaction at a time work off a partner's events, until `tx` ends. */
+/** Locks a partner's events until `tx` ends: one transaction at a time applies them. */
 export const lockPosEvents = (tx: Db, partnerId: string) =>
   tx`select from pg_advisory_xact_lock(hashtextextended('pos events ' || ${partnerId}::text, 0))`;
 
-/** Finds the event of a partner whose turn it is. */
+/** Finds the first queued event of a partner's inbox. */
 export const findNextPosEvent = async (db: Db, partnerId: string) =>
   (
     await db<PosEventRow[]>`
@@ -72,7 +69,7 @@ export const findNextPosEvent = async (db: Db, partnerId: string) =>
       limit 1`
   )[0];
 
-/** Finds an event by its number. */
+/** Finds an event. */
 export const findPosEvent = async (db: Db, id: number) =>
   (
     await db<PosEventRow[]>`
@@ -83,7 +80,7 @@ export const findPosEvent = async (db: Db, id: number) =>
       where id = ${id}::bigint`
   )[0];
 
-/** Marks an event processed, and the job complete that kept it in sight while it was parked. */
+/** Marks an event processed, and the job of its time as a parked event complete. */
 export const updatePosEventProcessed = (tx: Db, id: number, remark: string | null) =>
   tx`
     with processed as (
@@ -92,7 +89,7 @@ export const updatePosEventProcessed = (tx: Db, id: number, remark: string | nul
     )
     select from processed`;
 
-/** Notes why an event could not be made ours, and that it may be tried again in `ms` milliseconds; nothing when it was settled or put back since its turn. */
+/** Records why an event failed, and makes it due again in `ms` milliseconds; does nothing when it was settled or replayed since. */
 export const updatePosEventFailed = (tx: Db, { id, nextTryAt }: PosEventRow, error: string, ms: number) =>
   tx`
     update pos_events
@@ -100,9 +97,8 @@ export const updatePosEventFailed = (tx: Db, { id, nextTryAt }: PosEventRow, err
     where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${nextTryAt}::text::timestamptz`;
 
 /**
- * Parks an event, to be tried once more in `ms` milliseconds by the job that stands for it: it is replayed when it is dead,
- * and a new one is staged when there is none. Nothing when the event was settled or put back since its turn. `tx` has
- * `lockPosEvents`.
+ * Parks an event, with a job that tries it once more in `ms` milliseconds: the event's own job, replayed if it is dead, else a
+ * new one. Does nothing when the event was settled or replayed since. `tx` has `lockPosEvents`.
  */
 export const parkPosEvent = (tx: Db, { id, nextTryAt, requestId }: PosEventRow, error: string, ms: number) =>
   tx`
@@ -116,13 +112,13 @@ export const parkPosEvent = (tx: Db, { id, nextTryAt, requestId }: PosEventRow, 
     from (select now() + make_interval(secs => ${ms}::float8 / 1000) as at) as due
     where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${nextTryAt}::text::timestamptz`;
 
-/** Notes that a parked event was tried in vain once more. `tx` has `lockPosEvents`. */
+/** Records another failure of a parked event. `tx` has `lockPosEvents`. */
 export const updatePosEventStillParked = (tx: Db, id: number, error: string) =>
   tx`
     update pos_events set settled_at = now(), attempts = attempts + 1, last_error = ${error}
     where id = ${id}::bigint and status = 'PARKED'`;
 
-/** Has a job look into a partner's mailbox in `ms` milliseconds or before. */
+/** Ensures that a job drains a partner's inbox in `ms` milliseconds or before. */
 export const scheduleInboxRun = (tx: Db, partnerId: string, ms: number, requestId: string | null) =>
   tx`
     select from schedule_inbox_run(
@@ -130,14 +126,14 @@ export const scheduleInboxRun = (tx: Db, partnerId: string, ms: number, requestI
       ${requestId}::text
     )`;
 
-/** Has jobs look into up to `limit` mailboxes where an event waits and no job is left that would look; answers how many. */
+/** Schedules jobs for up to `limit` inboxes with a due event and no open job; returns their number. */
 export async function rescheduleStalledInboxes(db: Db, limit: number): Promise<number> {
-  const [row] = await db<{ rung: number | null }[]>`
-    select reschedule_stalled_inboxes(${limit}::integer)::integer as rung`;
-  return row?.rung ?? 0;
+  const [row] = await db<{ count: number | null }[]>`
+    select reschedule_stalled_inboxes(${limit}::integer)::integer as count`;
+  return row?.count ?? 0;
 }
 
-/** Puts a parked event back, with an admin's audit record and a job; false when there is no such event that is parked. */
+/** Queues a parked event again, with an audit record of the admin, and schedules its inbox; false when it is not parked. */
 export async function replayPosEvent(tx: Db, id: number, actorId: string, requestId: string): Promise<boolean> {
   const [replayed] = await tx<{ partnerId: string }[]>`
     with replayed as (
@@ -155,7 +151,7 @@ export async function replayPosEvent(tx: Db, id: number, actorId: string, reques
   return true;
 }
 
-/** What admins see of an event; what it says of customers is not in it. */
+/** An event as admins see it, without personal data of customers. */
 export interface ListedPosEvent {
   id: number;
   partnerId: string;
@@ -170,7 +166,7 @@ export interface ListedPosEvent {
   settledAt: Date | null;
 }
 
-/** Lists the events in one of `statuses`, newest first, after the one with number `after`. */
+/** Lists the events in one of `statuses`, newest first, after the one with id `after`. */
 export const listPosEvents = (db: Db, statuses: readonly PosEventStatus[], after: number | null, limit: number) =>
   db<ListedPosEvent[]>`
     select found.id, found.partner_id as "partnerId", found.provider, found.account, found.event_id as "eventId",
@@ -188,11 +184,11 @@ export const listPosEvents = (db: Db, statuses: readonly PosEventStatus[], after
     order by found.id desc
     limit ${limit}`;
 
-/** Whether there is an event with this number. */
+/** Whether an event exists. */
 export const hasPosEvent = async (db: Db, id: number): Promise<boolean> =>
   (await db`select from pos_events where id = ${id}::bigint`).count === 1;
 
-/** Deletes up to `limit` settled events that came in 30 days ago, and what they said of customers with them; answers how many. */
+/** Deletes up to `limit` settled events that came in 30 days ago, with their personal data; returns their number. */
 export async function deleteOldPosEvents(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from pos_events

@@ -1,7 +1,7 @@
 import type { Db } from "../db.js";
 import { lockPosCredentials } from "./pos-syncs.js";
 
-/** Finds which of our orders a POS means by its own number for it. */
+/** Finds the id of an order by its POS's number. */
 export async function findPosOrder(
   db: Db,
   partnerId: string,
@@ -14,7 +14,7 @@ export async function findPosOrder(
   return row?.orderId;
 }
 
-/** Notes which order a POS means by its number, and puts what came in about it before it did back into the mailbox. */
+/** Records the POS's number of an order, and queues the parked events about that number again. */
 export const insertPosOrder = (tx: Db, partnerId: string, provider: string, externalId: string, orderId: string) =>
   tx`
     with known as (
@@ -25,13 +25,13 @@ export const insertPosOrder = (tx: Db, partnerId: string, provider: string, exte
     where partner_id = ${partnerId}::uuid and provider = ${provider} and status = 'PARKED'
       and change ->> 'orderExternalId' = ${externalId}`;
 
-/** Finds the account of whoever has this phone. */
+/** Finds the account with this phone. */
 export async function findCustomer(db: Db, phone: string): Promise<string | undefined> {
   const [user] = await db<{ id: string }[]>`select id from users where phone = ${phone} and deleted_at is null`;
   return user?.id;
 }
 
-/** Forgets the addresses of up to `limit` orders from counters that are 30 days old, of customers whom nobody knows; answers how many. */
+/** Erases the addresses of up to `limit` POS orders without an account that are 30 days old; returns their number. */
 export async function eraseCounterAddresses(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     update orders set address = null
@@ -45,7 +45,7 @@ export async function eraseCounterAddresses(db: Db, limit: number): Promise<numb
   return count;
 }
 
-/** Finds the partner's items with these numbers of their POS; those that it does not have, or no more, are left out. */
+/** Lists the partner's items with these external ids, without archived ones. */
 export const listItemsByExternalId = (db: Db, partnerId: string, externalIds: readonly string[]) =>
   db<{ id: string; externalId: string }[]>`
     select id, coalesce(external_id, '') as "externalId"
@@ -53,8 +53,8 @@ export const listItemsByExternalId = (db: Db, partnerId: string, externalIds: re
     where partner_id = ${partnerId}::uuid and external_id = any (${[...externalIds]}::text[]) and archived_at is null`;
 
 /**
- * Says of items that came from the POS, each once, whether they can be had; others are left as they are. Answers how many of
- * them the menu has. `tx` is a transaction.
+ * Sets the availability of items from the POS, each at most once; items of another source stay as they are. Returns how many
+ * of them the menu has. `tx` is a transaction.
  */
 export async function updateAvailability(
   tx: Db,
@@ -62,17 +62,17 @@ export async function updateAvailability(
   items: readonly { externalId: string; available: boolean }[],
 ): Promise<number> {
   const externalIds = items.map(({ externalId }) => externalId);
-  // whoever ends or asks for a sync locks the credentials first, and in one order goes who changes many items of a menu
+  // the same lock order as in settling and requesting syncs: credentials, then items by external id
   await lockPosCredentials(tx, partnerId);
-  const found = await tx<{ here: boolean }[]>`
-    select source = 'POS' and archived_at is null as here from menu_items
+  const found = await tx<{ fromPos: boolean }[]>`
+    select source = 'POS' and archived_at is null as "fromPos" from menu_items
     where partner_id = ${partnerId}::uuid and external_id = any (${externalIds}::text[])
     order by external_id
     for no key update`;
   await tx`
-    update menu_items m set available = told.available, updated_at = now()
-    from unnest(${externalIds}::text[], ${items.map(({ available }) => available)}::boolean[]) as told (external_id, available)
-    where m.partner_id = ${partnerId}::uuid and m.external_id = told.external_id and m.source = 'POS'
-      and m.available <> told.available`;
-  return found.filter(({ here }) => here).length;
+    update menu_items m set available = given.available, updated_at = now()
+    from unnest(${externalIds}::text[], ${items.map(({ available }) => available)}::boolean[]) as given (external_id, available)
+    where m.partner_id = ${partnerId}::uuid and m.external_id = given.external_id and m.source = 'POS'
+      and m.available <> given.available`;
+  return found.filter(({ fromPos }) => fromPos).length;
 }

@@ -2,7 +2,7 @@ import type { Enum } from "../../lib/domain/enums.js";
 import type { PosMenuItem } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
 
-/** Asks for a sync of a partner's menu, or joins the one that is open; undefined when the partner has no POS, or is suspended or rejected. `byUser`: somebody waits. */
+/** Requests a sync of a partner's menu, or joins the open one; returns its id, or undefined when the partner has no POS, or is suspended or rejected. `byUser`: a user waits for it. */
 export async function requestPosSync(
   db: Db,
   partnerId: string,
@@ -24,7 +24,7 @@ export interface PosSyncRow {
   itemsFailed: number;
   itemsArchived: number;
   unchanged: boolean;
-  /** [{externalId, name, position, message}]; in older ones no name and no position. */
+  /** [{externalId, name, position, message}]; old rows have no name and no position. */
   errors: unknown;
   failure: PosSyncFailure | null;
   reason: string | null;
@@ -43,25 +43,25 @@ export const findPosSync = async (db: Db, partnerId: string, id: string) =>
       where id = ${id}::uuid and partner_id = ${partnerId}::uuid`
   )[0];
 
-/** A sync that this start of it has to carry out. */
+/** A started sync. */
 export interface StartedSync {
   id: string;
   partnerId: string;
-  /** Which start of the sync this is: an earlier one may not go on. */
+  /** The number of this start; an earlier start may not continue. */
   run: number;
   try: number;
   adapter: string;
   sealed: string;
   revision: string | null;
-  /** False when the partner is suspended or rejected by now: its POS may not be called. */
+  /** False when the partner is suspended or rejected. */
   mayCallPos: boolean;
 }
 
-/** Begins a sync, from its beginning, and takes it from whoever had begun it; undefined when it is settled. */
+/** Claims a sync and starts it from the beginning, even if another worker is running it; undefined when it is settled. */
 export const claimPosSync = async (db: Db, id: string) =>
   (
     await db<StartedSync[]>`
-      with taken as (
+      with claimed as (
         update pos_syncs s
         set status = 'RUNNING', run = s.run + 1, again = false, items_synced = 0, items_failed = 0, items_archived = 0,
             errors = '[]',
@@ -73,28 +73,28 @@ export const claimPosSync = async (db: Db, id: string) =>
         where s.id = ${id}::uuid and s.settled_at is null and c.partner_id = s.partner_id
         returning s.id, s.partner_id, s.run, s.try, c.adapter, c.sealed, c.revision
       )
-      select t.id, t.partner_id as "partnerId", t.run, t.try, t.adapter, t.sealed, t.revision,
+      select c.id, c.partner_id as "partnerId", c.run, c.try, c.adapter, c.sealed, c.revision,
              coalesce(p.status in ('PENDING_REVIEW', 'ACTIVE'), false) as "mayCallPos"
-      from taken t
-      join partners p on p.id = t.partner_id`
+      from claimed c
+      join partners p on p.id = c.partner_id`
   )[0];
 
-/** An item that was not taken over. */
+/** An item that was not imported. */
 export interface SyncError {
   externalId: string | null;
-  /** What the POS calls it; null where that cannot be told. */
+  /** Its name in the POS; null when it has none that can be read. */
   name: string | null;
-  /** Which entry of the POS's menu it is, or belongs to, from 1; null where nobody counted. */
+  /** The position of its entry in the POS's menu, from 1; null when unknown. */
   position: number | null;
   message: string;
 }
 
-/** Errors that a sync keeps to be shown; all are counted. */
-const MOST_ERRORS = 200;
+/** How many errors a sync stores; all are counted. */
+const MAX_ERRORS = 200;
 
 /**
- * Adds to what a sync has done, and keeps it from being settled or begun anew until `tx` ends; false when that has happened
- * already, and then this start of it may do no more.
+ * Adds to a sync's counts, and so locks it until `tx` ends; false when it was settled or started again: then this start must
+ * stop.
  */
 export async function addSyncProgress(
   tx: Db,
@@ -102,19 +102,18 @@ export async function addSyncProgress(
   synced: number,
   errors: readonly SyncError[],
 ): Promise<boolean> {
-  const shown = errors.slice(0, MOST_ERRORS).map((error) => ({ ...error }));
+  const shown = errors.slice(0, MAX_ERRORS).map((error) => ({ ...error }));
   const { count } = await tx`
     update pos_syncs
     set items_synced = items_synced + ${synced}::integer, items_failed = items_failed + ${errors.length}::integer,
-        errors = case when jsonb_array_length(errors) < ${MOST_ERRORS}::integer then errors || ${tx.json(shown)} else errors end
+        errors = case when jsonb_array_length(errors) < ${MAX_ERRORS}::integer then errors || ${tx.json(shown)} else errors end
     where id = ${id}::uuid and run = ${run}::integer and settled_at is null`;
   return count === 1;
 }
 
 /**
- * Puts items of a partner's POS, each once, into its menu and their categories with them: new ones, and what has changed of
- * those that came from the POS before. Those of a person's making are left as they are, and their external ids answered.
- * `tx` is a transaction.
+ * Upserts items of a partner's POS, each at most once, with their categories. Items of another source stay as they are; returns
+ * their external ids. `tx` is a transaction.
  */
 export async function upsertPosItems(tx: Db, partnerId: string, items: readonly PosMenuItem[]): Promise<string[]> {
   const categories = items.map(({ category }) => category);
@@ -153,7 +152,7 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
       from pulled p
       join named n on n.category = p.category
       left join menu_items m on m.partner_id = ${partnerId}::uuid and m.external_id = p.external_id
-    ), taken as (
+    ), upserted as (
       insert into menu_items as known (
         partner_id, category_id, name, price_minor, description, weight_grams, external_id, source, available
       )
@@ -172,14 +171,14 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
   return kept.map(({ externalId }) => externalId);
 }
 
-/** Whether a partner's menu has items that came from the POS. */
+/** Whether a partner's menu has items from the POS. */
 export const hasPosItems = async (db: Db, partnerId: string): Promise<boolean> =>
   (
     await db`
       select from menu_items where partner_id = ${partnerId}::uuid and source = 'POS' and archived_at is null limit 1`
   ).count === 1;
 
-/** Archives what came from the POS and is not among `present`; answers how many. */
+/** Archives the items from the POS that are not among `present`; returns their number. */
 export async function archiveAbsentItems(tx: Db, partnerId: string, present: readonly string[]): Promise<number> {
   const { count } = await tx`
     update menu_items m
@@ -191,7 +190,7 @@ export async function archiveAbsentItems(tx: Db, partnerId: string, present: rea
   return count;
 }
 
-/** Notes the end of a complete pull: how many items are gone, whether nothing had changed, and from which revision the next one goes on. */
+/** Records a complete pull: how many items were archived, whether nothing had changed, and the revision that the next one starts from. */
 export const updateSyncPulled = (
   tx: Db,
   { id, partnerId }: Pick<StartedSync, "id" | "partnerId">,
@@ -205,13 +204,13 @@ export const updateSyncPulled = (
 
 export interface SyncOutcome {
   failure: PosSyncFailure | null;
-  /** What the partner is told, if it is more than the failure's name says. */
+  /** Details for the partner; null when `failure` says enough. */
   reason: string | null;
-  /** In how long it is to be tried again by itself, in milliseconds; null: not at all. */
+  /** Milliseconds until an automatic retry; null: none. */
   retryInMs: number | null;
 }
 
-/** Settles a sync that this start of it has carried out, tells whoever waits, and has another follow where that is due; false when it is no longer this start's. */
+/** Settles a sync, signals its waiting requests, and inserts the next sync if there is to be one; false when it was settled or started again. */
 export async function settlePosSync(
   tx: Db,
   { id, run }: Pick<StartedSync, "id" | "run">,
@@ -227,11 +226,11 @@ export async function settlePosSync(
   return row?.settled === true;
 }
 
-/** Keeps a partner's credentials, and what is known of its menu under them, as they are until `tx` ends. */
+/** Locks a partner's credentials, and with them the changes of its POS menu, until `tx` ends. */
 export const lockPosCredentials = (tx: Db, partnerId: string) =>
   tx`select from pos_credentials where partner_id = ${partnerId}::uuid for no key update`;
 
-/** Asks for the syncs of up to `limit` partners whose time has come; answers how many. */
+/** Requests the syncs of up to `limit` partners that are due by schedule; returns their number. */
 export async function requestDueSyncs(db: Db, limit: number): Promise<number> {
   const due = await db<{ id: string | null }[]>`
     with due as (
@@ -247,7 +246,7 @@ export async function requestDueSyncs(db: Db, limit: number): Promise<number> {
   return due.length;
 }
 
-/** Settles up to `limit` syncs whose job was given up, so that others can be begun; answers how many. */
+/** Settles up to `limit` syncs without an open job as ABANDONED, so that new ones can start; returns their number. */
 export async function settleAbandonedSyncs(db: Db, limit: number): Promise<number> {
   const abandoned = await db<{ settled: boolean | null }[]>`
     select settle_pos_sync(s.id, null, 'FAILED', 'ABANDONED', null, null, null)::boolean as settled
@@ -257,7 +256,7 @@ export async function settleAbandonedSyncs(db: Db, limit: number): Promise<numbe
   return abandoned.length;
 }
 
-/** Deletes up to `limit` syncs that were settled 30 days ago; answers how many. */
+/** Deletes up to `limit` syncs that were settled 30 days ago; returns their number. */
 export async function deleteOldPosSyncs(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from pos_syncs

@@ -1,6 +1,6 @@
 import type { Db } from "../db.js";
 
-/** How a user wants to be notified; the times are of their own zone, HH:MM:SS. */
+/** How a user wants to be notified; times are local to the user's zone, HH:MM:SS. */
 export interface Preferences {
   push: boolean;
   sms: boolean;
@@ -10,7 +10,7 @@ export interface Preferences {
   quietHoursEnd: string;
 }
 
-/** The preferences of a user who has never set any. */
+/** The preferences of a user who has not set any. */
 export const defaultPreferences: Preferences = {
   push: true,
   sms: true,
@@ -29,7 +29,7 @@ export async function findPreferences(db: Db, userId: string): Promise<Preferenc
   return row ?? defaultPreferences;
 }
 
-/** Changes what is given of a user's preferences, and answers them all. */
+/** Updates the given fields of a user's preferences; returns all of them. */
 export async function updatePreferences(
   db: Db,
   userId: string,
@@ -56,10 +56,10 @@ export async function updatePreferences(
   return findPreferences(db, userId);
 }
 
-/** Keeps a user's preferences, and the zone of their quiet hours, from being changed until the transaction `tx` ends. */
+/** Takes a shared lock on a user's preferences and time zone until `tx` ends: they cannot change meanwhile. */
 export const lockPreferencesShared = (tx: Db, userId: string) =>
   tx`select from pg_advisory_xact_lock_shared(hashtextextended('preferences ' || ${userId}::text, 0))`;
 
-/** Locks a user's preferences, and the zone of their quiet hours, for a change in the transaction `tx`. */
+/** Locks a user's preferences and time zone until `tx` ends, to change them. */
 export const lockPreferences = (tx: Db, userId: string) =>
   tx`select from pg_advisory_xact_lock(hashtextextended('preferences ' || ${userId}::text, 0))`;

@@ -22,7 +22,7 @@ export interface PromoState {
   active: boolean;
 }
 
-/** Creates a promo code, with its audit record; undefined when the code is taken. An unknown partner is a foreign-key violation. */
+/** Inserts a promo code, with an audit record; undefined when the code exists. An unknown partner is a foreign-key violation. */
 export const insertPromo = async (db: Db, promo: NewPromo, actorId: string) =>
   (
     await db<PromoState[]>`
@@ -45,7 +45,7 @@ export const insertPromo = async (db: Db, promo: NewPromo, actorId: string) =>
       select id, code, active from created`
   )[0];
 
-/** Enables or disables a promo code, with its audit record; undefined when there is none. */
+/** Enables or disables a promo code, with an audit record; undefined when there is none. */
 export const updatePromoActive = async (db: Db, id: string, active: boolean, actorId: string) =>
   (
     await db<PromoState[]>`
@@ -64,7 +64,7 @@ export const updatePromoActive = async (db: Db, id: string, active: boolean, act
   )[0];
 
 export interface PromoRow extends NewPromo, PromoState {
-  /** By orders that were not cancelled. */
+  /** Redemptions by orders that are not cancelled. */
   uses: number;
 }
 
@@ -82,8 +82,8 @@ export const listPromos = (db: Db, after: string | null, limit: number) =>
 const PromoApplied = z.object({ refusal: PromoRefusal.nullable(), discountMinor: z.int().nullable() });
 
 /**
- * Attaches a promo to a user's next order if it holds for an order of this amount: answers the discount in minor units.
- * Otherwise answers why not, and changes nothing.
+ * Attaches a promo to a user's next order if it can be used for an order of this amount; returns the discount in minor units.
+ * Otherwise returns the reason, and changes nothing.
  */
 export async function applyPromo(
   db: Db,

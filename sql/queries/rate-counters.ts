@@ -1,6 +1,6 @@
 import type { Db } from "../db.js";
 
-/** Adds hits to the counters of one window and returns what all processes together have counted there. */
+/** Adds hits to the counters of one window; returns their totals over all processes. */
 export const addRateHits = (db: Db, windowStart: Date, keys: string[], hits: number[]) =>
   db<{ key: string; hits: number }[]>`
     insert into rate_counters as counter (key, window_start, hits)
@@ -10,7 +10,7 @@ export const addRateHits = (db: Db, windowStart: Date, keys: string[], hits: num
     on conflict (key, window_start) do update set hits = counter.hits + excluded.hits
     returning key, hits`;
 
-/** Deletes up to `limit` counters of windows that have long been over; answers how many. */
+/** Deletes up to `limit` counters of windows that began 10 minutes ago; returns their number. */
 export async function deleteOldRateCounters(db: Db, limit: number): Promise<number> {
   const { count } = await db`
     delete from rate_counters

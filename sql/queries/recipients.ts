@@ -4,13 +4,13 @@ import type { NotificationKind } from "../../lib/domain/notification-kinds.js";
 import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
 
-/** A user who hears of an event, and what the notification is about. */
+/** A user who gets a notification of an event, and what it is about. */
 export type Recipient = {
   readonly userId: string;
   readonly orderId?: string;
   readonly partnerId?: string;
   readonly boxId?: string;
-  /** What its text mentions and no row keeps. */
+  /** Values for the text that no other row has. */
   readonly facts?: Readonly<Record<string, string | number>>;
 };
 
@@ -19,26 +19,26 @@ type ListRecipients = (db: Db, subjectId: string) => Promise<readonly Recipient[
 /** An event with few recipients. */
 export interface SmallAudience {
   readonly notify: readonly { readonly kind: NotificationKind; readonly to: ListRecipients }[];
-  /** Another event about the same subject, and when it happens; undefined: it does not. */
+  /** A later event about the same subject; `at` returns its time, or undefined when it does not happen. */
   readonly followUp?: {
     readonly event: EventKind;
     readonly at: (db: Db, subjectId: string) => Promise<Date | undefined>;
   };
 }
 
-/** Some of many recipients. */
+/** A batch of the recipients of an event. */
 export interface Batch {
   readonly recipients: readonly Recipient[];
-  /** What the next batch comes after; null when this is the last one. */
+  /** The cursor for the next batch; null after the last one. */
   readonly last: string | null;
 }
 
-/** An event about a box with perhaps very many recipients, who hear of it batch by batch, while its kind may be sent. */
+/** An event about a box with up to very many recipients, who are notified in batches, as long as its kind may be sent. */
 export interface LargeAudience {
   readonly kind: NotificationKind;
-  /** Before the first batch: false when the event is none. */
+  /** Runs before the first batch; false cancels the event. */
   readonly begin?: (tx: Db, boxId: string) => Promise<boolean>;
-  /** Before each further batch: false when the event is over. */
+  /** Runs before each later batch; false ends the event. */
   readonly stillApplies?: (tx: Db, boxId: string) => Promise<boolean>;
   readonly list: (tx: Db, boxId: string, after: string | null, limit: number) => Promise<Batch>;
 }
@@ -57,8 +57,8 @@ const listCustomer = (db: Db, orderId: string) =>
     join users u on u.id = o.user_id and u.deleted_at is null
     where o.id = ${orderId}::uuid`;
 
-/** Lists the people of an order's partner, unless their own till made it: then they know. */
-const listPartnerUnlessByTill = (db: Db, orderId: string) =>
+/** Lists the members of an order's partner, unless the order came from their POS. */
+const listPartnerUnlessPosOrder = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
     select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
     from orders o
@@ -66,7 +66,7 @@ const listPartnerUnlessByTill = (db: Db, orderId: string) =>
     join users u on u.id = person.id
     where o.id = ${orderId}::uuid and not exists (select from pos_orders p where p.order_id = o.id)`;
 
-/** When an order's customer is reminded of it: half an hour before the pickup window, unless that is past. */
+/** Finds when an order's customer is reminded: half an hour before the pickup window; undefined when that has passed. */
 const findReminderTime = async (db: Db, orderId: string) =>
   (
     await db<{ remindAt: Date }[]>`
@@ -76,7 +76,7 @@ const findReminderTime = async (db: Db, orderId: string) =>
       select coalesce(at, now()) as "remindAt" from reminder where at > now()`
   )[0]?.remindAt;
 
-/** Lists the customer of an order that was cancelled by somebody else. */
+/** Lists the customer of a cancelled order, unless the customer cancelled it. */
 const listCustomerUnlessActor = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
     select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
@@ -85,7 +85,7 @@ const listCustomerUnlessActor = (db: Db, orderId: string) =>
     join users u on u.id = o.user_id and u.deleted_at is null
     where o.id = ${orderId}::uuid`;
 
-/** Lists the people of the partner of an order that its customer cancelled. */
+/** Lists the members of a cancelled order's partner, if the customer cancelled it. */
 const listPartnerUnlessActor = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
     select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
@@ -95,7 +95,7 @@ const listPartnerUnlessActor = (db: Db, orderId: string) =>
     join users u on u.id = person.id
     where o.id = ${orderId}::uuid`;
 
-/** Lists a completed order's customer with the points that it earned. */
+/** Lists a completed order's customer, with the points earned. */
 const listCustomerWithPoints = async (db: Db, orderId: string) =>
   (
     await db<{ userId: string; partnerId: string; points: number }[]>`
@@ -107,8 +107,8 @@ const listCustomerWithPoints = async (db: Db, orderId: string) =>
       order by e.id`
   ).map(({ userId, partnerId, points }) => ({ userId, orderId, partnerId, facts: { points } }));
 
-/** Lists those who earned points by a friend's order, of which they learn nothing else. */
-const listFriendsWithPoints = async (db: Db, orderId: string) =>
+/** Lists the referrers who earned points by a friend's order; they learn nothing else of that order. */
+const listReferrersWithPoints = async (db: Db, orderId: string) =>
   (
     await db<{ userId: string; points: number }[]>`
       select e.user_id as "userId", e.points
@@ -118,7 +118,7 @@ const listFriendsWithPoints = async (db: Db, orderId: string) =>
       order by e.id`
   ).map(({ userId, points }) => ({ userId, facts: { points } }));
 
-/** Lists those whom the points of a completed order brought to another level. */
+/** Lists the users whom the points of a completed order took to another level. */
 const listUsersWithNewLevel = async (db: Db, orderId: string) =>
   (
     await db<{ userId: string; points: number; earnedBefore: number | null }[]>`
@@ -134,7 +134,7 @@ const listUsersWithNewLevel = async (db: Db, orderId: string) =>
     return level === loyaltyLevel(earnedBefore ?? 0) ? [] : [{ userId, facts: { level } }];
   });
 
-/** Lists the people of the partner that a review is about. */
+/** Lists the members of the partner that a review is about, with the rating. */
 const listPartnerWithRating = async (db: Db, reviewId: string) =>
   (
     await db<(OrderRecipient & { rating: number })[]>`
@@ -153,7 +153,7 @@ const listAuthor = (db: Db, reviewId: string) =>
     join users u on u.id = r.user_id and u.deleted_at is null
     where r.id = ${reviewId}::uuid`;
 
-/** Lists a partner's people. */
+/** Lists a partner's owner and staff. */
 const listPartner = (db: Db, partnerId: string) =>
   db<{ userId: string; partnerId: string }[]>`
     select u.id as "userId", p.id as "partnerId"
@@ -174,13 +174,13 @@ const listAdminsOfCampaign = async (db: Db, campaignId: string) =>
   ).map(({ userId, campaign }) => ({ userId, facts: { campaign } }));
 
 /**
- * Lists a batch of the followers of a box, or of its partner, in the order of their favourites; of them those who want such
- * notifications and were not sent `most.times` of this kind within `most.inHours`.
+ * An event for the followers of a box, or of its partner. A batch has the followers who want such notifications and had fewer
+ * than `max.times` of this kind within `max.inHours`.
  */
 const followers = (
   of: "BOX" | "PARTNER",
   kind: NotificationKind,
-  most: { times: number; inHours: number },
+  max: { times: number; inHours: number },
 ): LargeAudience => ({
   kind,
   list: async (tx, boxId, after, limit) => {
@@ -194,8 +194,8 @@ const followers = (
           array_agg(f.user_id::text order by f.id) filter (where f.willing) as willing,
           (array_agg(f.id::text order by f.id desc))[1] as last, count(*) as count
         from next_favorites(
-          case when ${of}::text = 'PARTNER' then b.partner_id end, b.id, ${kind}, interval '1 hour' * ${most.inHours}::integer,
-          ${most.times}::integer, ${after}::uuid, ${limit}::integer
+          case when ${of}::text = 'PARTNER' then b.partner_id end, b.id, ${kind}, interval '1 hour' * ${max.inHours}::integer,
+          ${max.times}::integer, ${after}::uuid, ${limit}::integer
         ) as f
       ) as batch
       where b.id = ${boxId}::uuid`;
@@ -208,14 +208,14 @@ const followers = (
   },
 });
 
-/** Lowers a box's lowest price, of which its followers hear, to its present one; false when it has been as low before. */
+/** Lowers a box's lowest announced price to its present price; false when the box has been as cheap before. */
 async function updateLowestPrice(tx: Db, boxId: string): Promise<boolean> {
   const { count } = await tx`
     update boxes set lowest_price_minor = price_minor where id = ${boxId}::uuid and price_minor < lowest_price_minor`;
   return count === 1;
 }
 
-/** Whether a box costs no more than the lowest price of which its followers hear. */
+/** Whether a box costs no more than its lowest announced price. */
 async function isAtLowestPrice(db: Db, boxId: string): Promise<boolean> {
   const { count } = await db`
     select from boxes where id = ${boxId}::uuid and price_minor <= lowest_price_minor`;
@@ -223,14 +223,14 @@ async function isAtLowestPrice(db: Db, boxId: string): Promise<boolean> {
 }
 
 /**
- * The recipients of each event, and the kind of notification that each of them gets. What a kind says, and under which
- * condition it is sent, is its entry in `notificationKinds`.
+ * The recipients of each event, and the kind of notification they get. Texts and conditions of a kind are in
+ * `notificationKinds`.
  */
 export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudience>> = {
   ORDER_PLACED: {
     notify: [
       { kind: "ORDER_ACCEPTED", to: listCustomer },
-      { kind: "NEW_ORDER", to: listPartnerUnlessByTill },
+      { kind: "NEW_ORDER", to: listPartnerUnlessPosOrder },
     ],
     followUp: { event: "PICKUP_SOON", at: findReminderTime },
   },
@@ -239,7 +239,7 @@ export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudie
   ORDER_COMPLETED: {
     notify: [
       { kind: "POINTS_EARNED", to: listCustomerWithPoints },
-      { kind: "FRIEND_CAME", to: listFriendsWithPoints },
+      { kind: "FRIEND_CAME", to: listReferrersWithPoints },
       { kind: "LEVEL_REACHED", to: listUsersWithNewLevel },
     ],
   },
@@ -266,7 +266,7 @@ export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudie
   },
 };
 
-/** Lets one transaction at a time write notifications about a partner's boxes: it would not see what others write. */
+/** Locks notifications about a partner's boxes until `tx` ends: concurrent transactions would not count each other's. */
 export const lockBoxNotifications = (tx: Db, boxId: string) =>
   tx`
     select
@@ -274,7 +274,7 @@ export const lockBoxNotifications = (tx: Db, boxId: string) =>
     cross join lateral pg_advisory_xact_lock(hashtextextended('notifications about boxes of ' || b.partner_id, 0))
     where b.id = ${boxId}::uuid`;
 
-/** Whether a box can be ordered; false when there is none. */
+/** Whether a box is on offer; false when there is no such box. */
 export async function isOnOffer(db: Db, boxId: string): Promise<boolean> {
   const { count } = await db`
     select

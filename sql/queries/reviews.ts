@@ -11,14 +11,14 @@ export interface NewReview {
   text: string | null;
 }
 
-/** What `publish_review` (sql/functions/reviews.sql) answers. */
+/** What `publish_review` (sql/functions/reviews.sql) returns. */
 const Published = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("PUBLISHED"), id: z.string() }),
   z.object({ outcome: z.literal("CANCELLED") }),
   z.object({ outcome: z.literal("TWICE") }),
 ]);
 
-/** Publishes a customer's review, counts it and has the partner told, as one statement; undefined when they have no such order. */
+/** Publishes a customer's review, with the partner's rating and an event for the partner, as one statement; undefined when the customer has no such order. */
 export async function publishReview(
   db: Db,
   { orderId, userId, rating, text }: NewReview,
@@ -39,7 +39,7 @@ export async function publishReview(
 const Status = z.enum(enums.reviewStatus);
 const Changed = z.object({ moved: z.boolean(), status: Status });
 
-/** Changes an author's own review, which is PENDING from then on; `moved` is false once it is moderated. Undefined when they have no such review. */
+/** Updates an author's review and makes it PENDING; `moved` is false when it is already moderated. Undefined when the author has no such review. */
 export async function editReview(
   db: Db,
   id: string,
@@ -62,8 +62,8 @@ const eventOf = {
 } as const satisfies Record<string, EventKind>;
 
 /**
- * Takes an admin's decision on a review, with its audit record, and has its author told; `moved` is false when they have read another revision than
- * there is now. Undefined when there is no such review.
+ * Applies an admin's decision on a review, with an audit record and an event for its author; `moved` is false when the review's
+ * status does not allow it or `revision` is not its present one. Undefined when there is no such review.
  */
 export async function moderateReview(
   db: Db,
@@ -118,7 +118,7 @@ export interface ReviewRow extends ShownReview {
   revision: number;
 }
 
-/** Lists reviews of a status for moderation, oldest first, after the one with id `after`. */
+/** Lists reviews with a status for moderation, oldest first, after the one with id `after`. */
 export const listReviewsToModerate = (db: Db, status: ReviewStatus, after: string | null, limit: number) =>
   db<ReviewRow[]>`
     select id, order_id as "orderId", partner_id as "partnerId", rating, text, status, revision, created_at as "createdAt"
@@ -132,7 +132,7 @@ export interface Rating {
   count: number;
 }
 
-/** Finds the sum and the number of a partner's shown ratings; undefined when there is no such partner. */
+/** Finds the sum and the number of a partner's shown ratings; undefined when the public does not see such a partner. */
 export const findRating = async (db: Db, partnerId: string) =>
   (
     await db<Rating[]>`

@@ -1,19 +1,19 @@
 import type { Db } from "../db.js";
 
-/** Rolls up a day as it is cut in a zone, in place of its last rollup. Orders do not wait for it; another rollup does. */
+/** Rolls up a day in a zone, in place of its last rollup. Orders do not wait for it; another rollup does. */
 export async function rollUpDay(db: Db, day: string, zone: string): Promise<void> {
   await db`select from roll_up(${day}::date, ${zone}::text)`;
 }
 
-/** The day before today, as Postgres's clock shows it in a zone: YYYY-MM-DD. */
+/** Finds yesterday's date in a zone by Postgres's clock: YYYY-MM-DD. */
 export async function findYesterday(db: Db, zone: string): Promise<string> {
   const [row] = await db<{ day: string }[]>`
     select coalesce((now() at time zone ${zone}::text)::date - 1, current_date) as day`;
-  if (!row) throw new Error("the database has no day");
+  if (!row) throw new Error("yesterday's date was not returned");
   return row.day;
 }
 
-/** Lists the days until `last`, latest first, since there are orders or boxes, that have to be counted whenever they are asked for. */
+/** Lists the live days (not rolled up, or changed since) from the first order or box to `last`, latest first. */
 export const listDueDays = (db: Db, zone: string, last: string) =>
   db<{ day: string }[]>`
     with beginning as (
@@ -28,7 +28,7 @@ export const listDueDays = (db: Db, zone: string, last: string) =>
     ) l
     order by l.day desc`;
 
-/** Works up to `limit` changed weights into the days that are rolled up; answers of how many things they are. */
+/** Applies the weight changes of up to `limit` items to rolled-up days; returns the number of items. */
 export async function applyWeightChanges(db: Db, limit: number): Promise<number> {
   const [row] = await db<
     { count: number | null }[]

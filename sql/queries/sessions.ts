@@ -1,12 +1,12 @@
 import { newServiceId } from "../../lib/domain/service-id.js";
 import type { Db } from "../db.js";
 
-/** Among so many fresh ids one is free, however full the space of ids gets. */
+/** So many random ids are tried, so that one is free however many are taken. */
 const serviceIdCandidates = 5;
 
 /**
- * Uses a code up and opens a session for its phone's user, who is made at the first login; returns the user's id, or
- * null when the code was used or replaced in the meantime.
+ * Consumes a code and opens a session for its phone's user, whom the first login creates. Returns the user's id, or null when
+ * the code was used or replaced in the meantime.
  */
 export async function insertSession(
   db: Db,
@@ -29,8 +29,8 @@ export interface Rotation {
 }
 
 /**
- * Exchanges a refresh token, given by its digest, for one of `successors`; null when it is unknown, expired, revoked or
- * used before, which revokes its session. Once within 10 seconds the same exchange is answered again.
+ * Exchanges a refresh token, given by its digest, for one of `successors`. Null when it is unknown, expired or revoked, or was
+ * exchanged before, which revokes its session; but one repetition within 10 seconds returns the same successor.
  */
 export async function rotateRefreshToken(
   db: Db,
@@ -44,7 +44,7 @@ export async function rotateRefreshToken(
   return rotation ?? null;
 }
 
-/** Ends the session of a refresh token; false when the token is unknown, expired, revoked or was exchanged before. */
+/** Revokes the session of a refresh token; false when the token is unknown, expired, revoked or was exchanged before. */
 export async function revokeSession(db: Db, digest: Uint8Array, forDashboard: boolean): Promise<boolean> {
   const [revoked] = await db<{ current: boolean | null }[]>`
     update sessions set revoked_at = now()
@@ -55,7 +55,7 @@ export async function revokeSession(db: Db, digest: Uint8Array, forDashboard: bo
   return revoked?.current ?? false;
 }
 
-/** The user of a dashboard's session that was opened with this token in the last `minutes`; null when it is older, ended or its account gone. */
+/** Finds the user of a dashboard session opened with this token in the last `minutes`; null when it is older or revoked, or the account is deleted. */
 export async function findSessionUser(db: Db, digest: Uint8Array, minutes: number): Promise<string | null> {
   const [session] = await db<{ userId: string }[]>`
     select users.id as "userId"
@@ -67,9 +67,9 @@ export async function findSessionUser(db: Db, digest: Uint8Array, minutes: numbe
   return session?.userId ?? null;
 }
 
-/** Forgets up to `limit` refresh tokens that have expired, and sessions with their last one; answers how many tokens. */
+/** Deletes up to `limit` expired refresh tokens, and the sessions that have no token left; returns the number of tokens. */
 export async function deleteExpiredRefreshTokens(db: Db, limit: number): Promise<number> {
-  const [forgotten] = await db<{ count: number }[]>`
+  const [deleted] = await db<{ count: number }[]>`
     with expired as (
       delete from refresh_tokens where digest in (
         select digest from refresh_tokens where expires_at < now() limit ${limit}::integer for update skip locked
@@ -84,5 +84,5 @@ export async function deleteExpiredRefreshTokens(db: Db, limit: number): Promise
         )
     )
     select coalesce(count(*), 0)::integer as count from expired`;
-  return forgotten?.count ?? 0;
+  return deleted?.count ?? 0;
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Db } from "../db.js";
 
 export interface StaffMember {
-  /** The user's. */
+  /** The user's id. */
   id: string;
   phone: string;
   firstName: string | null;
@@ -10,14 +10,14 @@ export interface StaffMember {
   since: Date;
 }
 
-/** A phone whose holder has not accepted yet. */
+/** An invitation that is not accepted. */
 export interface Invitation {
   id: string;
   phone: string;
   since: Date;
 }
 
-/** Lists a partner's staff, oldest first; there are never many. */
+/** Lists a partner's staff, oldest first; `invite_staff` bounds their number. */
 export const listStaff = (db: Db, partnerId: string) =>
   db<StaffMember[]>`
     select u.id, coalesce(u.phone, '') as phone, u.first_name as "firstName", u.last_name as "lastName", s.created_at as since
@@ -26,21 +26,21 @@ export const listStaff = (db: Db, partnerId: string) =>
     where s.partner_id = ${partnerId}::uuid
     order by s.created_at, u.id`;
 
-/** Lists who is invited to a partner's staff, oldest first; there are never many. */
+/** Lists a partner's open invitations, oldest first; `invite_staff` bounds their number. */
 export const listInvitations = (db: Db, partnerId: string) =>
   db<Invitation[]>`
     select id, phone, created_at as since from staff_invitations where partner_id = ${partnerId}::uuid order by id`;
 
-/** What `invite_staff` (sql/functions/staff.sql) answers. */
+/** What `invite_staff` (sql/functions/staff.sql) returns. */
 const Invited = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.enum(["INVITED", "KNOWN"]), id: z.string() }),
   z.object({ outcome: z.literal("FULL") }),
 ]);
 
-/** Invites whoever has this phone to a partner's staff; undefined when `ownerId` does not own the partner. */
-export async function insertInvitation(db: Db, partnerId: string, ownerId: string, phone: string, most: number) {
+/** Invites the holder of a phone to a partner's staff; undefined when `ownerId` does not own the partner. */
+export async function insertInvitation(db: Db, partnerId: string, ownerId: string, phone: string, max: number) {
   const [row] = await db<{ outcome: string | null; id: string | null }[]>`
-    select outcome, id from invite_staff(${partnerId}::uuid, ${ownerId}::uuid, ${phone}, ${most}::integer)`;
+    select outcome, id from invite_staff(${partnerId}::uuid, ${ownerId}::uuid, ${phone}, ${max}::integer)`;
   return row && Invited.parse(row);
 }
 
@@ -51,7 +51,7 @@ export interface OwnInvitation {
   since: Date;
 }
 
-/** Lists the invitations to a user's phone, of active partners, oldest first. */
+/** Lists the invitations by active partners to a user's phone, oldest first, after the one with id `after`. */
 export const listOwnInvitations = (db: Db, userId: string, after: string | null, limit: number) =>
   db<OwnInvitation[]>`
     select i.id, i.partner_id as "partnerId", p.name as "partnerName", i.created_at as since
@@ -62,20 +62,20 @@ export const listOwnInvitations = (db: Db, userId: string, after: string | null,
     order by i.id
     limit ${limit}`;
 
-/** What `accept_invitation` (sql/functions/staff.sql) answers. */
+/** What `accept_invitation` (sql/functions/staff.sql) returns. */
 const Accepted = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("JOINED"), partnerId: z.string() }),
   z.object({ outcome: z.literal("TAKEN") }),
 ]);
 
-/** Makes an invited user one of the staff; undefined when the invitation is not theirs. */
+/** Accepts an invitation; undefined when there is none for the user's phone. */
 export async function acceptInvitation(db: Db, id: string, userId: string) {
   const [row] = await db<{ outcome: string | null; partnerId: string | null }[]>`
     select outcome, partner_id as "partnerId" from accept_invitation(${id}::uuid, ${userId}::uuid)`;
   return row && Accepted.parse(row);
 }
 
-/** Declines an invitation; false when it is not the user's. */
+/** Declines an invitation; false when there is none for the user's phone. */
 export async function declineInvitation(db: Db, id: string, userId: string): Promise<boolean> {
   const { count } = await db`
     delete from staff_invitations
@@ -88,9 +88,9 @@ export async function isOwner(db: Db, partnerId: string, userId: string): Promis
   return (await db`select from partners where id = ${partnerId}::uuid and owner_id = ${userId}::uuid`).count === 1;
 }
 
-/** Takes someone out of a partner's staff, or an invitation back; its owner may, and everyone may leave. False when there is nothing to take. */
+/** Removes a member of staff, which the owner and the member may do, or an invitation, which the owner may. False when nothing was removed. */
 export async function deleteStaff(db: Db, partnerId: string, actorId: string, id: string): Promise<boolean> {
-  const [row] = await db<{ gone: boolean }[]>`
+  const [row] = await db<{ removed: boolean }[]>`
     with allowed as (
       select p.id as partner_id
       from partners p
@@ -99,11 +99,11 @@ export async function deleteStaff(db: Db, partnerId: string, actorId: string, id
       delete from partner_staff
       where user_id = ${id}::uuid and partner_id in (select partner_id from allowed)
       returning user_id
-    ), taken_back as (
+    ), revoked as (
       delete from staff_invitations
       where id = ${id}::uuid and partner_id in (select partner_id from allowed)
       returning id
     )
-    select exists (select from left_staff) or exists (select from taken_back) as gone`;
-  return row?.gone === true;
+    select exists (select from left_staff) or exists (select from revoked) as removed`;
+  return row?.removed === true;
 }

@@ -2,16 +2,16 @@ import { config } from "../../lib/process/config.js";
 import { partnerMoves, type PartnerStatus } from "../../lib/domain/partner-moves.js";
 import type { Db } from "../db.js";
 
-/** Whom a token speaks for, with the roles they have now. */
+/** The user whom a token authenticates, with present roles. */
 export interface Principal {
   userId: string;
   isAdmin: boolean;
-  /** The partner they own or, failing that, work for. */
+  /** The partner that the user owns or, if none, works for. */
   partnerId: string | null;
   partnerStatus: PartnerStatus | null;
 }
 
-/** A user with their present roles; null when there is no such account any more. */
+/** Finds a user with present roles; null when the account does not exist. */
 export async function findPrincipal(db: Db, userId: string): Promise<Principal | null> {
   const [principal] = await db<Principal[]>`
     select users.id as "userId", (users.is_admin or users.phone = any (${config.ADMIN_PHONES}::text[])) as "isAdmin",
@@ -25,7 +25,7 @@ export async function findPrincipal(db: Db, userId: string): Promise<Principal |
   return principal ?? null;
 }
 
-/** Whether there is such an account still. */
+/** Whether the account exists. */
 export async function hasAccount(db: Db, userId: string): Promise<boolean> {
   return (await db`select from users where id = ${userId}::uuid and deleted_at is null`).count === 1;
 }
@@ -38,13 +38,13 @@ export interface Profile {
   lastName: string | null;
   email: string | null;
   avatarUrl: string | null;
-  /** The name of their own uploaded picture, in place of an address. */
+  /** The name of an uploaded image, instead of `avatarUrl`. */
   avatar: string | null;
   locale: string;
   timezone: string | null;
 }
 
-/** A user's own profile; null when there is no such account any more. */
+/** Finds a user's profile; null when the account does not exist. */
 export async function findProfile(db: Db, userId: string): Promise<Profile | null> {
   const [profile] = await db<Profile[]>`
     select id, service_id as "serviceId", phone, first_name as "firstName", last_name as "lastName", email,
@@ -58,7 +58,7 @@ export type ProfileChanges = Partial<
   Record<"firstName" | "lastName" | "email" | "locale" | "timezone", string | undefined>
 >;
 
-/** Changes what is given of a profile. */
+/** Updates the given fields of a profile. */
 export const updateProfile = (db: Db, userId: string, changes: ProfileChanges) =>
   db`
     update users set
@@ -70,10 +70,10 @@ export const updateProfile = (db: Db, userId: string, changes: ProfileChanges) =
       updated_at = now()
     where id = ${userId}::uuid and deleted_at is null`;
 
-/** A user's picture: an address elsewhere, or the name of an image of their own that the caller has taken. */
+/** A user's picture: a URL, or the name of an uploaded image that the caller has claimed. */
 export type Avatar = { avatarUrl: string | null; avatar: null } | { avatarUrl: null; avatar: string };
 
-/** Sets a user's picture, or takes it away; answers the name of the one that it replaces, or undefined when there is no such account any more. */
+/** Sets or removes a user's picture; returns the name of the image that it replaces, or undefined when the account does not exist. */
 export async function updateAvatar(tx: Db, userId: string, { avatarUrl, avatar }: Avatar) {
   const [before] = await tx<{ avatar: string | null }[]>`
     select avatar from users where id = ${userId}::uuid and deleted_at is null for no key update`;
@@ -83,21 +83,21 @@ export async function updateAvatar(tx: Db, userId: string, { avatarUrl, avatar }
   return before.avatar;
 }
 
-/** Closes an account and what hangs on it; false when there is no such account any more. */
+/** Deletes an account, as `delete_account` describes; false when it does not exist. */
 export async function deleteAccount(db: Db, userId: string): Promise<boolean> {
   const [row] = await db<{ deleted: boolean | null }[]>`
     select deleted from delete_account(${userId}::uuid, ${[...partnerMoves.SUSPEND.from]}::partner_status[]) as deleted`;
   return row?.deleted === true;
 }
 
-/** Erases what is personal of up to `limit` accounts that were deleted 30 days ago; answers how many. */
+/** Erases the personal data of up to `limit` accounts that were deleted 30 days ago; returns their number. */
 export async function eraseAccounts(db: Db, limit: number): Promise<number> {
   const [row] = await db<{ erased: number | null }[]>`
     select erased from erase_accounts(${limit}::integer) as erased`;
   return row?.erased ?? 0;
 }
 
-/** Makes the account with this phone an admin, or an admin no more; false when nobody has logged in with it. */
+/** Grants or revokes the role ADMIN by phone; false when the phone has no account. */
 export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean> {
   const updated = await db<{ id: string }[]>`
     update users set is_admin = ${isAdmin}::boolean, updated_at = now()
