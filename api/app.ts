@@ -44,7 +44,7 @@ import { reviews } from "./routes/reviews/reviews.js";
 import { invitations, staff } from "./routes/partners/staff.js";
 import { users } from "./routes/accounts/profile.js";
 
-/** Every section of the interface; the ones that are read most come first. */
+/** Every section of the interface, the busiest first. */
 const sections: Section[] = [
   offers,
   boxes,
@@ -137,6 +137,6 @@ app.use(({ path }, response, next) => {
   const allowed = known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
   if (allowed.length === 0) throw notFound("This address");
   response.set("Allow", allowed.join(", "));
-  next(new ApiError(405, "METHOD_NOT_ALLOWED", `This address knows only ${allowed.join(", ")}.`));
+  next(new ApiError(405, "METHOD_NOT_ALLOWED", `This address takes only ${allowed.join(", ")}.`));
 });
 app.use(handleError);

@@ -13,22 +13,22 @@ import { closeSignals } from "../sql/signals.js";
 import { adCounters } from "./routes/ads/counters.js";
 import { app } from "./app.js";
 import { refuseUnreadable } from "./http/errors.js";
-import { complainOfDatabase, complainOfStorage, stopBeingReady } from "./ops/health.js";
-import { messagesOf } from "./http/messages.js";
+import { logDatabaseProblems, logStorageProblems, markUnready } from "./ops/health.js";
+import { messageClasses } from "./http/message-classes.js";
 import { joinMetrics, serveMetrics } from "./ops/metrics.js";
 
-/** Requests that are being answered when the process is told to stop get this long to finish. */
+/** How long open requests may take to finish after SIGTERM. */
 const finishLimitMs = 14_000;
-/** And what was counted last gets this long to be handed in. */
+/** How long the last impressions and clicks may then take to be written. */
 const flushLimitMs = 2_000;
 const idleCheckMs = 50;
-/** A process that dies again and again must not keep the machine busy with starting it. */
+/** A process that keeps dying must not keep the machine busy with restarts. */
 const replaceAfterMs = 500;
 
 async function serve(): Promise<void> {
-  // 10 MB over a slow mobile line take minutes
+  // 10 MB over a slow mobile connection take minutes
   const timeouts = { requestTimeout: 300_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 };
-  const server = createServer({ ...timeouts, ...messagesOf(app) }, app);
+  const server = createServer({ ...timeouts, ...messageClasses(app) }, app);
   server.on("clientError", refuseUnreadable);
   server.once("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EADDRINUSE") exitWithLine(`PORT ${config.PORT} is in use by another program.`);
@@ -40,28 +40,28 @@ async function serve(): Promise<void> {
   const address = server.address();
   log.info(
     { version, port: typeof address === "object" ? address?.port : address, pid: process.pid },
-    "the API listens",
+    "the API is listening",
   );
-  void complainOfDatabase();
-  void complainOfStorage();
+  void logDatabaseProblems();
+  void logStorageProblems();
   announceUp();
 
   onStop(async () => {
-    stopBeingReady();
+    markUnready();
     const closed = once(server, "close");
     server.close();
-    // a connection that is kept alive is closed as soon as nothing is being answered on it
+    // keep-alive connections close after their current response
     server.prependListener("request", (_request, response) => response.setHeader("Connection", "close"));
     const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
     const limit = setTimeout(() => {
-      log.warn("what is still being answered is cut short");
+      log.warn("open requests are aborted");
       server.closeAllConnections();
     }, finishLimitMs);
     await closed;
     clearInterval(idle);
     clearTimeout(limit);
     await withTimeout(flushLimitMs, adCounters.flush()).catch((error: unknown) =>
-      log.warn({ error: describeError(error) }, "impressions and clicks that were counted last are lost"),
+      log.warn({ error: describeError(error) }, "the last impressions and clicks are lost"),
     );
     await Promise.all([closeSignals(), closeBroker()]);
     await closeDatabase();
@@ -69,8 +69,8 @@ async function serve(): Promise<void> {
 }
 
 /**
- * Several processes share the port. The first one goes ahead, so that what keeps all of them from starting is told
- * once; from then on one that dies is replaced.
+ * Shares the port among several processes. The first starts alone, so that an error common to all is logged once.
+ * Afterwards a process that dies is replaced.
  */
 function serveCluster(processes: number): void {
   serveMetrics();
@@ -87,7 +87,7 @@ function serveCluster(processes: number): void {
   cluster.on("exit", (_child, code, signal) => {
     if (stopping) return;
     if (!up) process.exit(code || 1);
-    log.error({ code, signal }, "an API process died: another one takes its place");
+    log.error({ code, signal }, "an API process died and is replaced");
     setTimeout(() => {
       if (!stopping) cluster.fork();
     }, replaceAfterMs);

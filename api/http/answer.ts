@@ -2,12 +2,12 @@ import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Request, Response } from "express";
 
-/** The form that everyone sends (RFC 9110, section 5.6.7); a date of another form counts as none. */
+/** The preferred format of RFC 9110, section 5.6.7; a date in another format is ignored. */
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * Whether the caller has what was last modified when this answer was. It counts also when they insist on an answer from
- * here (Cache-Control: no-cache, which `fetch` adds by itself): this is one.
+ * Whether the client's copy has the same modification time as this response. Cache-Control: no-cache, which `fetch` adds
+ * by itself, does not matter: it asks for an answer from the origin, and 304 is one.
  */
 export function isUnmodified(request: IncomingMessage, lastModified: number | string | string[]): boolean {
   const { "if-modified-since": since, "if-none-match": tag } = request.headers;
@@ -17,9 +17,8 @@ export function isUnmodified(request: IncomingMessage, lastModified: number | st
 }
 
 /**
- * Sends a value as JSON. `tagged` answers carry an ETag, unless they say when they were last modified: whoever shows that
- * they have this very answer (If-None-Match, If-Modified-Since) is told so with 304 instead. This does what Express's
- * `json` does, without what it finds out anew for every answer.
+ * Sends a value as JSON. A `tagged` response carries an ETag unless it has a Last-Modified; a client that already has it
+ * (If-None-Match, If-Modified-Since) gets 304. Replaces Express's `json`, which looks up its settings on every response.
  */
 export function sendJson(request: Request, response: Response, value: unknown, tagged: boolean): void {
   const body = Buffer.from(JSON.stringify(value));

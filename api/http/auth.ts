@@ -8,10 +8,10 @@ import { findApiKeyScopes } from "../../sql/queries/api-keys.js";
 import { findPrincipal, hasAccount } from "../../sql/queries/users.js";
 
 /**
- * Who may call an endpoint. ANYONE: no credential is looked at. OPTIONAL_USER: a credential that is sent must be valid.
+ * Who may call an endpoint. ANYONE: credentials are ignored. OPTIONAL_USER: a credential that is sent must be valid.
  * PARTNER: owner or staff, whatever the partner's status. ACTIVE_PARTNER: only while the partner is ACTIVE.
- * PARTNER_OR_ADMIN: any partner, or an admin, who acts for none.
- * BANNER_READER: as OPTIONAL_USER, or a service key for it. LOCATION_WRITER: an admin, or a service key for it.
+ * PARTNER_OR_ADMIN: as PARTNER, or an admin, who acts for no partner.
+ * BANNER_READER: as OPTIONAL_USER, or a service key with the scope. LOCATION_WRITER: an admin, or such a service key.
  */
 export type Auth =
   | "ANYONE"
@@ -24,7 +24,7 @@ export type Auth =
   | "BANNER_READER"
   | "LOCATION_WRITER";
 
-/** The scope of the service keys that an endpoint takes in place of a user's token. */
+/** The scope that a service key needs at endpoints that take one in place of a user's token. */
 export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
   BANNER_READER: "ads:read",
   LOCATION_WRITER: "geo:write",
@@ -39,7 +39,7 @@ export interface Partner {
   status: PartnerStatus;
 }
 
-/** What a handler knows of its caller, by the endpoint's `auth`; a service key is nobody. */
+/** What a handler knows of its caller, by the endpoint's `auth`; a service key has no user. */
 export interface Caller<A extends Auth> {
   user: A extends "ANYONE"
     ? null
@@ -49,7 +49,7 @@ export interface Caller<A extends Auth> {
   partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : A extends "PARTNER_OR_ADMIN" ? Partner | null : null;
 }
 
-/** What a request proves of its caller: whose access token it has, or nobody's, by a service key that this endpoint takes. */
+/** A valid credential: the user of an access token, or null for a service key. */
 export interface Credential {
   user: User | null;
 }
@@ -58,8 +58,8 @@ const unauthorized = (detail: string) => new ApiError(401, "UNAUTHORIZED", detai
 const forbidden = (detail: string) => new ApiError(403, "FORBIDDEN", detail);
 
 /**
- * Reads the caller's credential; null without one, or where none is looked at. Throws 401 for one that is not valid, and
- * 403 for a service key that is for something else.
+ * Reads the caller's credential; null without one, or where credentials are ignored. Throws 401 for an invalid one, and
+ * 403 for a service key without the scope.
  */
 export async function identify(request: Request, auth: Auth): Promise<Credential | null> {
   const header = request.headers.authorization;
@@ -80,8 +80,8 @@ export async function identify(request: Request, auth: Auth): Promise<Credential
 const gone = () => unauthorized("This account no longer exists.");
 
 /**
- * Finds out whether the caller may, and for which partner. Accounts and roles are read from Postgres, so that a change
- * counts at once, whatever the token says.
+ * Checks that the caller may use the endpoint, and returns the partner they act for. Accounts and roles are read from
+ * Postgres, so that a change counts at once, whatever the token says.
  */
 export async function authorize(credential: Credential | null, auth: Auth): Promise<Partner | null> {
   if (auth === "ANYONE") return null;

@@ -1,8 +1,8 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * What a limit counts a client by: its IPv4 address, or the first `bits` of its IPv6 address, as a provider gives one
- * customer many of those. Text that is no address, such as a proxy may forward, is counted as it is.
+ * Returns the key by which limits count a client: its IPv4 address, or the first `bits` of its IPv6 address, because
+ * providers give one customer many of those. Text that is no address, as a proxy may forward, is returned unchanged.
  */
 export function clientNetwork(address: string, bits: number): string {
   if (!ipaddr.isValid(address)) return address;

@@ -8,21 +8,21 @@ import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
 import { invalidInput } from "./errors.js";
-import { limitRequests, type OwnLimit } from "./limits.js";
+import { limitRequests, type EndpointLimit } from "./limits.js";
 import type { Tag } from "./tags.js";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 type Schema = z.ZodType;
 type Answers = Readonly<Record<number, Schema | null>>;
 
-/** An endpoint's answer: a declared status with the body of that status. */
+/** A handler's result: a declared status with the body declared for it. */
 export type Answer<R extends Answers> = {
   [Status in keyof R & number]: { status: Status; headers?: Record<string, string> } & (R[Status] extends Schema
     ? { body: z.output<R[Status]> }
     : { body?: undefined });
 }[keyof R & number];
 
-/** Everything about an endpoint but its code: from it come validation, types, the OpenAPI document and the authorisation tests. */
+/** An endpoint without its handler: the source of validation, types, the OpenAPI document and the authorisation tests. */
 export interface Declaration<
   A extends Auth,
   P extends Schema,
@@ -38,17 +38,17 @@ export interface Declaration<
   query?: Q;
   headers?: H;
   body?: B;
-  /** A file that is read as it comes in, instead of a body: a part of a multipart form, or alone as this media type. */
+  /** A file, streamed instead of a body: a part of a multipart form, or the whole body in the media type `alone`. */
   upload?: { part: string; alone?: string };
   answers: R;
-  limit?: OwnLimit;
-  /** Whether the 200 answer, an object or a list of objects, is given as CSV to whoever prefers that (Accept). */
+  limit?: EndpointLimit;
+  /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
   csv?: boolean;
-  /** Refusals beyond those that follow from the declaration itself, such as `409 CONFLICT`. */
+  /** Errors beyond those that the declaration implies, such as `409 CONFLICT`. */
   errors?: readonly `${number} ${ErrorCode}`[];
 }
 
-/** What a handler gets: only parsed values. */
+/** A handler's input: parsed values only. */
 export interface Input<
   A extends Auth,
   P extends Schema,
@@ -63,9 +63,9 @@ export interface Input<
   /** Path and query string as sent, for links to the next page. */
   address: string;
   ip: string;
-  /** The request as it comes in, for uploads. */
+  /** The raw request, for uploads. */
   incoming: IncomingMessage;
-  /** Aborted when the client has gone away before the answer. */
+  /** Aborted when the client disconnects before the response. */
   gone: AbortSignal;
   requestId: string;
   log: Logger;
@@ -76,7 +76,7 @@ export interface Endpoint extends Declaration<Auth, Schema, Schema, Schema, Sche
   /** The full path in Express form, such as `/api/v1/boxes/:id`. */
   path: string;
   tag: Tag;
-  /** The code of a refused body or query in this section. */
+  /** The error code for an invalid body or query in this section. */
   invalid: ErrorCode;
 }
 
@@ -116,7 +116,7 @@ export interface Section extends Record<Method, Declare> {
 const maxJsonBytes = 1_048_576;
 const parseJson: RequestHandler = express.json({ limit: maxJsonBytes, strict: false });
 
-/** Reads the body as JSON; one that says it is something else is refused before any byte of it is read. */
+/** Reads the body as JSON. A body of another Content-Type is refused before it is read. */
 async function readJson(request: Request, response: Response): Promise<void> {
   const sent = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
   if (sent && !request.is("application/json"))
@@ -124,7 +124,7 @@ async function readJson(request: Request, response: Response): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     parseJson(request, response, (error?: unknown) => {
       if (error === undefined) resolve();
-      else reject(error instanceof Error ? error : new Error("the body was refused", { cause: error }));
+      else reject(error instanceof Error ? error : new Error("the body could not be read", { cause: error }));
     });
   });
 }
@@ -136,7 +136,7 @@ function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.Zod
   return result.data;
 }
 
-/** Declares a group of endpoints under one path; `invalid` is the code of a body or query that its schema refuses. */
+/** Declares a group of endpoints under one path; `invalid` is the error code for an invalid body or query. */
 export function section({
   prefix,
   tag,
@@ -170,7 +170,7 @@ export function section({
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
         response.locals["route"] = endpoint.path;
         try {
-          // The body is read while the caller is looked up, but what came of it counts only for a caller who may.
+          // The body is read while the caller is looked up; its errors count only once the caller is authorised.
           const reading = declaration.body && readJson(request, response);
           reading?.catch(() => undefined);
           let credential: Credential | null = null;
@@ -186,7 +186,7 @@ export function section({
             user: credential?.user ?? null,
             partner,
             params: parse(declaration.params, request.params, () => notFound("This address")),
-            // Express parses the query string whenever it is looked at
+            // Express parses the query string on every access
             query: parse(declaration.query, declaration.query && request.query, (error) =>
               invalidInput(invalid, "query", error),
             ),
@@ -209,10 +209,10 @@ export function section({
               return log.child({ requestId });
             },
           };
-          // nobody else is to keep what was answered to someone
+          // shared caches must not keep a response made for one caller
           if (credential) response.setHeader("Cache-Control", "private, no-store");
           if (tagged && declaration.auth !== "ANYONE") response.vary("Authorization");
-          // What was parsed and what was declared agree by construction; the compiler cannot follow that through six generics.
+          // The input matches the declaration by construction; the compiler cannot follow that through six generics.
           const answer = await handler(input as Parameters<typeof handler>[0]);
           response.statusCode = answer.status;
           for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
@@ -222,7 +222,7 @@ export function section({
             sendCsv(response, file.columns, answer.body, file.name);
           else sendJson(request, response, answer.body, tagged && !credential);
         } catch (error) {
-          // nobody is there to be told
+          // no response can be sent to a client that has disconnected
           if (!response.destroyed) next(error);
         }
       };

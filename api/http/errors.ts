@@ -7,7 +7,7 @@ import { log } from "../../lib/process/log.js";
 import { StorageUnavailable } from "../../lib/storage/storage.js";
 import { isConnectionLost, isContended, isDataException, isTimedOut } from "../../sql/db.js";
 
-/** The one shape of every error answer (RFC 9457); members beyond these depend on the code. */
+/** The shape of every error response (RFC 9457); further members depend on the code. */
 export const Problem = z
   .looseObject({
     type: z.string(),
@@ -21,7 +21,7 @@ export const Problem = z
   })
   .meta({
     id: "Problem",
-    description: "What went wrong, as application/problem+json; `code` is the name to program against.",
+    description: "An error, as application/problem+json; programs decide by `code`.",
   });
 
 const titles: Record<number, string> = {
@@ -39,15 +39,15 @@ const titles: Record<number, string> = {
   503: "Unavailable",
 };
 
-/** The refusal that names every wrong field. */
-export function wrongFields(code: ErrorCode, errors: readonly FieldError[]): ApiError {
+/** Returns the 400 that names every invalid field. */
+export function invalidFields(code: ErrorCode, errors: readonly FieldError[]): ApiError {
   const named = errors.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
   return new ApiError(400, code, named.slice(0, 1_000), { errors: errors.slice(0, 100) });
 }
 
-/** Turns the issues of a failed parse into the refusal that names every wrong field. */
+/** Turns the issues of a failed parse into the 400 that names every invalid field. */
 export const invalidInput = (code: ErrorCode, where: string, error: z.ZodError): ApiError =>
-  wrongFields(
+  invalidFields(
     code,
     error.issues.map((issue) => ({
       path: [where, ...issue.path.map(String)].filter(Boolean).join("."),
@@ -55,16 +55,17 @@ export const invalidInput = (code: ErrorCode, where: string, error: z.ZodError):
     })),
   );
 
-/** What http-errors (Express, its body parser) attach to the errors they raise. */
+/** The properties of errors from http-errors (Express, its body parser). */
 const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string().optional() });
 
 function asApiError(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
-  if (isContended(error)) return unavailable("Others were changing the same things just then; try again shortly.");
-  if (isTimedOut(error)) return unavailable("The database took too long over this; try again shortly.");
+  if (isContended(error)) return unavailable("Other requests are changing the same data; try again shortly.");
+  if (isTimedOut(error)) return unavailable("The database took too long; try again shortly.");
   if (isConnectionLost(error)) return unavailable("The database is not reachable; try again shortly.");
-  if (error instanceof StorageUnavailable) return unavailable("Files are not within reach just now.", 30);
-  if (isDataException(error)) return new ApiError(400, "BAD_REQUEST", "A value is outside what can be stored.");
+  if (error instanceof StorageUnavailable)
+    return unavailable("The file storage is not reachable; try again shortly.", 30);
+  if (isDataException(error)) return new ApiError(400, "BAD_REQUEST", "A value is out of range.");
   const http = HttpError.safeParse(error);
   if (!http.success) return null;
   if (http.data.status === 413)
@@ -83,7 +84,7 @@ const problemOf = ({ status, code, message, members }: ApiError, requestId: stri
   ...members,
 });
 
-/** Answers with the problem document of `error`; one that is not meant for callers becomes a 500 that tells them nothing. */
+/** Sends the problem document of `error`; an unexpected error becomes a 500 without details. */
 export function sendProblem(request: Request, response: Response, error: unknown): void {
   const requestId = String(response.getHeader("x-request-id"));
   const known = asApiError(error);
@@ -91,9 +92,7 @@ export function sendProblem(request: Request, response: Response, error: unknown
     const route: unknown = response.locals["route"];
     log.error({ err: error, requestId, method: request.method, route }, "request failed");
   }
-  const answer =
-    known ??
-    new ApiError(500, "INTERNAL", "Something went wrong on our side; quote the request id when you report it.");
+  const answer = known ?? new ApiError(500, "INTERNAL", "Internal error; quote the request id when you report it.");
   if (response.headersSent) {
     response.destroy();
     return;
@@ -108,11 +107,11 @@ export function sendProblem(request: Request, response: Response, error: unknown
     .send(JSON.stringify(problemOf(answer, requestId)));
 }
 
-// Express tells an error handler by its four parameters.
+// Express recognises an error handler by its four parameters.
 export const handleError: ErrorRequestHandler = (error: unknown, request, response, _next) =>
   sendProblem(request, response, error);
 
-/** Answers what is not a request that Node can parse: broken HTTP, headers too large or too slow. The connection ends. */
+/** Answers a request that Node cannot parse (broken HTTP, headers too large or too slow) and closes the connection. */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();

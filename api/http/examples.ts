@@ -1,8 +1,8 @@
 import { accessTokenSeconds } from "../../lib/security/tokens.js";
 
 /**
- * What fields look like, by name: the document shows it in place of the example of the field's type. `Tag.name` or
- * `Schema.name` is more particular than `name`.
+ * Examples of fields, by name; in the document they replace the example of the field's type. `Tag.name` or `Schema.name`
+ * goes before `name`.
  */
 const examples: Readonly<Record<string, unknown>> = {
   accessToken: "eyJhbGciOiJFZERTQSIsImtpZCI6IjEifQ.eyJzdWIiOiIwMTk3OGQyZSJ9.c2lnbmF0dXJl",
@@ -100,7 +100,7 @@ const examples: Readonly<Record<string, unknown>> = {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Puts examples into everything that is described below `part` of a document; `context` is the tag or schema it belongs to. */
+/** Adds examples to all fields and parameters below `part` of a document; `context` is the tag or schema it belongs to. */
 export function addExamples(part: unknown, context: string): void {
   if (Array.isArray(part)) {
     for (const each of part) addExamples(each, context);
@@ -109,7 +109,7 @@ export function addExamples(part: unknown, context: string): void {
   if (!isRecord(part)) return;
   for (const [name, schema] of Object.entries(isRecord(part["properties"]) ? part["properties"] : {})) {
     const example = examples[`${context}.${name}`] ?? examples[name];
-    // a boolean needs no example, and shares its name with other things
+    // a boolean needs no example, and may share its name with a field of another type
     if (!isRecord(schema) || "$ref" in schema || schema["type"] === "boolean" || example === undefined) continue;
     schema["example"] = example;
   }

@@ -6,17 +6,17 @@ import { SharedCounters, windowMs } from "./shared-counters.js";
 
 const counters = new SharedCounters();
 
-/** A limit of an endpoint's own: per address, whoever calls from there, and in place of the general ones. */
-export interface OwnLimit {
+/** A limit of one endpoint, per client address, that replaces the general limits. */
+export interface EndpointLimit {
   name: string;
   perMinute: number;
 }
 
 /**
- * Counts the request against its user, or against its address when it has no valid token or the endpoint has a limit of
- * its own, and tells how many are left; throws 429 RATE_LIMIT past the limit.
+ * Counts a request per user, or per client address when it has no valid token or the endpoint has its own limit, and
+ * sets the RateLimit headers. Throws 429 RATE_LIMIT past the limit.
  */
-export function limitRequests(request: Request, response: Response, userId: string | null, own?: OwnLimit): void {
+export function limitRequests(request: Request, response: Response, userId: string | null, own?: EndpointLimit): void {
   if (config.RATE_LIMIT_DISABLED) return;
   const address = () => clientNetwork(request.ip ?? "", 56);
   const [key, limit] = own
@@ -32,8 +32,8 @@ export function limitRequests(request: Request, response: Response, userId: stri
   if (totalHits > limit) throw tooMany(secondsLeft);
 }
 
-/** Counts what a request causes against its user, beside the request itself; throws 429 RATE_LIMIT past so many of that name a minute. */
-export function limitActs(name: string, userId: string, perMinute: number): void {
+/** Counts a costly action per user, apart from the request itself; throws 429 RATE_LIMIT past `perMinute` of that name. */
+export function limitActions(name: string, userId: string, perMinute: number): void {
   if (config.RATE_LIMIT_DISABLED) return;
   const { totalHits, resetAt } = counters.increment(`${name} user ${userId}`);
   if (totalHits > perMinute) throw tooMany(Math.ceil((resetAt - Date.now()) / 1_000));

@@ -6,13 +6,13 @@ import { registry } from "./registry.js";
 
 const durations = new Histogram({
   name: "http_request_duration_seconds",
-  help: "How long requests took, by method, declared path and status.",
+  help: "Duration of requests, by method, declared path and status.",
   labelNames: ["method", "route", "status"],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   registers: [registry],
 });
 
-/** The path as it is declared, which whoever declares it may name in `locals.route`: a refused request has left its router. */
+/** The declared path: `locals.route` where a router sets it, because an error handler no longer sees the router. */
 function routeOf(request: Request, { locals }: Response): string {
   const named: unknown = locals["route"];
   if (typeof named === "string") return named;
@@ -21,8 +21,8 @@ function routeOf(request: Request, { locals }: Response): string {
 }
 
 /**
- * Gives every request its id (the caller's own when it is safe to log, else a new one), and measures and logs it when it
- * is over. Reads are logged at `debug`, everything else at `info`; the declared path is the label, so ids are not.
+ * Gives every request its id (the client's own when it is safe to log, else a new one), and measures and logs it at its
+ * end. Reads are logged at `debug`, everything else at `info`. The label is the declared path, so it holds no ids.
  */
 export const observe: RequestHandler = (request, response, next) => {
   const start = performance.now();

@@ -27,8 +27,8 @@ const callers: Record<Auth, string | null> = {
   LOCATION_WRITER: "For admins, and for service keys with the scope `geo:write`.",
 };
 
-/** The refusals that follow from a declaration itself, before the ones it names. */
-function refusals(endpoint: Endpoint): Map<number, Set<string>> {
+/** An endpoint's errors: those that its declaration implies, then those it names. */
+function errorsOf(endpoint: Endpoint): Map<number, Set<string>> {
   const found = new Map<number, Set<string>>();
   const add = (status: number, code: string) => found.set(status, (found.get(status) ?? new Set()).add(code));
   if (endpoint.body ?? endpoint.params) add(400, "BAD_REQUEST");
@@ -52,13 +52,13 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
   for (const [status, schema] of Object.entries(endpoint.answers)) {
     found[status] =
       schema === null
-        ? { description: status === "302" ? "Elsewhere: at `Location`." : "Done; the body is empty." }
+        ? { description: status === "302" ? "Redirect to `Location`." : "Done; the body is empty." }
         : {
             description:
               status === "201"
                 ? "Created."
                 : status === "202"
-                  ? (schema.description ?? "Not done yet: look again at `Location`.")
+                  ? (schema.description ?? "Not done yet; the result will be at `Location`.")
                   : "Done.",
             content: {
               "application/json": { schema },
@@ -66,7 +66,7 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
             },
           };
   }
-  for (const [status, codes] of refusals(endpoint)) {
+  for (const [status, codes] of errorsOf(endpoint)) {
     const content = { "application/problem+json": { schema: Problem } };
     found[String(status)] = { description: [...codes].join(", "), content };
   }
@@ -75,7 +75,7 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
 
 const file = { type: "string" as const, contentMediaType: "application/octet-stream" };
 
-/** How a file is sent. */
+/** The body of an upload. */
 const fileContent = ({ part, alone }: NonNullable<Endpoint["upload"]>) => ({
   "multipart/form-data": { schema: { type: "object" as const, required: [part], properties: { [part]: file } } },
   ...(alone !== undefined && { [alone]: { schema: file } }),
@@ -115,7 +115,7 @@ function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
 
 const inBraces = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
-/** The OpenAPI 3.1 document of all declared endpoints. */
+/** Returns the OpenAPI 3.1 document of all declared endpoints. */
 export function openApiDocument(endpoints: readonly Endpoint[]) {
   const paths: ZodOpenApiPathsObject = {};
   for (const endpoint of endpoints) {
@@ -130,7 +130,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
       description:
         "Partners list discounted boxes of surplus food, customers order and pick them up. Amounts are in major units of " +
         `${config.CURRENCY}, with at most two decimals; ` +
-        "instants are ISO 8601. Errors are problem documents with a `code`.",
+        "times are ISO 8601. Errors are problem documents (RFC 9457) with a `code`.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: config.PUBLIC_URL }],

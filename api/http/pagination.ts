@@ -4,7 +4,7 @@ import { Id, shownAs } from "./schemas.js";
 const defaultLimit = 50;
 const maxLimit = 200;
 
-/** How many to list: `fallback` unless the caller says so, and never more than `most`, which more is taken for. */
+/** The size of a page: `fallback` by default; a value above `most` is lowered to it. */
 export const Limit = (fallback: number, most: number) =>
   z
     .string()
@@ -12,11 +12,11 @@ export const Limit = (fallback: number, most: number) =>
     .transform((digits) => Math.min(Number(digits), most))
     .default(fallback)
     .meta({
-      description: `at most ${most}; more is taken for ${most}`,
+      description: `at most ${most}; a larger value counts as ${most}`,
       override: shownAs({ type: "integer", minimum: 1 }),
     });
 
-/** A place in a list: what its rows are ordered by, as the row before has it. */
+/** A place in a list: the sort key of the last row before it. */
 const cursor = <P extends z.ZodType>(position: P) =>
   z
     .string()
@@ -25,23 +25,26 @@ const cursor = <P extends z.ZodType>(position: P) =>
       try {
         return position.parse(JSON.parse(Buffer.from(sent, "base64url").toString()));
       } catch {
-        context.addIssue({ code: "custom", message: "is not one that this service gave out" });
+        context.addIssue({ code: "custom", message: "was not issued by this service" });
         return z.NEVER;
       }
     })
     .optional()
-    .meta({ description: "opaque; from the `Link` header of the page before", override: shownAs({ type: "string" }) });
+    .meta({
+      description: "opaque; from the `Link` header of the previous page",
+      override: shownAs({ type: "string" }),
+    });
 
-/** The parameters of a list whose places are described by `position`. */
+/** The parameters of a list whose sort key is `position`. */
 export const pageQuery = <P extends z.ZodType>(position: P) =>
   z.object({ limit: Limit(defaultLimit, maxLimit), cursor: cursor(position) });
 
-/** The parameters of a list that is ordered by id. A `cursor` is only ever taken from a previous answer's `Link` header. */
+/** The parameters of a list that is ordered by id. */
 export const PageQuery = pageQuery(Id);
 
 /**
- * One page of a list, and the headers that lead to the next one. `list` is asked for one row more than fits, so that the
- * last page is known to be the last; `placeOf` says where a row is in the list.
+ * Returns one page of a list, and the headers that lead to the next. `list` is asked for one row more than fits, which
+ * shows whether a next page exists; `placeOf` returns a row's sort key.
  */
 export async function pageBy<Row, Place>(
   address: string,
@@ -59,7 +62,7 @@ export async function pageBy<Row, Place>(
   return { rows, headers: { Link: `<${next.pathname}${next.search}>; rel="next"` } };
 }
 
-/** One page of a list that is ordered by id. */
+/** Returns one page of a list that is ordered by id. */
 export const page = <Row extends { id: string }>(
   address: string,
   query: { limit: number; cursor?: string | undefined },

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "../../lib/process/errors.js";
 
-/** Whoever sent it has gone away: nobody hears this, and it is no fault of ours. */
+/** The client has disconnected; a 400 keeps this out of the server's errors. */
 const brokenOff = () => new ApiError(400, "BAD_REQUEST", "The request could not be read.");
 
 const tooLarge = () => new ApiError(413, "PAYLOAD_TOO_LARGE", "The body is larger than this endpoint accepts.");
 
-/** Reads a body as it was sent, to the byte. Throws 413 past `most` bytes, and at once when it says that it is longer; 400 when it breaks off. */
-export async function readRaw(incoming: IncomingMessage, most: number): Promise<Buffer> {
+/** Reads a body byte for byte. Throws 413 past `most` bytes, at once when Content-Length is larger, and 400 when it breaks off. */
+export async function readRawBody(incoming: IncomingMessage, most: number): Promise<Buffer> {
   if (Number(incoming.headers["content-length"] ?? 0) > most) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 
-/** The metrics of one API process; each room adds its own. */
+/** The metrics of one API process; each file registers its own. */
 export const registry = new Registry();
 collectDefaultMetrics({ register: registry });

@@ -5,7 +5,7 @@ import { toMajor, toMinor } from "../../lib/domain/money.js";
 import { phonePattern } from "../../lib/domain/phone.js";
 import { isTimeZone } from "../../lib/domain/time-zones.js";
 
-/** Shows a schema in the OpenAPI document as what it stands for, instead of how it is checked. */
+/** Replaces a schema in the OpenAPI document: it shows the value's meaning instead of its check. */
 export const shownAs =
   (schema: Record<string, unknown>): ZodOpenApiOverrideMeta =>
   ({ jsonSchema }) => {
@@ -14,7 +14,7 @@ export const shownAs =
     Object.assign(jsonSchema, schema);
   };
 
-/** Text that Postgres can store: no NUL, no lone surrogate, blank ends removed. */
+/** Text that Postgres can store: no NUL, no lone surrogate; trimmed. */
 export const text = (max: number, min = 1) =>
   z
     .string()
@@ -23,7 +23,7 @@ export const text = (max: number, min = 1) =>
     .max(max)
     .refine((value) => !value.includes("\u0000") && value.isWellFormed(), "must be valid text without NUL characters");
 
-/** Changes to something with these fields: any of them, at least one; what is not sent stays as it is. */
+/** The body of a partial update: any of these fields, at least one. */
 export const changesOf = <S extends z.core.$ZodLooseShape>(fields: S) =>
   z
     .object(fields)
@@ -57,7 +57,7 @@ const amountUpTo = (most: number) =>
 /** Money as callers send it, in major units; parsed to minor units. */
 export const Amount = amountUpTo(maxAmount);
 
-/** What an order of many things comes to. */
+/** The total of an order, which may exceed the highest price. */
 export const TotalAmount = amountUpTo(maxAmount * 10_000);
 
 /** Money in a query string, in major units; parsed to minor units. */
@@ -120,7 +120,7 @@ export const CityId = z
   .regex(/^[\w.:-]{1,64}$/, "must be 1 to 64 letters, digits, - _ . :")
   .meta({ description: "the platform's key of the city", example: "moscow" });
 
-/** An address on the web that apps open or show; only https, so that no app has to make an exception for it. */
+/** A web address that apps open or show. Only https: apps block plain http by default. */
 export const HttpsAddress = z
   .string()
   .max(2_048)
@@ -128,7 +128,7 @@ export const HttpsAddress = z
   .refine((address) => URL.canParse(address), "must be an address")
   .meta({ example: "https://cdn.example.com/banner.webp" });
 
-/** Where an app has room for a banner. */
+/** A place for banners in an app. */
 export const Placement = z
   .string()
   .regex(/^[\w.:-]{1,50}$/, "must be 1 to 50 letters, digits, - _ . :")

@@ -14,8 +14,8 @@ interface Counter {
 
 /**
  * Counts requests per key and minute in memory and exchanges the counts with the other processes through Postgres once
- * a second: no round trip per request, and a limit is overrun by at most a second's worth. While Postgres is away each
- * process goes on with its own counts.
+ * a second: no round trip per request, and a limit is exceeded by at most one second's requests. While Postgres is
+ * unreachable, each process counts alone.
  */
 export class SharedCounters {
   #windowStart = 0;
@@ -23,7 +23,7 @@ export class SharedCounters {
   #nextExchange: NodeJS.Timeout | null = null;
   #reachable = true;
 
-  /** Counts one more and answers how many there are in this window, which ends at `resetAt` (milliseconds). */
+  /** Adds one and returns the total of this window, which ends at `resetAt` (milliseconds). */
   increment(key: string): { totalHits: number; resetAt: number } {
     const windowStart = Math.floor(Date.now() / windowMs) * windowMs;
     if (windowStart !== this.#windowStart) {
@@ -34,12 +34,12 @@ export class SharedCounters {
     counter.total += 1;
     counter.unsent += 1;
     if (this.#nextExchange === null) {
-      this.#nextExchange = setTimeout(() => void this.#exchangeAndGoOn(), exchangeMs).unref();
+      this.#nextExchange = setTimeout(() => void this.#exchangeAndReschedule(), exchangeMs).unref();
     }
     return { totalHits: counter.total, resetAt: windowStart + windowMs };
   }
 
-  /** Adds what this process has counted to the shared counts and takes over the sums; one at a time. Rejects when Postgres is away. */
+  /** Adds this process's counts to the shared ones and adopts the sums; one call at a time. Rejects when Postgres is unreachable. */
   async exchange(): Promise<void> {
     const counters = this.#counters;
     const sent = [...counters].flatMap(([key, { unsent }]) => (unsent > 0 ? [{ key, unsent }] : []));
@@ -58,23 +58,26 @@ export class SharedCounters {
     }
   }
 
-  /** What is counted during an exchange waits for the next one, even when no further request comes. */
-  async #exchangeAndGoOn(): Promise<void> {
+  /** Hits counted during an exchange are sent with the next, even when no further request comes. */
+  async #exchangeAndReschedule(): Promise<void> {
     try {
       await this.exchange();
       if (!this.#reachable) log.info("rate limits are shared between processes again");
       this.#reachable = true;
     } catch (error) {
       if (this.#reachable) {
-        log.warn({ error: describeError(error) }, "rate limits are counted by each process alone: Postgres is away");
+        log.warn(
+          { error: describeError(error) },
+          "rate limits are counted by each process alone: Postgres is unreachable",
+        );
       }
       this.#reachable = false;
     }
     const waiting = [...this.#counters.values()].some(({ unsent }) => unsent > 0);
-    this.#nextExchange = waiting ? setTimeout(() => void this.#exchangeAndGoOn(), exchangeMs).unref() : null;
+    this.#nextExchange = waiting ? setTimeout(() => void this.#exchangeAndReschedule(), exchangeMs).unref() : null;
   }
 
-  /** Past the bound all further keys share one counter: memory stays flat under a flood of addresses. */
+  /** Past the bound all further keys share one counter, so memory stays bounded under a flood of addresses. */
   #counterOf(key: string): Counter {
     const bounded = this.#counters.has(key) || this.#counters.size < maxKeys ? key : "others";
     let counter = this.#counters.get(bounded);

@@ -4,11 +4,11 @@ interface Entry<Value> {
 }
 
 /**
- * Keeps what was loaded for `ms` milliseconds, for at most `maxKeys` keys; whoever asks while it is being loaded waits
- * for the same load. A load that failed is told to those who waited for it and not kept.
+ * Keeps loaded values for `ms` milliseconds, for at most `maxKeys` keys. Callers that ask during a load share it. A failed
+ * load rejects for all of them and is not kept.
  */
 export class ShortCache<Value> {
-  /** In the order in which they were loaded, and so in which they end. */
+  /** In the order of loading, which is also the order of expiry. */
   #entries = new Map<string, Entry<Value>>();
 
   constructor(

@@ -9,33 +9,35 @@ export const tags = [
   },
   {
     name: "Users",
-    description: "The own profile, favourites, how one wants to be notified, and leaving.",
+    description: "The user's profile, favourites, notification preferences, and deletion of the account.",
   },
   { name: "Partners", description: "Registration, review, profile, staff, and the cities they are in." },
-  { name: "Menu", description: "What a partner sells: items by category. Items are archived, never deleted." },
+  { name: "Menu", description: "A partner's items by category. Items are archived, never deleted." },
   {
     name: "Boxes",
-    description: "Surplus food at a discount, to be picked up within a window: listing it, and finding it.",
+    description: "Surplus food at a discount, to be picked up within a window: listing and finding boxes.",
   },
-  { name: "Orders", description: "Placing an order, and its life until it is picked up, cancelled or missed." },
+  { name: "Orders", description: "Placing an order, and its progress until it is picked up, cancelled or missed." },
   { name: "Reviews", description: "One per order; public at once, moderated by admins." },
   { name: "Loyalty and promo", description: "Points and levels, referrals, and discounts by code." },
   { name: "Geo", description: "Partners around a place." },
   { name: "Files", description: "Pictures and documents that users upload." },
   {
     name: "POS",
-    description:
-      "A partner's point of sale: connecting it, pulling its menu, and what it tells us by itself, with the orders taken there.",
+    description: "A partner's point of sale: its connection, and the events that it sends, such as orders taken there.",
   },
   {
     name: "Notifications",
-    description: "What one was told, and the devices that are told.",
+    description: "The user's inbox, and the devices that receive pushes.",
   },
   { name: "Advertising", description: "Campaigns, their banners, and the banners that apps show." },
-  { name: "Commissions", description: "What the platform takes of orders, in percent. Rates hold for later orders." },
+  {
+    name: "Commissions",
+    description: "The platform's share of orders, in percent. A new rate applies to later orders.",
+  },
   {
     name: "Analytics",
-    description: "Figures of the last days, today among them, in the zone of the deployment; as JSON or as CSV.",
+    description: "Figures of recent days, today included, in the deployment's time zone; as JSON or CSV.",
   },
   { name: "Service keys", description: "Credentials for machines." },
 ] as const;

@@ -4,27 +4,27 @@ import busboy, { type Busboy } from "busboy";
 import { ApiError } from "../../lib/process/errors.js";
 import { mediaType } from "../../lib/storage/file-types.js";
 
-/** By how much a form may be longer than the file in it. */
+/** How many bytes a form may have beside its file. */
 const FORM_BYTES = 16_384;
 
 const MB = 1_048_576;
 
-/** A file that comes in. */
+/** A file that is being received. */
 export interface IncomingFile {
-  /** What the client says it is. */
+  /** The media type that the client declares. */
   declaredType: string;
-  /** At least how many bytes it has; null when the client does not say. */
+  /** The least number of bytes that the client announces; null when it announces none. */
   announcedBytes: number | null;
-  /** Fails with what the client is to be told: 413 past `readBytes`, 400 when the form breaks off. */
+  /** Fails with the error for the client: 413 past `readBytes`, 400 when the form breaks off. */
   body: Readable;
-  /** How many bytes of it have come in so far. */
+  /** How many bytes have been received so far. */
   receivedBytes: () => number;
 }
 
 export const tooLarge = (bytes: number) =>
   new ApiError(413, "PAYLOAD_TOO_LARGE", `This is larger than ${bytes / MB} MB.`);
 const otherType = (types: string) => new ApiError(400, "BAD_REQUEST", `The body must be sent as ${types}.`);
-const brokenForm = () => new ApiError(400, "BAD_REQUEST", "What was sent is malformed or breaks off.");
+const brokenForm = () => new ApiError(400, "BAD_REQUEST", "The upload is malformed or incomplete.");
 const noPart = (part: string) =>
   new ApiError(400, "VALIDATION_ERROR", `The form has no file named ${part}.`, {
     errors: [{ path: part, message: "is missing" }],
@@ -33,10 +33,10 @@ const noPart = (part: string) =>
 const nothing = (): void => undefined;
 
 /**
- * Somewhere for what comes in with a request, which lets at most so many bytes pass and fails beyond, and when the request
- * breaks off. Once it is closed the rest is read and forgotten, so that the client hears the answer.
+ * Returns a stream for a request's body that fails past `bytes`, and when the request breaks off. Once it is closed, the
+ * rest of the request is read and discarded, so that the client receives the response.
  */
-function bounded(incoming: IncomingMessage, bytes: number): { body: Transform; receivedBytes: () => number } {
+function boundedBody(incoming: IncomingMessage, bytes: number): { body: Transform; receivedBytes: () => number } {
   let passed = 0;
   const body = new Transform({
     transform(chunk: Buffer, _encoding, next) {
@@ -52,31 +52,31 @@ function bounded(incoming: IncomingMessage, bytes: number): { body: Transform; r
     incoming.unpipe();
     incoming.resume();
   });
-  // whoever reads it hears of its failure; nobody does between the steps of reading it
+  // its reader sees the failure; between two readers an error without a listener would end the process
   body.on("error", nothing);
   return { body, receivedBytes: () => passed };
 }
 
-/** A request's body, which fails past so many bytes. */
+/** Returns a request's body as a stream that fails past `bytes`. */
 export const receiveBody = (incoming: IncomingMessage, bytes: number): Readable =>
-  incoming.pipe(bounded(incoming, bytes).body);
+  incoming.pipe(boundedBody(incoming, bytes).body);
 
-/** What may come in, and how. */
-export interface Reception {
+/** Which upload an endpoint takes. */
+export interface UploadOptions {
   /** The name of the file's part in a multipart form. */
   part: string;
-  /** The media type of a body that is the file itself; without it only forms are taken. */
+  /** The media type of a body that is the file itself; without it only forms are accepted. */
   alone?: string;
-  /** More may not be announced: it is refused before any of it is read. */
+  /** A larger announced size is refused before the file is read. */
   maxBytes: number;
-  /** More is not read. */
+  /** Reading stops past this size; `maxBytes` by default. */
   readBytes?: number;
 }
 
-/** Begins to read a file. Throws 413 when it says that it is too large, and 400 when it is not there. */
+/** Begins to receive a file. Throws 413 when the announced size is too large, and 400 without a file. */
 export async function receiveFile(
   incoming: IncomingMessage,
-  { part, alone, maxBytes, readBytes = maxBytes }: Reception,
+  { part, alone, maxBytes, readBytes = maxBytes }: UploadOptions,
 ): Promise<IncomingFile> {
   const type = mediaType(incoming.headers["content-type"] ?? "");
   const isForm = type === "multipart/form-data";
@@ -85,7 +85,7 @@ export async function receiveFile(
   const announcedBytes = length === undefined ? null : Math.max(0, Number(length) - (isForm ? FORM_BYTES : 0));
   if (announcedBytes !== null && announcedBytes > maxBytes) throw tooLarge(maxBytes);
 
-  const { body, receivedBytes } = bounded(incoming, readBytes);
+  const { body, receivedBytes } = boundedBody(incoming, readBytes);
   if (!isForm) return { declaredType: type, announcedBytes, body: incoming.pipe(body), receivedBytes };
   try {
     const declaredType = mediaType(await readForm(incoming, part, body));
@@ -96,7 +96,7 @@ export async function receiveFile(
   }
 }
 
-/** Feeds `body` with a part of the form as that comes in; resolves with the type that the part says it has. */
+/** Pipes a part of the form into `body`; resolves with the part's declared media type as soon as the part begins. */
 function readForm(incoming: IncomingMessage, part: string, body: Transform): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (error: ApiError) => {
@@ -131,7 +131,7 @@ function readForm(incoming: IncomingMessage, part: string, body: Transform): Pro
   });
 }
 
-/** Reads the first bytes of a stream, or more, or all if there are fewer; `whole` gives them and what follows. */
+/** Reads at least the first `bytes` of a stream, or all of a shorter one; `whole` is the stream from its start. */
 export async function peek(stream: Readable, bytes: number): Promise<{ head: Buffer; whole: Readable }> {
   const pieces: AsyncIterator<Buffer, undefined> = stream.iterator({ destroyOnReturn: false });
   const read: Buffer[] = [];

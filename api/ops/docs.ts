@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import express, { Router } from "express";
 import helmet from "helmet";
-// not the package itself, which would load the pages' own scripts into this process
+// the package itself would load the browser's scripts into this process
 import assetsFolder from "swagger-ui-dist/absolute-path.js";
 
 const initializer = `window.ui = SwaggerUIBundle({
@@ -15,7 +15,7 @@ const initializer = `window.ui = SwaggerUIBundle({
   presets: [SwaggerUIBundle.presets.apis],
 });`;
 
-/** The OpenAPI document as pages for people, served from this process alone (nothing is loaded from elsewhere). */
+/** The OpenAPI document in Swagger UI; nothing is loaded from other hosts. */
 export const docs = Router();
 
 docs.use(
@@ -38,7 +38,7 @@ const page = readFileSync(join(assetsFolder(), "index.html"), "utf8").replace(
   `<title>${title}</title>`,
 );
 docs.get(["/", "/index.html"], (request, response, next) => {
-  // the page's own addresses are relative to the folder
+  // the page's addresses are relative to `/docs/`
   if (!/\/docs(\?|$)/.test(request.originalUrl)) response.type("html").send(page);
   else next();
 });

@@ -14,14 +14,14 @@ import { metricsText } from "./metrics.js";
 
 let stopping = false;
 
-/** Makes /readyz answer 503 from now on, so that a load balancer sends no more requests here. */
-export function stopBeingReady(): void {
+/** Makes /readyz answer 503 from now on, so that load balancers send no more requests. */
+export function markUnready(): void {
   stopping = true;
 }
 
 type Check = "ok" | "unreachable" | "behind";
 
-/** Whoever asks for readiness does not wait long for the answer. */
+/** Keeps /readyz fast when a dependency does not answer. */
 const checkLimitMs = 2_000;
 
 const check = (answer: Promise<Check>): Promise<Check> =>
@@ -30,23 +30,23 @@ const check = (answer: Promise<Check>): Promise<Check> =>
 const ok = () => "ok" as const;
 const migrated = (pending: string[]) => (pending.length === 0 ? "ok" : "behind");
 
-/** Logs what keeps this process from serving: a wrong database is no reason to end, as it may be right in a moment. */
-export async function complainOfDatabase(): Promise<void> {
+/** Logs why the database keeps this process from serving. The process goes on, as the database may soon be ready. */
+export async function logDatabaseProblems(): Promise<void> {
   try {
     const pending = await pendingMigrations(sql);
     if (pending.length > 0)
-      log.error({ pending }, "migrations are missing: this process is not ready until they are applied");
+      log.error({ pending }, "migrations are pending: this process is not ready until they are applied");
   } catch (error) {
     log.error({ error: describeError(error) }, "DATABASE_URL cannot be used: this process is not ready until it can");
   }
 }
 
-/** Logs that files cannot be kept: no reason not to serve, as most requests have nothing to do with files. */
-export async function complainOfStorage(): Promise<void> {
+/** Logs that the storage cannot be used. The process serves all the same, as most requests need no files. */
+export async function logStorageProblems(): Promise<void> {
   try {
     await files.check();
   } catch (error) {
-    log.error({ err: error }, "storage cannot be used: no file can be uploaded or shown until it can");
+    log.error({ err: error }, "storage cannot be used: files cannot be uploaded or served until it can");
   }
 }
 
@@ -57,8 +57,8 @@ health.get("/healthz", (_request, response) => {
 });
 
 /**
- * Ready means: this process can take requests. A queue that is out of reach is reported but does not make it unready:
- * requests only stage their jobs in Postgres, and orders must go on being taken while Redis is away.
+ * Ready means that this process can take requests. An unreachable queue is reported but does not make it unready:
+ * requests only stage their jobs in Postgres, and orders are taken while Redis is down.
  */
 health.get("/readyz", async (_request, response) => {
   const [postgres, migrations, queue] = await Promise.all([
@@ -75,6 +75,6 @@ health.get("/readyz", async (_request, response) => {
 
 health.get("/metrics", async (request, response) => {
   if (!mayReadMetrics(request.headers.authorization))
-    throw new ApiError(401, "UNAUTHORIZED", "Metrics need their own bearer token.");
+    throw new ApiError(401, "UNAUTHORIZED", "Metrics need the token of METRICS_TOKEN as a bearer token.");
   response.type(registry.contentType).send(await metricsText());
 });

@@ -13,19 +13,19 @@ import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import { findOutboxStats } from "../../sql/outbox.js";
 import { registry } from "../http/registry.js";
 
-/** Well below the time that scrapers, and the processes of a cluster among themselves, wait for all of it. */
+/** Well below the timeouts of scrapers, and of the cluster's primary when it collects from all processes. */
 const readLimitMs = 2_000;
 
 interface Measure {
   name: string;
   help: string;
   labelNames?: string[];
-  /** How the processes of one cluster are put together: what each has for itself is summed, what all see alike is not. */
+  /** Across the processes of a cluster: `sum` for values of each process, `max` for values that all of them share. */
   aggregator: "sum" | "max";
   collect: (gauge: Gauge) => Promise<void> | void;
 }
 
-/** Declares a value that is read when it is scraped; one that cannot be read is left out and takes no other with it. */
+/** Declares a metric that is read on each scrape; one that cannot be read is left out and does not affect the others. */
 function measure({ name, help, labelNames = [], aggregator, collect }: Measure): void {
   new Gauge({
     name,
@@ -48,7 +48,7 @@ function measure({ name, help, labelNames = [], aggregator, collect }: Measure):
 
 measure({
   name: "database_pool",
-  help: "Statements and transactions that run and that wait for a connection.",
+  help: "Statements and transactions that run or wait for a connection.",
   labelNames: ["pool", "state"],
   aggregator: "sum",
   collect: (gauge) => {
@@ -61,28 +61,28 @@ measure({
 
 measure({
   name: "outbox_lag_seconds",
-  help: "Age of the oldest due job that was never handed to the queue.",
+  help: "Age of the oldest due job that was never handed to its queue.",
   aggregator: "max",
   collect: async (gauge) => gauge.set((await findOutboxStats(sql)).lagSeconds),
 });
 
 measure({
   name: "outbox_dead_jobs",
-  help: "Jobs that were given up and wait for an operator.",
+  help: "Dead jobs: given up, and kept for an operator.",
   aggregator: "max",
   collect: async (gauge) => gauge.set((await findOutboxStats(sql)).dead),
 });
 
 measure({
   name: "worker_canary_age_seconds",
-  help: "Time since a worker last ran the canary that is scheduled every minute; since this process started, where none ever did.",
+  help: "Time since a worker last ran the canary, which is scheduled every minute; since this process started when none ever did.",
   aggregator: "max",
   collect: async (gauge) => gauge.set((await findHeartbeatAge(sql, "canary")) ?? process.uptime()),
 });
 
 measure({
   name: "rollup_due_days",
-  help: "Days that are over and whose figures are still counted whenever they are asked for.",
+  help: "Past days that are not rolled up, whose figures are counted on every request.",
   aggregator: "max",
   collect: async (gauge) => {
     const zone = config.DEFAULT_TIMEZONE;
@@ -92,7 +92,7 @@ measure({
 
 measure({
   name: "queue_jobs",
-  help: "Jobs in the queue.",
+  help: "Jobs in the broker, by queue and state.",
   labelNames: ["queue", "state"],
   aggregator: "max",
   collect: async (gauge) => {
@@ -108,34 +108,34 @@ measure({
 const Ask = z.object({ askMetrics: z.string() });
 const Answer = z.object({ metricsFor: z.string(), text: z.string() });
 
-/** All metrics in Prometheus' text format; in a cluster those of all its processes, whichever of them was asked. */
+/** Returns all metrics in Prometheus' text format; in a cluster, any process returns those of all processes. */
 export function metricsText(): Promise<string> {
   const { worker } = cluster;
   if (!worker) return registry.metrics();
   const id = randomUUID();
   return new Promise((resolve, reject) => {
-    const settle = (act: () => void) => {
+    const finish = (act: () => void) => {
       clearTimeout(timer);
       worker.off("message", receive);
       act();
     };
-    const timer = setTimeout(() => settle(() => reject(new Error("the primary process did not answer"))), 5_000);
+    const timer = setTimeout(() => finish(() => reject(new Error("the primary process did not answer"))), 5_000);
     const receive = (message: unknown) => {
       const answer = Answer.safeParse(message);
-      if (answer.success && answer.data.metricsFor === id) settle(() => resolve(answer.data.text));
+      if (answer.success && answer.data.metricsFor === id) finish(() => resolve(answer.data.text));
     };
     worker.on("message", receive);
     worker.send({ askMetrics: id });
   });
 }
 
-/** In a cluster's processes: lets the primary collect this process's metrics. */
+/** In a forked process of a cluster: lets the primary collect this process's metrics. */
 export function joinMetrics(): void {
   AggregatorRegistry.setRegistries([registry]);
   new AggregatorRegistry();
 }
 
-/** In a cluster's primary process: answers its processes' questions for everybody's metrics. */
+/** In the primary of a cluster: sends the metrics of all processes to a process that asks. */
 export function serveMetrics(): void {
   const aggregate = new AggregatorRegistry();
   cluster.on("message", (worker, message: unknown) => {

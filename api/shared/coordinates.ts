@@ -11,7 +11,7 @@ const degrees = (most: number) =>
 
 const maxRadius = 50_000;
 
-/** A circle as query parameters have it. */
+/** The query parameters of a circle. */
 export const LocatedQuery = {
   lat: degrees(90).optional(),
   lng: degrees(180).optional(),
@@ -24,7 +24,7 @@ export const LocatedQuery = {
     .meta({ description: "metres", override: shownAs({ type: "number", exclusiveMinimum: 0, maximum: maxRadius }) }),
 };
 
-/** Refuses half a place. */
+/** Refuses one coordinate without the other. */
 export function requireBoth(
   { lat, lng }: { lat?: number | undefined; lng?: number | undefined },
   context: z.RefinementCtx,

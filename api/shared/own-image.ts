@@ -3,9 +3,9 @@ import type { Db } from "../../sql/db.js";
 import { findOwnFile, claimImage } from "../../sql/queries/files.js";
 import { Id } from "../http/schemas.js";
 
-export const ImageFileId = Id.meta({ description: "an image that the caller has uploaded" });
+export const ImageFileId = Id.meta({ description: "an image that the caller uploaded" });
 
-/** Takes an uploaded image of the caller's to show it somewhere; answers its name. Throws 400 when it is none, 409 when it is not converted yet. */
+/** Claims an image that the user uploaded, and returns its name. Throws 400 when there is no such image, 409 while it is not converted. */
 export async function claimOwnImage(
   tx: Db,
   fileId: string,
@@ -16,9 +16,9 @@ export async function claimOwnImage(
   if (name !== undefined) return name;
   const { status } = (await findOwnFile(tx, fileId, userId)) ?? {};
   if (status === "UPLOADING" || status === "STORED") {
-    const message = status === "STORED" ? "is still being converted" : "has not come in yet";
+    const message = status === "STORED" ? "is still being converted" : "is not fully uploaded yet";
     throw conflict(`${path}: ${message}`, { errors: [{ path, message }] });
   }
-  const message = "is no image that you have uploaded";
+  const message = "is not an image that you uploaded";
   throw new ApiError(400, code, `${path}: ${message}`, { errors: [{ path, message }] });
 }

@@ -20,6 +20,6 @@ const reasons: Record<PromoRefusal, string> = {
   USED_BY_YOU: "You have used this promo code already.",
 };
 
-/** The refusal of a promo code that does not hold. */
+/** The error for a promo code that does not apply. */
 export const invalidPromo = (reason: PromoRefusal) =>
   new ApiError(400, "INVALID_PROMO", reasons[reason], { valid: false, discountCents: 0, error: reason });

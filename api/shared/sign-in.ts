@@ -16,10 +16,10 @@ const tooMany = (what: string, retryAfterSeconds: number) =>
 
 export const invalidCode = () => new ApiError(400, "INVALID_CODE", "The code is wrong or no longer valid.");
 
-/** What a code is hashed with: the same code for another phone hashes differently. */
+/** The text that is hashed; the phone in it makes equal codes hash differently. */
 const otpOf = (phone: string, code: string) => `${phone} ${code}`;
 
-/** Has a new code sent to a phone and answers the seconds to wait before sending again; throws 429 RATE_LIMIT past the limits. */
+/** Stages a new code for a phone and returns the seconds until another may be sent; throws 429 RATE_LIMIT past the limits. */
 export async function sendCode(phone: string, { ip, requestId }: { ip: string; requestId: string }): Promise<number> {
   const code = config.OTP_FIXED_CODE ?? randomDigits(codeDigits);
   const { id, retryAfterSeconds } = await transaction(async (tx) => {
@@ -39,7 +39,7 @@ export async function sendCode(phone: string, { ip, requestId }: { ip: string; r
 }
 
 /**
- * Uses a phone's code up, opens a session that the token with this digest stands for, and answers its user's id. Throws
+ * Consumes a phone's code, opens a session for the token with this digest, and returns the user's id. Throws
  * 400 INVALID_CODE, 401 EXPIRED_CODE, and 429 RATE_LIMIT after too many wrong codes.
  */
 export async function openSession(

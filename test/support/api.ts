@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
 import { app, endpoints } from "../../api/app.js";
 import { refuseUnreadable } from "../../api/http/errors.js";
-import { messagesOf } from "../../api/http/messages.js";
+import { messageClasses } from "../../api/http/message-classes.js";
 import { openApiDocument } from "../../api/http/openapi.js";
 
 const addFormats = addFormatsModule.default;
@@ -135,7 +135,7 @@ export class Client {
 export async function startApi(): Promise<{ client: Client; stop: () => Promise<void> }> {
   // a thousand requests at once all get a connection, however slow the machine is, and none is closed while a client may use it
   const patience = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
-  const server: Server = createServer({ ...messagesOf(app), ...patience }, app)
+  const server: Server = createServer({ ...messageClasses(app), ...patience }, app)
     .on("clientError", refuseUnreadable)
     .listen({ port: 0, host: "127.0.0.1", backlog: 4_096 });
   await once(server, "listening");

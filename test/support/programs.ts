@@ -111,7 +111,7 @@ export async function prepareService(env: Record<string, string> = {}): Promise<
   const settings = { ...env, HOST: "127.0.0.1", RATE_LIMIT_DISABLED: "1", PUBLIC_URL: config.PUBLIC_URL };
   // a worker that is stopped inside a transaction keeps its locks for that long
   const workerSettings = { DATABASE_TIMEOUT_MS: "10000", ...settings };
-  const api = program("server.ts", "the API listens", { ...settings, PORT: port });
+  const api = program("server.ts", "the API is listening", { ...settings, PORT: port });
   const worker = () => program("worker.ts", "workers started", workerSettings);
   const workers = [worker(), worker()] as const;
   const client = new Client(`http://127.0.0.1:${port}`);

@@ -103,7 +103,7 @@ test("a long menu is taken over in batches, and one that is too long is not take
   await pullMenu(task({ syncId: next }));
   expect((await read(next)).body).toMatchObject({
     status: "FAILED",
-    reason: "The menu cannot be taken over: the menu has more than 100000 items.",
+    reason: "The menu cannot be imported: the menu has more than 100000 items.",
   });
   expect(await countItems()).toBe(2_501);
 });
@@ -114,7 +114,7 @@ test("a menu is too long also where nobody can tell which items they are", async
   await pullMenu(task({ syncId: id }));
   expect((await read(id)).body).toMatchObject({
     status: "FAILED",
-    reason: "The menu cannot be taken over: the menu has more than 100000 items.",
+    reason: "The menu cannot be imported: the menu has more than 100000 items.",
   });
 });
 
@@ -196,7 +196,7 @@ describe("a sync that was cut short", () => {
     await sql`update staged_jobs set dead_at = now() where payload ->> 'syncId' = ${id}`;
     const abandoned = await settleAbandonedSyncs(sql, 100);
     expect(abandoned).toBeGreaterThan(0);
-    expect((await read(id)).body).toMatchObject({ status: "FAILED", reason: "The sync was given up on our side." });
+    expect((await read(id)).body).toMatchObject({ status: "FAILED", reason: "The sync was given up after internal errors." });
     till.serve(items(1));
     const next = await request();
     expect(next).not.toBe(id);

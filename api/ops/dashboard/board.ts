@@ -10,7 +10,7 @@ import { root } from "./session.js";
 
 const brokerLimitMs = 2_000;
 
-/** The board as Express serves it. */
+/** bull-board as an Express handler. */
 class Board extends ExpressAdapter {
   constructor() {
     super();
@@ -21,7 +21,7 @@ class Board extends ExpressAdapter {
     this.app(request, response, next);
   };
 
-  /** Its page would load fonts from elsewhere: nothing may leave this host. */
+  /** Removes links to fonts on other hosts: the dashboard loads nothing from elsewhere. */
   override setEntryRoute(entry: AppViewRoute): this {
     this.app[entry.method](entry.route, (_request, response, next) => {
       const { name, params } = entry.handler({ basePath: this.basePath, uiConfig: this.uiConfig });
@@ -52,7 +52,7 @@ const { replaceQueues } = createBullBoard({
 
 let shown: BrokerQueue[] = [];
 
-/** Shows the queues as they are now: they are opened at the first look, and anew when the broker was away at that time. */
+/** Updates the board's queues: they are opened on the first request, and reopened when the broker was unreachable then. */
 function refresh(): void {
   const queues = openQueues();
   if (queues.length === shown.length && queues.every((queue, index) => queue === shown[index])) return;
@@ -60,16 +60,16 @@ function refresh(): void {
   shown = queues;
 }
 
-/** A queue that has never reached its broker would keep its caller waiting until it does. */
+/** Throws 503 when the broker is unreachable; a queue that never connected would wait until it does. */
 async function requireBroker(): Promise<void> {
   await withTimeout(brokerLimitMs, pingBroker()).catch(() => {
-    const detail = "The queues are not reachable just now; jobs wait in the database until they are.";
+    const detail = "The queues are not reachable; jobs wait in the database until they are.";
     const shown = { error: { key: "ERRORS.REDIS_UNAVAILABLE" }, message: detail };
     throw new ApiError(503, "UNAVAILABLE", detail, { retryAfterSeconds: 5, ...shown });
   });
 }
 
-/** Every queue in pages for people. It asks nobody who they are: whoever gets here may do everything that is routed here. */
+/** The pages of all queues. It checks no permissions: its router does. */
 export const board: RequestHandler = async (request, response, next) => {
   if (request.path.startsWith("/api/")) {
     await requireBroker();

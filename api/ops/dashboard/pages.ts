@@ -29,7 +29,7 @@ ${body}
 </html>
 `;
 
-/** Asks for the phone to send a code to. */
+/** The page that asks for a phone to send a code to. */
 export const phonePage = (root: string, problem: string | null = null) =>
   page(
     `<form method="post" action="${root}/sign-in">
@@ -40,7 +40,7 @@ export const phonePage = (root: string, problem: string | null = null) =>
     problem,
   );
 
-/** Asks for the code that was sent to `phone`. */
+/** The page that asks for the code sent to `phone`. */
 export const codePage = (root: string, phone: string, problem: string | null = null) =>
   page(
     `<form method="post" action="${root}/sign-in/code">
@@ -54,7 +54,7 @@ export const codePage = (root: string, phone: string, problem: string | null = n
     problem,
   );
 
-/** Asks whether to end the session. */
+/** The page that asks whether to sign out. */
 export const signOutPage = (root: string) =>
   page(
     `<form method="post" action="${root}/sign-out">

@@ -11,7 +11,7 @@ import { limitRequests } from "../../http/limits.js";
 import { Phone } from "../../http/schemas.js";
 import { sendCode } from "../../shared/sign-in.js";
 
-/** What admins may do to queues; each is recorded under its name. Everything else that bull-board can change is refused. */
+/** What admins may do to queues, with the name of its audit event. All other changes that bull-board offers are refused. */
 const actions: Readonly<Record<string, string>> = {
   "/api/queues/:queue/retry/:status": "QUEUE_RETRY_JOBS",
   "/api/queues/:queue/clean/:status": "QUEUE_CLEAN_JOBS",
@@ -26,7 +26,7 @@ const actions: Readonly<Record<string, string>> = {
 const isRead = ({ method }: Request) => method === "GET" || method === "HEAD";
 const isPage = (request: Request) => isRead(request) && !/^\/(api|static)\//.test(request.path);
 
-/** A browser tells where a request comes from: what another site makes it send is refused, whatever cookie it carries. */
+/** Refuses writes that another site makes a browser send, whatever cookie they carry. */
 const refuseOtherOrigins: RequestHandler = (request, _response, next) => {
   const { origin = "", "sec-fetch-site": site } = request.headers;
   const same =
@@ -35,7 +35,7 @@ const refuseOtherOrigins: RequestHandler = (request, _response, next) => {
   else next(new ApiError(403, "FORBIDDEN", "Queues are changed from the dashboard's own pages only."));
 };
 
-/** Lets admins in; sends everybody else's pages to the sign-in and refuses everything else of theirs. */
+/** Admits admins; redirects page requests of other callers to the sign-in, and refuses their other requests. */
 const requireAdmin: RequestHandler = async (request, response, next) => {
   const operator = await findOperator(request);
   limitRequests(request, response, operator?.id ?? null);
@@ -57,7 +57,7 @@ const audit =
   };
 
 const refuseOtherActions: RequestHandler = (request, _response, next) => {
-  const detail = "Jobs are retried, cleaned and promoted here and queues paused; nothing is added or edited.";
+  const detail = "Jobs can be retried, cleaned and promoted, and queues paused; nothing can be added or edited.";
   // the board shows `error` and `message` to its user
   const shown = { error: { key: "ERRORS.FORBIDDEN" }, message: detail };
   next(isRead(request) ? undefined : new ApiError(403, "FORBIDDEN", detail, shown));
@@ -73,7 +73,7 @@ const SignInCode = SignInPhone.extend({ code: z.string().trim().max(32) });
 
 const readForm = express.urlencoded({ extended: false, limit: 2_000 });
 
-/** Acts on a form's fields; a refusal is told on the page that `again` makes. */
+/** Handles a form: runs `act` on its fields, and shows a refusal on the page that `again` returns. */
 const onForm =
   <T>(
     Fields: z.ZodType<T>,
@@ -109,7 +109,7 @@ pages.use(
       },
     },
     xFrameOptions: { action: "deny" },
-    // without it browsers would not tell the origin of a form
+    // without it browsers would not send the origin of a form
     referrerPolicy: { policy: "same-origin" },
     strictTransportSecurity: false,
   }),
@@ -165,5 +165,5 @@ pages.get("/sign-out", (_request, response) => {
 for (const [path, action] of Object.entries(actions)) pages.put(path, audit(action), board);
 pages.use(refuseOtherActions, board);
 
-/** The queues in a browser, for admins who sign in with their phone. Nothing is loaded from elsewhere. */
+/** The queue dashboard, for admins who sign in with their phone. Nothing is loaded from other hosts. */
 export const dashboard = Router().use(root, pages);

@@ -7,7 +7,7 @@ import { findSessionUser, revokeSession } from "../../../sql/queries/sessions.js
 import { findPrincipal } from "../../../sql/queries/users.js";
 import { openSession } from "../../shared/sign-in.js";
 
-/** Where the dashboard lives; its cookie goes nowhere else. */
+/** The dashboard's path, to which its cookie is limited. */
 export const root = "/admin/queues";
 
 const cookieName = "queues";
@@ -29,14 +29,14 @@ async function isAdmin(userId: string): Promise<boolean> {
   return (await findPrincipal(sql, userId))?.isAdmin ?? false;
 }
 
-/** Who is signed in on the dashboard, and whether they still are an admin; null for nobody. */
+/** Returns the user who is signed in on the dashboard, and whether they are still an admin; null without a session. */
 export async function findOperator(request: Request): Promise<{ id: string; isAdmin: boolean } | null> {
   const token = tokenOf(request);
   const id = token === null ? null : await findSessionUser(sql, sha256(token), minutes);
   return id === null ? null : { id, isAdmin: await isAdmin(id) };
 }
 
-/** Signs an admin in for half an hour; whoever else has the right code is told 403 FORBIDDEN. */
+/** Signs an admin in for half an hour. Throws 403 FORBIDDEN for other users. */
 export async function signIn(response: Response, phone: string, code: string): Promise<void> {
   const token = randomToken();
   const userId = await openSession(phone, code, sha256(token), { forDashboard: true });
@@ -47,7 +47,7 @@ export async function signIn(response: Response, phone: string, code: string): P
   response.cookie(cookieName, token, { ...cookie, maxAge: minutes * 60_000 });
 }
 
-/** Ends the session, here and for whoever else holds its cookie. */
+/** Ends the session, for every copy of its cookie. */
 export async function signOut(request: Request, response: Response): Promise<void> {
   const token = tokenOf(request);
   if (token !== null) await revokeSession(sql, sha256(token), true);

@@ -14,8 +14,9 @@ export const apiKeys = section({ prefix: "/admin/api-keys", tag: "Service keys" 
 apiKeys.post(
   "/",
   {
-    summary: "Make a service key",
-    description: "A bearer credential for a machine, until it is revoked. The key itself is shown this once.",
+    summary: "Create a service key",
+    description:
+      "A bearer credential for a machine, valid until it is revoked. The key is shown only in this response.",
     auth: "ADMIN",
     body: z.object({
       name: text(100).meta({ description: "who holds it", example: "Mobile app, banners" }),

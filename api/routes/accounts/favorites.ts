@@ -15,7 +15,7 @@ export const favorites = section({ prefix: "/users/me/favorites", tag: "Users" }
 favorites.get(
   "/",
   {
-    summary: "List the own favourites, newest first",
+    summary: "List your favourites, newest first",
     auth: "USER",
     query: PageQuery,
     answers: { 200: z.array(Favorite) },
@@ -29,8 +29,8 @@ favorites.get(
 favorites.post(
   "/",
   {
-    summary: "Add a box or a partner to the own favourites",
-    description: "What is there already stays the same favourite, and the answer is 200.",
+    summary: "Add a box or a partner to your favourites",
+    description: "An existing favourite is returned with 200.",
     auth: "USER",
     body: z.object({
       targetType: z
@@ -53,7 +53,7 @@ favorites.post(
 
 favorites.delete(
   "/:id",
-  { summary: "Remove one of the own favourites", auth: "USER", params: IdParams, answers: { 204: null } },
+  { summary: "Remove one of your favourites", auth: "USER", params: IdParams, answers: { 204: null } },
   async ({ user, params }) => {
     if (!(await deleteFavorite(sql, user.id, params.id))) throw notFound("This favourite");
     return noContent();

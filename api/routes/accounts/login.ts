@@ -19,7 +19,7 @@ export const auth = section({ prefix: "/auth", tag: "Authentication", invalid: "
 const Tokens = z
   .object({
     accessToken: z.string().meta({ description: "JWT" }),
-    refreshToken: z.string().meta({ description: "opaque; good for one exchange within 30 days" }),
+    refreshToken: z.string().meta({ description: "opaque; valid for one exchange within 30 days" }),
     tokenType: z.literal("Bearer"),
     expiresIn: z.int().meta({ description: "lifetime of the access token in seconds" }),
   })
@@ -30,7 +30,7 @@ const RefreshToken = z.object({ refreshToken: z.string().min(1).max(512) });
 const invalidRefreshToken = () =>
   new ApiError(401, "INVALID_REFRESH_TOKEN", "The refresh token is unknown, expired, revoked or was used before.");
 
-/** The answer to a login or refresh; null when the account is gone. */
+/** Returns the response to a login or refresh; null when the account was deleted. */
 async function tokensOf(userId: string, refreshToken: string) {
   const principal = await findPrincipal(sql, userId);
   if (principal === null) return null;
@@ -46,13 +46,13 @@ auth.post(
   {
     summary: "Send a login code to a phone",
     description:
-      "A code is valid for 5 minutes and replaces the one before. 3 codes per phone in 5 minutes. The answer does not tell whether the phone is known.",
+      "A code is valid for 5 minutes and replaces the previous one. At most 3 codes per phone in 5 minutes. The response does not reveal whether the phone is known.",
     auth: "ANYONE",
     body: z.object({ phone: Phone }),
     answers: {
       200: z.object({
         message: z.string(),
-        retryAfterSeconds: z.int().meta({ description: "how long to wait before offering to send again" }),
+        retryAfterSeconds: z.int().meta({ description: "how long to wait before requesting another code" }),
       }),
     },
     errors: ["429 RATE_LIMIT"],
@@ -88,7 +88,7 @@ auth.post(
   {
     summary: "Exchange a refresh token for new tokens",
     description:
-      "A refresh token works once. Used again it ends its session, except once within 10 seconds, when the answer was lost: then the same refresh token is given again.",
+      "A refresh token works once. Reuse ends its session, except once within 10 seconds, for a client that lost the response: it gets the same new refresh token.",
     auth: "ANYONE",
     body: RefreshToken,
     answers: { 200: Tokens },

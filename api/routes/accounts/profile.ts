@@ -38,7 +38,7 @@ const ProfileChanges = changesOf({
 
 const gone = () => new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
 
-/** An account that was deleted while it asked is as unknown as any other. */
+/** Throws 401 for an account that was deleted during its own request. */
 const existing = (profile: Profile | null): Profile => {
   if (profile === null) throw gone();
   return profile;
@@ -51,7 +51,7 @@ const present = ({ avatar, ...profile }: Profile): z.output<typeof UserProfile> 
   active: true,
 });
 
-/** Changes when a user is told of things; what waits is decided over by what is right now. */
+/** Changes what decides when a user gets pushes; deferred notifications are then decided again. */
 const changeQuietHours = <T>(userId: string, change: (tx: Db) => Promise<T>): Promise<T> =>
   transaction(async (tx) => {
     await lockPreferences(tx, userId);
@@ -60,15 +60,15 @@ const changeQuietHours = <T>(userId: string, change: (tx: Db) => Promise<T>): Pr
     return result;
   });
 
-users.get("/me", { summary: "Read the own profile", auth: "USER", answers: { 200: UserProfile } }, async ({ user }) =>
+users.get("/me", { summary: "Read your profile", auth: "USER", answers: { 200: UserProfile } }, async ({ user }) =>
   ok(present(existing(await findProfile(lookups, user.id)))),
 );
 
 users.put(
   "/me",
   {
-    summary: "Change the own profile",
-    description: "Any of the fields, at least one; what is not sent stays as it is.",
+    summary: "Change your profile",
+    description: "Any of the fields, at least one; other fields stay unchanged.",
     auth: "USER",
     body: ProfileChanges,
     answers: { 200: UserProfile },
@@ -82,18 +82,18 @@ users.put(
 
 users.get(
   "/me/service-id",
-  { summary: "Read the own public identifier", auth: "USER", answers: { 200: z.object({ serviceId: z.string() }) } },
+  { summary: "Read your public identifier", auth: "USER", answers: { 200: z.object({ serviceId: z.string() }) } },
   async ({ user }) => ok({ serviceId: existing(await findProfile(lookups, user.id)).serviceId }),
 );
 
 users.delete(
   "/me",
   {
-    summary: "Delete the own account",
+    summary: "Delete your account",
     description:
-      "At once all sessions end, access tokens stop working, devices and favourites are gone, and the phone may register " +
-      "anew. What remains personal is erased after 30 days; orders and reviews stay, without a name. A partner that is " +
-      "left with nobody is suspended.",
+      "At once all sessions end, access tokens stop working, devices and favourites are deleted, and the phone may register " +
+      "again. Remaining personal data is erased after 30 days; orders and reviews stay, without a name. A partner without " +
+      "owner and staff is suspended.",
     auth: "USER",
     answers: { 204: null },
   },
@@ -106,7 +106,7 @@ users.delete(
 users.post(
   "/me/avatar",
   {
-    summary: "Set the own picture",
+    summary: "Set your avatar",
     auth: "USER",
     body: z
       .object({ avatarUrl: HttpsAddress, fileId: ImageFileId })
@@ -140,7 +140,7 @@ users.post(
 
 users.delete(
   "/me/avatar",
-  { summary: "Take the own picture away", auth: "USER", answers: { 204: null } },
+  { summary: "Remove your avatar", auth: "USER", answers: { 204: null } },
   async ({ user }) => {
     await transaction(async (tx) => {
       const before = await updateAvatar(tx, user.id, { avatarUrl: null, avatar: null });
@@ -158,9 +158,9 @@ const TimeOfDay = z
 
 const preferenceFields = {
   push: z.boolean(),
-  sms: z.boolean().meta({ description: "nothing is sent that way so far; login codes come in any case" }),
-  email: z.boolean().meta({ description: "nothing is sent that way so far" }),
-  marketing: z.boolean().meta({ description: "whether to hear of favourites; needs `push` too" }),
+  sms: z.boolean().meta({ description: "not used so far; login codes are sent in any case" }),
+  email: z.boolean().meta({ description: "not used so far" }),
+  marketing: z.boolean().meta({ description: "whether to get pushes about favourites; needs `push` too" }),
   quietHoursStart: TimeOfDay,
   quietHoursEnd: TimeOfDay,
 };
@@ -169,17 +169,17 @@ const Preferences = z.object(preferenceFields).meta({ id: "NotificationPreferenc
 
 users.get(
   "/me/notification-preferences",
-  { summary: "Read how one wants to be notified", auth: "USER", answers: { 200: Preferences } },
+  { summary: "Read your notification preferences", auth: "USER", answers: { 200: Preferences } },
   async ({ user }) => ok(await findPreferences(lookups, user.id)),
 );
 
 users.put(
   "/me/notification-preferences",
   {
-    summary: "Change how one wants to be notified",
+    summary: "Change your notification preferences",
     description:
-      "Any of the fields, at least one; what is not sent stays as it is. Quiet hours are in the user's time zone; there are " +
-      "none when they end as they start. What waits for their end is decided over again at once.",
+      "Any of the fields, at least one; other fields stay unchanged. Quiet hours are in the user's time zone; equal start " +
+      "and end mean none. Notifications that wait for their end are decided again at once.",
     auth: "USER",
     body: changesOf(preferenceFields),
     answers: { 200: Preferences },

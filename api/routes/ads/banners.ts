@@ -17,8 +17,8 @@ const maxCached = 2_000;
 const maxBanners = 100;
 
 /**
- * A change is stamped a moment before it can be read, and Last-Modified has no fractions of a second. So it is never
- * said to be later than this before the reading: then whatever that missed is always later than what it was said to be.
+ * A change gets its time before it commits, and Last-Modified has whole seconds. So Last-Modified is at least this much
+ * before the read: a change that the read missed then always has a later time.
  */
 const settlingMs = 5_000;
 
@@ -40,19 +40,19 @@ const Banner = z
   })
   .meta({ id: "Banner" });
 
-interface Show {
+interface BannerList {
   banners: z.output<typeof Banner>[];
   bannerIds: readonly string[];
   lastModified: string;
 }
 
-async function load(placement: string, locale: string | null, cityId: string | null): Promise<Show> {
-  // first of all: what changes after this is shown too early rather than said to be old
+async function load(placement: string, locale: string | null, cityId: string | null): Promise<BannerList> {
+  // read first: a later change may then be shown before its Last-Modified, but never hidden behind a newer one
   const { now, changedAt } = await findAdsChange(lookups);
   const rows = await listBannersOnShow(sql, { placement, locale, cityId }, maxBanners);
-  const turn = Math.floor(now.getTime() / cacheMs);
+  const rotation = Math.floor(now.getTime() / cacheMs);
   return {
-    banners: weightedOrder(rows, String(turn)).map(({ weight: _, image, imageUrl, ...row }) => ({
+    banners: weightedOrder(rows, String(rotation)).map(({ weight: _, image, imageUrl, ...row }) => ({
       ...row,
       imageUrl: image === null ? (imageUrl ?? "") : imageAddress(image),
       startsAt: row.startsAt.toISOString(),
@@ -63,7 +63,7 @@ async function load(placement: string, locale: string | null, cityId: string | n
   };
 }
 
-const shows = new ShortCache<Show>(cacheMs, maxCached);
+const lists = new ShortCache<BannerList>(cacheMs, maxCached);
 
 export const ads = section({ prefix: "/ads", tag: "Advertising", invalid: "BAD_REQUEST" });
 
@@ -72,10 +72,10 @@ ads.get(
   {
     summary: "Show the banners of a placement",
     description:
-      "Those of active campaigns, within the dates of campaign and banner, at most 100; none for a placement that nobody " +
-      `knows. They take turns in coming first, by weight. What was read may be kept for ${formatWait(cacheMs / 1_000)}; after that, whoever ` +
-      "sends its `Last-Modified` back as `If-Modified-Since` gets 304 as long as nothing has changed. Each banner in an " +
-      "answer of 200 counts as an impression of it; 304, an answer to HEAD, and what was kept elsewhere do not.",
+      "Banners of active campaigns, within the dates of campaign and banner, at most 100; none for an unknown placement. " +
+      `Their order rotates by weight. A response may be cached for ${formatWait(cacheMs / 1_000)}; after that, its \`Last-Modified\` sent as ` +
+      "`If-Modified-Since` gets 304 as long as nothing has changed. Each banner in a 200 response counts as an impression; " +
+      "304, HEAD and cached responses do not count.",
     auth: "BANNER_READER",
     query: BannerQuery,
     headers: z.object({
@@ -85,10 +85,10 @@ ads.get(
     limit: { name: "banners", perMinute: config.RATE_LIMIT_BANNERS },
   },
   async ({ query: { placement, locale = null, city, cityId = city ?? null }, incoming }) => {
-    const { banners, bannerIds, lastModified } = await shows.get([placement, locale, cityId].join(" "), () =>
+    const { banners, bannerIds, lastModified } = await lists.get([placement, locale, cityId].join(" "), () =>
       load(placement, locale, cityId),
     );
-    if (incoming.method === "GET" && !isUnmodified(incoming, lastModified)) adCounters.countAnswer(bannerIds);
+    if (incoming.method === "GET" && !isUnmodified(incoming, lastModified)) adCounters.countImpressions(bannerIds);
     return ok(banners, { "Last-Modified": lastModified, "Cache-Control": "public, max-age=5" });
   },
 );
@@ -98,8 +98,8 @@ ads.get(
   {
     summary: "Follow a banner",
     description:
-      "Leads to the banner's link, and counts a click as long as the banner is on show. Apps open this address instead " +
-      "of the link.",
+      "Redirects to the banner's link, and counts a click while the banner is on show. Apps open this address instead of " +
+      "the link.",
     auth: "ANYONE",
     params: IdParams,
     answers: { 302: null },

@@ -41,8 +41,8 @@ const fields = {
   }),
 };
 
-const BannerLocale = Locale.meta({ description: "shown only where this locale is asked for; without it, everywhere" });
-const BannerCity = CityId.meta({ description: "shown only where this city is asked for; without it, everywhere" });
+const BannerLocale = Locale.meta({ description: "shown only in requests for this locale; without it, in all" });
+const BannerCity = CityId.meta({ description: "shown only in requests for this city; without it, in all" });
 const Weight = z.int().min(1).max(100).meta({ description: "how often it comes first, compared with the others" });
 
 const NewBanner = z
@@ -93,7 +93,7 @@ const CampaignBanner = z
     startsAt: Timestamp,
     endsAt: Timestamp,
     weight: z.int(),
-    impressions: z.int().meta({ description: "how often it was in an answer" }),
+    impressions: z.int().meta({ description: "how often it was in a response" }),
     clicks: z.int(),
   })
   .meta({ id: "CampaignBanner" });
@@ -113,11 +113,11 @@ const refuse = (path: string, message: string) =>
 const ownImage = (tx: Db, fileId: string, userId: string) =>
   claimOwnImage(tx, fileId, userId, { path: "imageFileId", code: "BAD_REQUEST" });
 
-/** Keeps a campaign as it is while one of its banners is written; refuses one that is over, and placements that are not its own. */
-async function takeOpenCampaign(tx: Db, id: string, placement: string | undefined): Promise<void> {
+/** Locks a campaign while one of its banners is written; throws 409 for a completed one, and 400 for another placement. */
+async function lockOpenCampaign(tx: Db, id: string, placement: string | undefined): Promise<void> {
   const campaign = await lockCampaign(tx, id);
   if (!campaign) throw notFound("This campaign");
-  if (campaign.status === "COMPLETED") throw conflict("The banners of a campaign that is COMPLETED stay as they are.");
+  if (campaign.status === "COMPLETED") throw conflict("The banners of a COMPLETED campaign cannot be changed.");
   if (placement !== undefined && !campaign.placements.includes(placement))
     throw refuse("placement", `must be one of the campaign's: ${campaign.placements.join(", ")}`);
 }
@@ -136,7 +136,7 @@ campaignBanners.post(
   },
   async ({ user, params, body }) => {
     const banner = await transaction(async (tx) => {
-      await takeOpenCampaign(tx, params.id, body.placement);
+      await lockOpenCampaign(tx, params.id, body.placement);
       const fields = {
         ...body,
         imageUrl: body.imageUrl ?? null,
@@ -181,7 +181,7 @@ campaignBanners.put(
   "/:id/banners/:bannerId",
   {
     summary: "Change a banner",
-    description: "Any of the fields, at least one; what is not sent stays as it is, and null takes a filter away.",
+    description: "Any of the fields, at least one; other fields stay unchanged, and null removes a filter.",
     auth: "ADMIN",
     params: BannerParams,
     body: BannerChanges,
@@ -190,7 +190,7 @@ campaignBanners.put(
   },
   async ({ user, params, body }) => {
     const changed = await transaction(async (tx) => {
-      await takeOpenCampaign(tx, params.id, body.placement);
+      await lockOpenCampaign(tx, params.id, body.placement);
       const before = await findBanner(tx, params.id, params.bannerId);
       if (!before) throw notFound("This banner");
       const shown =
@@ -224,7 +224,7 @@ campaignBanners.delete(
   "/:id/banners/:bannerId",
   {
     summary: "Delete a banner",
-    description: "It is shown no more; what was counted of it stays.",
+    description: "It is no longer shown; its counts stay.",
     auth: "ADMIN",
     params: BannerParams,
     answers: { 204: null },

@@ -12,7 +12,7 @@ import { IdParams, Money } from "../../http/schemas.js";
 const maxDays = 366;
 const defaultDays = 30;
 
-// what is no such day is refused before the days between two are counted
+// an invalid day must be refused before the days of the span are counted
 const Day = z.iso
   .date({ abort: true })
   .refine((day) => day >= "2000-01-01" && day < "2200-01-01", {
@@ -26,7 +26,7 @@ interface Span {
   to?: string | undefined;
 }
 
-/** The first and the last day of what was asked for. */
+/** Returns the first and the last day of a span. */
 function daysOf({ from, to }: Span): { first: string; last: string } {
   const last = to ?? dayOf(Date.now(), config.DEFAULT_TIMEZONE);
   return { first: from ?? addDays(last, 1 - defaultDays), last };
@@ -59,10 +59,10 @@ export const campaignStats = section({ prefix: "/admin/ads/campaigns", tag: "Adv
 campaignStats.get(
   "/:id/stats",
   {
-    summary: "Show what was counted of a campaign, day by day",
+    summary: "Show a campaign's counts, day by day",
     description:
-      `Every day of at most ${maxDays}, those without anything too, as days are in ${config.DEFAULT_TIMEZONE}. What is ` +
-      "counted after a campaign is complete costs nothing.",
+      `Every day of at most ${maxDays}, including days without counts, in ${config.DEFAULT_TIMEZONE}. Counts after the ` +
+      "completion of a campaign cost nothing.",
     auth: "ADMIN",
     params: IdParams,
     query: StatsQuery,

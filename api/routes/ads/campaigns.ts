@@ -25,14 +25,14 @@ const fields = {
     .min(1)
     .max(20)
     .refine((names) => new Set(names).size === names.length, "must name each placement once")
-    .meta({ description: "where its banners may be shown; each name once", example: ["home-top"] }),
+    .meta({ description: "where its banners may be shown", example: ["home-top"] }),
   budget: Amount,
 };
 
 const Cpm = Amount.meta({
   description: "the price of a thousand impressions, in major units; without it they are free",
 });
-const Start = Instant.meta({ description: "without it, the campaign runs from its activation on" });
+const Start = Instant.meta({ description: "without it, the campaign starts at its activation" });
 const End = Instant.refine((end) => end.getTime() > Date.now(), "must be in the future").meta({
   description: "after the start and in the future; without it, the campaign runs until it is completed",
 });
@@ -50,9 +50,9 @@ const CampaignChanges = changesOf({
   endsAt: End.nullable(),
 });
 
-/** Known a few seconds after it happened. */
+/** Up to a few seconds old. */
 const counted = {
-  impressions: z.int().meta({ description: "how often one of its banners was in an answer" }),
+  impressions: z.int().meta({ description: "how often one of its banners was in a response" }),
   clicks: z.int(),
   spent: Money.meta({ description: "of the budget, in major units, rounded down to two decimals" }),
 };
@@ -92,7 +92,7 @@ export const campaigns = section({ prefix: "/admin/ads/campaigns", tag: "Adverti
 campaigns.post(
   "/",
   {
-    summary: "Make a campaign",
+    summary: "Create a campaign",
     description: "It is a draft until it is activated.",
     auth: "ADMIN",
     body: NewCampaign,
@@ -146,9 +146,8 @@ campaigns.put(
   {
     summary: "Change a campaign",
     description:
-      "Any of the fields, at least one; what is not sent stays as it is, and null takes away what is optional. A " +
-      "placement stays while a banner is made for it, the budget stays above what is spent, and a campaign that is " +
-      "COMPLETED stays as it is.",
+      "Any of the fields, at least one; other fields stay unchanged, and null clears an optional one. A placement with " +
+      "banners cannot be removed, the budget must stay above what is spent, and a COMPLETED campaign cannot be changed.",
     auth: "ADMIN",
     params: IdParams,
     body: CampaignChanges,
@@ -159,7 +158,7 @@ campaigns.put(
     const changed = await transaction(async (tx) => {
       const before = await lockCampaign(tx, params.id);
       if (!before) throw notFound("This campaign");
-      if (before.status === "COMPLETED") throw conflict("A campaign that is COMPLETED is not changed any more.");
+      if (before.status === "COMPLETED") throw conflict("A COMPLETED campaign cannot be changed.");
       const after: CampaignRow = {
         ...before,
         name: body.name ?? before.name,
@@ -172,7 +171,7 @@ campaigns.put(
       if (after.startsAt && after.endsAt && after.endsAt <= after.startsAt)
         throw refuse("endsAt", "must be after startsAt");
       if (before.spentMicro > 0 && toMicro(after.budgetMinor) <= before.spentMicro)
-        throw conflict("The campaign has spent as much already: leave it more, or complete it.");
+        throw conflict("The campaign has already spent that much: set a higher budget, or complete it.");
       const used = (await listBannerPlacements(tx, params.id)).filter((name) => !after.placements.includes(name));
       if (used.length > 0) throw conflict(`There are banners for ${used.join(", ")}: move or delete them first.`);
       const sent = Object.entries({ ...body, budget, cpm }).flatMap(([name, value]) =>
@@ -185,7 +184,7 @@ campaigns.put(
   },
 );
 
-/** Declares one of the moves; repeating a move already made answers with the state it led to. */
+/** Declares one of the moves; repeating a move returns the state that it led to. */
 function declareMove(path: string, summary: string, description: string, move: CampaignMove): void {
   campaigns.post(
     `/:id/${path}`,
@@ -198,18 +197,23 @@ function declareMove(path: string, summary: string, description: string, move: C
       if (campaign.status === campaignMoves[move].to) return ok(present(campaign));
       const allowed = campaignMoves[move].from.some((status) => status === campaign.status);
       throw conflict(
-        allowed ? "The campaign's end is over." : `A campaign that is ${campaign.status} cannot be moved this way.`,
+        allowed ? "The campaign's end has passed." : `A campaign that is ${campaign.status} does not allow this move.`,
       );
     },
   );
 }
 
-declareMove("activate", "Activate a campaign", "Its banners are shown within its dates and their own.", "ACTIVATE");
+declareMove(
+  "activate",
+  "Activate a campaign",
+  "Its banners are shown within the dates of campaign and banner.",
+  "ACTIVATE",
+);
 declareMove("pause", "Pause a campaign", "It can be activated again.", "PAUSE");
 declareMove(
   "complete",
   "Complete a campaign",
-  "For good; its end date does the same by itself, and so does a budget that is spent. Then the admins who had to do with it " +
-    "are told.",
+  "For good. A campaign also completes at its end date and when its budget is spent; then the admins who worked on it are " +
+    "notified.",
   "COMPLETE",
 );

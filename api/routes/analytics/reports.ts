@@ -21,17 +21,17 @@ import { Id, IdParams, Money } from "../../http/schemas.js";
 const Period = z
   .enum(["7d", "30d", "90d", "1y"])
   .default("30d")
-  .meta({ description: `the last days, today included, as they are in ${config.DEFAULT_TIMEZONE}` });
+  .meta({ description: `the last days, today included, in ${config.DEFAULT_TIMEZONE}` });
 const PeriodQuery = z.object({ period: Period });
-const ReportQuery = PeriodQuery.extend({ partnerId: Id.optional().meta({ description: "of this partner only" }) });
+const ReportQuery = PeriodQuery.extend({ partnerId: Id.optional().meta({ description: "only this partner" }) });
 const RankingQuery = ReportQuery.extend({
   limit: Limit(10, 100),
-  sort: z.enum(["gmv", "orders"]).default("gmv").meta({ description: "by what was due, or by how many orders" }),
+  sort: z.enum(["gmv", "orders"]).default("gmv").meta({ description: "by amount due, or by number of orders" }),
 });
 
 const totals = {
-  orders: z.int().meta({ description: "without those cancelled" }),
-  gmv: Money.meta({ description: "what was due for them, in major units" }),
+  orders: z.int().meta({ description: "without cancelled orders" }),
+  gmv: Money.meta({ description: "their amount due, in major units" }),
 };
 const HourCount = z.object({ hour: z.int().min(0).max(23), count: z.int() });
 const PartnerTotals = z.object({ partnerId: Id, ...totals });
@@ -40,8 +40,8 @@ const present = ({ orders, gmvMinor }: Totals) => ({ orders, gmv: toMajor(gmvMin
 
 const daysNow = (period: Period) => daysOf(period, Date.now(), config.DEFAULT_TIMEZONE);
 
-/** The partner that a report is about, if any; 404 for one that does not exist. */
-async function subject(partnerId: string | undefined): Promise<string | null> {
+/** Returns the partner that a report is about, if any; throws 404 when it does not exist. */
+async function reportPartner(partnerId: string | undefined): Promise<string | null> {
   if (partnerId === undefined) return null;
   if (!(await findPartner(sql, partnerId))) throw notFound("This partner");
   return partnerId;
@@ -53,7 +53,8 @@ analytics.get(
   "/dashboard",
   {
     summary: "Show the platform's figures",
-    description: "Active partners are those that are active and had an order; food is saved when it is picked up.",
+    description:
+      "`activePartners` counts active partners that had an order; food counts as saved when it is picked up.",
     auth: "ADMIN",
     query: ReportQuery,
     answers: {
@@ -69,7 +70,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId } }) => {
-    const found = await findDashboard(sql, daysNow(period), await subject(partnerId));
+    const found = await findDashboard(sql, daysNow(period), await reportPartner(partnerId));
     return ok({
       ...present(found),
       activePartners: found.activePartners,
@@ -101,7 +102,7 @@ analytics.get(
   "/top-boxes",
   {
     summary: "Rank the boxes that were ordered",
-    description: "For a box counts what was due for it, its share of the order's discount taken off.",
+    description: "By the amount due for the box, less its share of the order's discount.",
     auth: "ADMIN",
     query: RankingQuery,
     answers: { 200: z.array(z.object({ boxId: Id, title: z.string(), ...totals })) },
@@ -109,7 +110,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId, sort, limit } }) => {
-    const rows = await listTopBoxes(sql, daysNow(period), await subject(partnerId), sort, limit);
+    const rows = await listTopBoxes(sql, daysNow(period), await reportPartner(partnerId), sort, limit);
     return ok(rows.map(({ boxId, title, ...row }) => ({ boxId, title, ...present(row) })));
   },
 );
@@ -125,12 +126,12 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId, sort, limit } }) => {
-    const rows = await listTopPartners(sql, daysNow(period), await subject(partnerId), sort, limit);
+    const rows = await listTopPartners(sql, daysNow(period), await reportPartner(partnerId), sort, limit);
     return ok(rows.map(({ partnerId, name, ...row }) => ({ partnerId, name, ...present(row) })));
   },
 );
 
-const hours = `By the hour of the day in ${config.DEFAULT_TIMEZONE}, 0 to 23, those without any too.`;
+const hours = `Hours of the day in ${config.DEFAULT_TIMEZONE}, 0 to 23, including hours without any.`;
 
 analytics.get(
   "/order-heatmap",
@@ -144,7 +145,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId } }) =>
-    ok([...(await listOrdersByHour(sql, daysNow(period), await subject(partnerId)))]),
+    ok([...(await listOrdersByHour(sql, daysNow(period), await reportPartner(partnerId)))]),
 );
 
 analytics.get(
@@ -159,7 +160,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId } }) =>
-    ok([...(await listListingsByHour(sql, daysNow(period), await subject(partnerId)))]),
+    ok([...(await listListingsByHour(sql, daysNow(period), await reportPartner(partnerId)))]),
 );
 
 analytics.get(
@@ -174,7 +175,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId, limit } }) => {
-    const rows = await listOrdersByHour(sql, daysNow(period), await subject(partnerId));
+    const rows = await listOrdersByHour(sql, daysNow(period), await reportPartner(partnerId));
     return ok([...rows].sort((a, b) => b.count - a.count || a.hour - b.hour).slice(0, limit));
   },
 );
@@ -184,7 +185,7 @@ export const ownAnalytics = section({ prefix: "/partners", tag: "Analytics", inv
 ownAnalytics.get(
   "/me/analytics",
   {
-    summary: "Show the own figures",
+    summary: "Show your partner's figures",
     auth: "PARTNER",
     query: PeriodQuery,
     answers: { 200: PartnerTotals },

@@ -68,11 +68,11 @@ const BoxChanges = changesOf({
   description: description.nullable(),
   price,
   originalPrice: originalPrice.nullable(),
-  quantity: quantity.meta({ description: "how many are offered in all, the sold ones among them" }),
+  quantity: quantity.meta({ description: "how many are offered in all, including those sold" }),
   weightGrams: weightGrams.nullable(),
   pickupWindowStart,
   pickupWindowEnd,
-  items: items.meta({ description: "in place of what is in the box" }),
+  items: items.meta({ description: "replaces the contents" }),
   repeat: repeat.nullable(),
   imageFileId: imageFileId.nullable(),
 });
@@ -83,7 +83,7 @@ boxes.get(
   "/by-partner/:partnerId",
   {
     summary: "List a partner's boxes, newest first",
-    description: "What is on offer. The partner's own people add `all=true` to see hidden and expired boxes too.",
+    description: "The boxes on offer. With `all=true` the partner's owner and staff see hidden and expired boxes too.",
     auth: "OPTIONAL_USER",
     params: z.object({ partnerId: Id }),
     query: PageQuery.extend({ all: QueryFlag.default(false) }),
@@ -100,7 +100,7 @@ boxes.get(
   },
 );
 
-/** A partner's own box; 404 for everyone else's. */
+/** Finds a partner's own box; throws 404 for other boxes. */
 async function ownBox(id: string, partnerId: string): Promise<OwnBoxRow> {
   const box = await findOwnBox(sql, id, partnerId);
   if (!box) throw notFound("This box");
@@ -111,7 +111,7 @@ boxes.get(
   "/:id",
   {
     summary: "Read a box",
-    description: "A hidden box, or one of a partner that is not active, is there for the partner's own people only.",
+    description: "Only the partner's owner and staff can read a hidden box, or one of a partner that is not active.",
     auth: "OPTIONAL_USER",
     params: IdParams,
     answers: { 200: Box },
@@ -153,9 +153,9 @@ boxes.post(
   },
 );
 
-const expired = () => conflict("This box's pickup window is over: list it again instead.");
+const expired = () => conflict("This box's pickup window has ended: list it again instead.");
 
-/** Puts what was sent over what there is; throws 400 where the result would not make sense. */
+/** Applies the changes to a box; throws 400 when the result is invalid. */
 function merge(box: OwnBoxRow, changes: Omit<z.output<typeof BoxChanges>, "imageFileId">) {
   const offered = changes.quantity ?? box.quantityAvailable + box.quantityReserved;
   const kept = box.repeatDays && box.repeatUntil ? { days: box.repeatDays, until: box.repeatUntil } : null;
@@ -186,8 +186,8 @@ boxes.put(
   {
     summary: "Change a box",
     description:
-      "Any of the fields, at least one; what is not sent stays as it is. Orders keep what they were placed with. Of a box whose " +
-      "pickup window is over only `repeat` can be changed. A hidden box is not listed again.",
+      "Any of the fields, at least one; other fields stay unchanged. Orders keep what they were placed with. When the pickup " +
+      "window has ended, only `repeat` can be changed. A hidden box is not repeated.",
     auth: "ACTIVE_PARTNER",
     params: IdParams,
     body: BoxChanges,
@@ -228,7 +228,7 @@ boxes.patch(
   {
     summary: "Set how many of a box are available",
     description:
-      "Whatever was sold: orders that come at the same time are taken from the new number, or were from the old one.",
+      "Independent of how many were sold. A concurrent order reduces the new number, or has reduced the old one.",
     auth: "ACTIVE_PARTNER",
     params: IdParams,
     body: z
@@ -278,7 +278,7 @@ boxes.delete(
   "/:id",
   {
     summary: "Delete a box",
-    description: "One that nobody has ordered, or whose orders were all cancelled; another can be hidden.",
+    description: "Only a box without orders, or whose orders were all cancelled; others can be hidden.",
     auth: "PARTNER",
     params: IdParams,
     answers: { 204: null },
@@ -296,7 +296,7 @@ boxes.post(
   {
     summary: "List a box again",
     description:
-      "On the next day on which its window, at the same local time, is not over: as many as were offered, with the same contents.",
+      "With the same quantity and contents, on the next day on which its window, at the same local time, has not ended.",
     auth: "ACTIVE_PARTNER",
     params: IdParams,
     answers: { 201: Box },
@@ -305,7 +305,7 @@ boxes.post(
   async ({ partner, params: { id }, requestId }) => {
     const repeated = await repeatBox(sql, id, partner.id, requestId);
     if (!repeated) throw notFound("This box");
-    if (repeated.id === null) throw conflict("There is nothing to list: none of this box was offered.");
+    if (repeated.id === null) throw conflict("There is nothing to list: this box was offered with quantity 0.");
     const box = await ownBox(repeated.id, partner.id);
     return created({ ...presentBox(box), items: box.items ?? [] }, `/api/v1/boxes/${box.id}`);
   },

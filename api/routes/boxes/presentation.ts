@@ -14,7 +14,7 @@ export const boxFields = {
   title: text(limits.text.name),
   description: text(limits.text.description),
   price: Amount,
-  originalPrice: Amount.meta({ description: "what the contents cost undiscounted; not below `price`" }),
+  originalPrice: Amount.meta({ description: "the price before the discount; not below `price`" }),
   quantity: z.int().min(1).max(limits.box.boxes),
   weightGrams: z.int().min(1).max(limits.weightGrams),
   pickupWindowStart: Instant,
@@ -39,10 +39,10 @@ export const boxFields = {
         .meta({ description: "days of the week, 1 is Monday", example: [1, 2, 3, 4, 5] }),
       until: z.iso.date().refine((day) => day >= "2000-01-01" && day < "2200-01-01", "must be between 2000 and 2200"),
     })
-    .meta({ description: "lists the box again on these days, at the same local time, a day ahead, until that day" }),
+    .meta({ description: "lists the box again on these days through `until`, a day ahead, at the same local time" }),
 };
 
-/** What has to be true of a box as a whole, when it is listed and when it is changed. */
+/** The fields of a box that are checked against each other, when it is listed and when it is changed. */
 export interface BoxTerms {
   price: Minor;
   originalPrice?: Minor | null | undefined;
@@ -50,7 +50,7 @@ export interface BoxTerms {
   pickupWindowEnd: Date;
 }
 
-/** What is wrong with a box as a whole, by field. */
+/** Returns what is wrong with a box as a whole, by field. */
 export function flawsOf({ price, originalPrice, pickupWindowStart: start, pickupWindowEnd: end }: BoxTerms) {
   const flaws: { path: "originalPrice" | "pickupWindowEnd"; message: string }[] = [];
   if (originalPrice !== undefined && originalPrice !== null && originalPrice < price)
@@ -62,7 +62,7 @@ export function flawsOf({ price, originalPrice, pickupWindowStart: start, pickup
   return flaws;
 }
 
-/** The event that a change of a box is for its followers; null when it is none. */
+/** Returns the event that a change of a box means for its followers; null without one. */
 export function eventOf(
   before: { priceMinor: Minor; quantityAvailable: number },
   after: { priceMinor: Minor; quantityAvailable: number },
@@ -72,7 +72,7 @@ export function eventOf(
   return after.priceMinor < before.priceMinor ? "BOX_CHEAPER" : null;
 }
 
-/** The refusal of a box that would not make sense as it was asked for. */
+/** The error for an invalid box. */
 export const invalidBox = (...errors: { path: string; message: string }[]) =>
   new ApiError(400, "VALIDATION_ERROR", errors.map(({ path, message }) => `${path}: ${message}`).join("; "), {
     errors,
@@ -101,13 +101,13 @@ export const ListedBox = z
   })
   .meta({ id: "ListedBox" });
 
-/** A box as its partner's own people list it. */
+/** A box as its partner's owner and staff see it in a list. */
 export const OwnListedBox = ListedBox.extend({
   repeat: z
     .object({ days: z.array(z.int()), until: z.string() })
     .nullable()
     .optional()
-    .meta({ description: "when it is listed again; only for the partner's own people" }),
+    .meta({ description: "when it is listed again; only for the partner's owner and staff" }),
 }).meta({ id: "PartnerBox" });
 
 export const Box = z

@@ -7,7 +7,7 @@ import { LocatedQuery, presentDistance, requireBoth } from "../../shared/coordin
 import { pageBy, pageQuery } from "../../http/pagination.js";
 import { CityId, Id, Instant, QueryAmount } from "../../http/schemas.js";
 
-/** Where a box is in the list: its distance or when it can be picked up, and its id. */
+/** The sort key of a box: its distance or the start of its pickup window, and its id. */
 const Place = z.tuple([z.union([z.number(), z.string().regex(/^[\d :.+-]{10,40}$/)]), Id]);
 
 const OfferQuery = pageQuery(Place)
@@ -15,8 +15,8 @@ const OfferQuery = pageQuery(Place)
     ...LocatedQuery,
     cityId: CityId.optional(),
     maxPrice: QueryAmount.optional(),
-    availableFrom: Instant.optional().meta({ description: "only boxes that can still be picked up after this" }),
-    availableTo: Instant.optional().meta({ description: "only boxes that can be picked up before this" }),
+    availableFrom: Instant.optional().meta({ description: "only boxes whose pickup window ends after this" }),
+    availableTo: Instant.optional().meta({ description: "only boxes whose pickup window starts before this" }),
   })
   .superRefine(requireBoth);
 
@@ -26,7 +26,7 @@ const Offer = z
     partnerName: z.string(),
     latitude: z.number(),
     longitude: z.number(),
-    distanceMeters: z.number().nullable().meta({ description: "null when no place was given" }),
+    distanceMeters: z.number().nullable().meta({ description: "null without `lat` and `lng`" }),
   })
   .meta({ id: "Offer" });
 
@@ -43,8 +43,8 @@ export const offers = section({ prefix: "/boxes", tag: "Boxes" });
 offers.get(
   "/",
   {
-    summary: "List the boxes that can be ordered",
-    description: "Nearest first around `lat` and `lng`, otherwise those that can be picked up soonest first.",
+    summary: "List the boxes on offer",
+    description: "Around `lat` and `lng` the nearest first, otherwise by the start of the pickup window.",
     auth: "ANYONE",
     query: OfferQuery,
     answers: { 200: z.array(Offer) },

@@ -16,7 +16,7 @@ import { Id, IdParams, Percent, Timestamp } from "../../http/schemas.js";
 const CommissionRate = z
   .object({
     ratePercent: z.number(),
-    override: z.boolean().meta({ description: "whether this very rate was set, and does not come from elsewhere" }),
+    override: z.boolean().meta({ description: "whether this rate was set here; false when it is inherited" }),
   })
   .meta({ id: "CommissionRate" });
 
@@ -34,7 +34,7 @@ commissions.put(
   "/global",
   {
     summary: "Set the global rate",
-    description: "For orders from now on, of partners without a rate of their own.",
+    description: "Applies to new orders of partners without their own rate.",
     auth: "ADMIN",
     body: NewRate,
     answers: { 200: CommissionRate },
@@ -61,7 +61,7 @@ commissions.put(
   "/partners/:id",
   {
     summary: "Set a partner's own rate",
-    description: "For orders from now on.",
+    description: "Applies to new orders.",
     auth: "ADMIN",
     params: IdParams,
     body: NewRate,
@@ -77,8 +77,8 @@ commissions.put(
 commissions.delete(
   "/partners/:id",
   {
-    summary: "Take a partner's own rate away",
-    description: "The global rate holds at once.",
+    summary: "Remove a partner's own rate",
+    description: "The global rate applies at once.",
     auth: "ADMIN",
     params: IdParams,
     answers: { 204: null },
@@ -93,7 +93,7 @@ commissions.delete(
 commissions.get(
   "/changes",
   {
-    summary: "List who set which rate when, newest first",
+    summary: "List the changes of rates, newest first",
     auth: "ADMIN",
     query: PageQuery,
     answers: {
@@ -103,8 +103,8 @@ commissions.get(
             id: Id,
             partnerId: Id.nullable().meta({ description: "null for the global rate" }),
             actorId: Id.nullable(),
-            oldPercent: z.number().nullable().meta({ description: "null where none was set" }),
-            newPercent: z.number().nullable().meta({ description: "null where it was taken away" }),
+            oldPercent: z.number().nullable().meta({ description: "null when none was set" }),
+            newPercent: z.number().nullable().meta({ description: "null when the rate was removed" }),
             at: Timestamp,
           })
           .meta({ id: "CommissionChange" }),

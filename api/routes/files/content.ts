@@ -9,13 +9,13 @@ import { receiveBody, tooLarge } from "../../http/upload.js";
 const YEAR_SECONDS = 31_536_000;
 
 const unknown = () => notFound("This file");
-const notSigned = () => new ApiError(403, "FORBIDDEN", "This address has expired, or is not one that was given.");
+const notSigned = () => new ApiError(403, "FORBIDDEN", "This address has expired or was not issued by this service.");
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 const signatureOf = ({ query }: Request) => ({ expires: text(query["expires"]), signature: text(query["signature"]) });
 
-/** Answers with a file, or the range of it that was asked for. */
+/** Sends a file, or the requested range of it. */
 async function sendFile(
   request: Request,
   response: Response,
@@ -24,7 +24,7 @@ async function sendFile(
 ): Promise<void> {
   const size = await files.size(key);
   if (size === null) throw unknown();
-  // what lies under a key never changes
+  // the content of a key never changes
   response.set({ ...headers, "Accept-Ranges": "bytes", ETag: `"${key.replace(/^.*\//, "")}"` });
   if (request.fresh) {
     response.status(304).end();
@@ -36,7 +36,7 @@ async function sendFile(
     response.status(416).set("Content-Range", `bytes */${size}`).end();
     return;
   }
-  // several ranges at once are answered with all of it, as is allowed
+  // a request for several ranges gets the whole file, as RFC 9110 allows
   const [only, ...more] = Array.isArray(ranges) && ranges.type === "bytes" ? ranges : [];
   const range: Range | undefined = only && more.length === 0 ? only : undefined;
   if (range) response.status(206).set("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
@@ -46,12 +46,12 @@ async function sendFile(
     return;
   }
   await pipeline(await files.read(key, range), response).catch((error: unknown) => {
-    // whoever asked has gone, or hears of it by an answer that breaks off
+    // after the headers, a client notices the failure by the incomplete response
     if (!response.headersSent) throw error;
   });
 }
 
-/** The files themselves: images for everyone, documents for who has a signed address, and the parts of uploads. */
+/** Serves public images, and documents at signed addresses; receives the parts of uploads. */
 export const fileContent = Router();
 
 fileContent.get("/files/:file", async (request, response) => {
@@ -75,7 +75,7 @@ fileContent.get("/files/:file", async (request, response) => {
   });
 });
 
-/** Takes one part of an upload; where the files lie elsewhere, they take the parts themselves. */
+/** Receives one part of an upload. With a bucket, clients send parts there directly. */
 fileContent.put("/files/uploads/:uploadId/:part", async (request, response) => {
   const { uploadId, part } = request.params;
   if (files !== folder || !isSigned(`part ${uploadId} ${part}`, signatureOf(request))) throw notSigned();

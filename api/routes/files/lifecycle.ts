@@ -22,24 +22,24 @@ import { created } from "../../http/endpoint.js";
 import { unreadable } from "./refusals.js";
 import { later, present } from "./stored-file.js";
 
-// The life of an upload, however its bytes come: it begins while its owner has room, is settled when all of it lies in
-// storage, and is answered when it is ready.
+// The life of an upload, direct or in parts: it begins when its owner has room, is settled when all its bytes are in
+// storage, and is answered when the file is ready.
 
 const MB = 1_048_576;
-/** Per user: begun uploads expire by themselves, documents are kept until their owner deletes them. */
+/** Per user. Unfinished uploads expire; documents are kept until their owner deletes them. */
 const MAX_UNFINISHED = 50;
 const MAX_DOCUMENT_BYTES = 1_024 * MB;
 
-/** An upload that has begun, and whose it is. */
+/** An upload that has begun, with its owner. */
 export type Upload = Pick<FileRow, "id" | "name" | "contentType"> & { userId: string };
 
-const documentsFull = () => conflict("There is room for 1 GB of your documents, and for no more: delete some first.");
+const documentsFull = () => conflict("Your documents may not exceed 1 GB: delete some first.");
 
-/** The key in storage under which a file of this type comes in. */
+/** The storage key under which an upload of this type is stored. */
 export const keyOf = (contentType: string, name: string): string =>
   keysOf(name)[isImage(contentType) ? "original" : "document"];
 
-/** Begins an upload and returns its id. Throws 409 without room; uploads of one user begin one after the other, so the count is exact. */
+/** Begins an upload and returns its id. Throws 409 without room; a lock per user makes the count exact. */
 export const beginUpload = (userId: string, file: NewFile): Promise<string> =>
   transaction(async (tx) => {
     await lockUploads(tx, userId);
@@ -52,13 +52,13 @@ export const beginUpload = (userId: string, file: NewFile): Promise<string> =>
     return await insertFile(tx, userId, file);
   });
 
-/** Deletes an upload that is not to become a file. */
+/** Deletes an upload that was refused. */
 export async function dropUpload({ id, name }: Upload): Promise<void> {
   await deleteFile(name);
   await deleteUnfinishedFile(sql, id);
 }
 
-/** Makes an upload a document; false when it was settled before. Throws 409 when the owner's documents come to too much with it. */
+/** Makes an upload a document; false when it was settled before. Throws 409 when the owner's documents then exceed their limit. */
 async function settleDocument(tx: Db, { id, userId }: Upload, size: number): Promise<boolean> {
   await lockUploads(tx, userId);
   const settled = await updateDocumentReady(tx, id, size);
@@ -69,8 +69,8 @@ async function settleDocument(tx: Db, { id, userId }: Upload, size: number): Pro
 }
 
 /**
- * Settles an upload whose bytes are all in storage: an image goes to a worker, a document is ready. Where it was deleted
- * meanwhile, its bytes are deleted again, as they may have come after that, and it is not found.
+ * Settles an upload whose bytes are all in storage: an image goes to a worker, a document is ready. If the upload was
+ * deleted meanwhile, its bytes may have arrived later, so they are deleted here; then throws 404.
  */
 export async function settleUpload(upload: Upload, size: number, requestId: string): Promise<void> {
   const { id, name, contentType } = upload;
@@ -89,7 +89,7 @@ export async function settleUpload(upload: Upload, size: number, requestId: stri
   }
 }
 
-/** Answers 201 with a settled file once it is ready, or 202 when that takes too long. */
+/** Waits for a settled file; returns 201 when it is ready, or 202 when that takes too long. */
 export async function answerSettled(id: string, gone: AbortSignal) {
   const file = await awaitResult({ name: "file", id, deadlineMs: config.SYNC_WAIT_MS, abort: gone }, async () => {
     const found = await findFile(lookups, id);

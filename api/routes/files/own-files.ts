@@ -16,11 +16,11 @@ const OwnFile = z
     fileId: Id,
     status: z.enum(enums.fileStatus).meta({
       description:
-        "UPLOADING: it can be finished until `expiresAt`; STORED: it is being converted; REFUSED: it could not be read",
+        "UPLOADING: can be finished until `expiresAt`; STORED: is being converted; REFUSED: could not be read",
     }),
     createdAt: Timestamp,
-    expiresAt: Timestamp.nullable().meta({ description: "when an upload that is not finished is given up" }),
-    file: StoredFile.nullable().meta({ description: "once it is READY" }),
+    expiresAt: Timestamp.nullable().meta({ description: "when an unfinished upload expires" }),
+    file: StoredFile.nullable().meta({ description: "when it is READY" }),
   })
   .meta({ id: "OwnFile" });
 
@@ -32,22 +32,22 @@ const presentListed = (row: ListedFile): z.output<typeof OwnFile> => ({
   file: row.status === "READY" ? present(row) : null,
 });
 
-/** What refers to an image that is shown, and where that is. */
+/** Where an image is shown, by the foreign key that refers to it. */
 const places: Readonly<Record<string, string>> = {
   users_avatar_fkey: "as your avatar",
   boxes_image_fkey: "with a box",
   ad_banners_image_fkey: "as a banner",
 };
 const shownStill = (constraint = "") =>
-  conflict(`This image is shown ${places[constraint] ?? "somewhere"}: take it away there first.`);
+  conflict(`This image is shown ${places[constraint] ?? "somewhere"}: remove it there first.`);
 
 export const ownFiles = section({ prefix: "/files", tag: "Files" });
 
 ownFiles.get(
   "/",
   {
-    summary: "List the own files, newest first",
-    description: "Also uploads that are not finished; deleting one makes room for another.",
+    summary: "List your files, newest first",
+    description: "Includes unfinished uploads; deleting one makes room for another.",
     auth: "USER",
     query: PageQuery,
     answers: { 200: z.array(OwnFile) },
@@ -63,14 +63,14 @@ ownFiles.get(
 ownFiles.get(
   "/:id",
   {
-    summary: "Read an own file",
-    description: "202 while it is still coming in or being converted.",
+    summary: "Read your file",
+    description: "202 while it is being uploaded or converted.",
     auth: "USER",
     params: IdParams,
     answers: {
       200: StoredFile,
       202: Pending.describe(
-        "With `uploadPolicy`: it is still to come in parts, at new addresses. Without: look again later.",
+        "With `uploadPolicy`: parts are still to be sent, to new addresses. Without: it is being processed; repeat the request later.",
       ),
     },
     errors: ["400 UNSUPPORTED_MEDIA_TYPE"],
@@ -87,8 +87,8 @@ ownFiles.get(
 ownFiles.delete(
   "/:id",
   {
-    summary: "Delete an own file",
-    description: "An image that is shown somewhere has to be taken away there first.",
+    summary: "Delete your file",
+    description: "An image that is shown somewhere must be removed there first.",
     auth: "USER",
     params: IdParams,
     answers: { 204: null },

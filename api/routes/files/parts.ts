@@ -14,14 +14,14 @@ import { answerSettled, beginUpload, dropUpload, keyOf, settleUpload } from "./l
 import { notAccepted, unsupported } from "./refusals.js";
 import { later, Pending, StoredFile, type UploadPolicy } from "./stored-file.js";
 
-// A file above 10 MB comes in parts, straight to where files lie; so little is lost when a connection breaks.
+// A file above 10 MB is uploaded in parts, directly to the storage, so that little is lost when a connection breaks.
 
 const MB = 1_048_576;
 export const PART_BYTES = 8 * MB;
-/** How long all parts together may take. */
+/** The time limit for all parts together. */
 const PARTS_MS = 6 * 60 * 60_000;
 
-/** A file that is coming in parts. */
+/** A file that is being uploaded in parts. */
 interface PartsFile extends Pick<FileRow, "id" | "name" | "contentType"> {
   size: number;
   uploadId: string;
@@ -31,7 +31,7 @@ interface PartsFile extends Pick<FileRow, "id" | "name" | "contentType"> {
 export const comesInParts = (file: FileRow): file is FileRow & PartsFile =>
   file.uploadId !== null && file.size !== null && file.expiresAt !== null;
 
-/** Says how an upload that has begun goes on; its addresses are new each time. */
+/** Returns how to continue an upload that has begun; its addresses are new each time. */
 export async function presentPolicy({
   id,
   name,
@@ -56,7 +56,7 @@ export async function presentPolicy({
   };
 }
 
-/** Begins an upload in parts of a file of up to `bytes`, and answers 202 with its policy. */
+/** Begins an upload in parts of a file of up to `bytes`, and returns 202 with its policy. */
 export async function beginParts(userId: string, contentType: string, bytes: number) {
   const name = newFileName();
   const upload = await storage.beginParts(keyOf(contentType, name), contentType);
@@ -69,7 +69,7 @@ export async function beginParts(userId: string, contentType: string, bytes: num
   return later(fileId, await presentPolicy({ id: fileId, name, contentType, ...inParts, expiresAt }));
 }
 
-/** Joins the parts of an upload and returns the size of the file, also when a request that was cut short has joined them. */
+/** Joins the parts of an upload and returns the file's size; works also when an interrupted request has joined them. */
 async function join(upload: PartsUpload, parts: z.output<typeof Parts>, fileId: string): Promise<number> {
   const wrong = await storage.joinParts(upload, parts).catch((error: unknown) => {
     if (error instanceof WrongParts) return error;
@@ -83,7 +83,7 @@ async function join(upload: PartsUpload, parts: z.output<typeof Parts>, fileId: 
   });
 }
 
-/** Why a joined file is refused: its size, or a type other than its upload began with; null when it is as announced. */
+/** Returns why a joined file is refused: its size, or a type other than announced; null when it is accepted. */
 async function refusalOf({ name, contentType }: FileRow, size: number): Promise<ApiError | null> {
   if (size > config.MAX_UPLOAD_BYTES) return tooLarge(config.MAX_UPLOAD_BYTES);
   const beginning = storage.read(keyOf(contentType, name), { start: 0, end: HEAD_BYTES - 1 });
@@ -94,7 +94,7 @@ async function refusalOf({ name, contentType }: FileRow, size: number): Promise<
   );
   const found = await detectType(head);
   if (found === null) return notAccepted();
-  return found === contentType ? null : unsupported(`This is ${found}, and its upload began as ${contentType}.`);
+  return found === contentType ? null : unsupported(`This is ${found}, but its upload began as ${contentType}.`);
 }
 
 const Parts = z
@@ -103,7 +103,7 @@ const Parts = z
   .max(1_000)
   .refine(
     (parts) => new Set(parts.map(({ partNumber }) => partNumber)).size === parts.length,
-    "must be different parts",
+    "must name each part once",
   )
   .superRefine((parts, context) => {
     const numbers = new Set(parts.map(({ partNumber }) => partNumber));
@@ -111,7 +111,7 @@ const Parts = z
     if (missing > 0) context.addIssue({ code: "custom", message: `part ${missing} is missing` });
   })
   .meta({
-    description: "each part, from the first to the last, with the `ETag` that its upload answered",
+    description: "all parts, each with the `ETag` of its response",
     example: [{ partNumber: 1, etag: '"5d41402abc4b2a76b9719d911017c592"' }],
   });
 
@@ -120,9 +120,9 @@ export const partUploads = section({ prefix: "/files", tag: "Files" });
 partUploads.post(
   "/:id/complete",
   {
-    summary: "Finish an upload that came in parts",
+    summary: "Finish an upload in parts",
     description:
-      "Answers as the upload of a smaller file does. It may be repeated. Without all parts from the first on nothing happens.",
+      "Responds like the upload of a smaller file, and may be repeated. When a part is missing, nothing changes.",
     auth: "USER",
     params: IdParams,
     body: z.object({ parts: Parts }),

@@ -10,17 +10,17 @@ export const StoredFile = z
   .object({
     fileId: Id,
     url: z.url().meta({
-      description: `an image's is public and lasts; a document's works for ${formatWait(DOCUMENT_SECONDS)}, and reading the file gives another`,
+      description: `permanent and public for an image; for a document valid for ${formatWait(DOCUMENT_SECONDS)}: read the file for a new one`,
     }),
     contentType: z.string().meta({ example: "image/webp" }),
-    size: z.int().meta({ description: "bytes of what `url` serves" }),
+    size: z.int().meta({ description: "bytes at `url`" }),
     thumbnailUrl: z.url().nullable().meta({ description: "at most 400 pixels; images only" }),
     width: z.int().nullable(),
     height: z.int().nullable(),
   })
   .meta({ id: "StoredFile" });
 
-/** Shows a file that is ready. */
+/** Presents a file that is ready. */
 export const present = (file: FileRow): z.output<typeof StoredFile> => {
   const image = isImage(file.contentType);
   return {
@@ -34,32 +34,32 @@ export const present = (file: FileRow): z.output<typeof StoredFile> => {
   };
 };
 
-/** How a large file comes in parts. */
+/** How to upload a large file in parts. */
 export const UploadPolicy = z
   .object({
     uploadId: z.string(),
-    partSize: z.int().meta({ description: "bytes of each part but the last" }),
+    partSize: z.int().meta({ description: "bytes of each part except the last" }),
     parts: z.array(z.object({ partNumber: z.int(), url: z.url(), method: z.literal("PUT") })).meta({
       description:
-        "where each part goes: its bytes as the body, without a token; keep the `ETag` that is answered. A part may be " +
-        "sent again. There may be more addresses than the file has parts",
+        "where to send each part: its bytes as the body, without a token; keep the `ETag` of the response. A part may be " +
+        "sent again. There may be more addresses than parts",
     }),
     completeUrl: z.url().meta({
-      description: "where to POST `{parts: [{partNumber, etag}]}`, with your token, once all parts were sent",
+      description: "where to POST `{parts: [{partNumber, etag}]}`, with your token, after all parts",
     }),
-    expiresAt: Timestamp.meta({ description: "when the upload is given up" }),
+    expiresAt: Timestamp.meta({ description: "when the upload expires" }),
   })
   .meta({
     id: "UploadPolicy",
     description:
-      "How a large file comes in parts: cut it after every `partSize` bytes, PUT each part to its `url`, and finish at " +
+      "How to upload a large file: cut it after every `partSize` bytes, PUT each part to its `url`, and finish at " +
       "`completeUrl`.",
   });
 
 /** A file that is not ready yet. */
 export const Pending = z.object({ fileId: Id, uploadPolicy: UploadPolicy.optional() });
 
-/** Answers 202 for a file that is not ready yet, with where to read it later. */
+/** Returns 202 for a file that is not ready yet, with its address. */
 export const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) => ({
   status: 202 as const,
   body: { fileId, uploadPolicy },

@@ -12,20 +12,20 @@ import { notAccepted, unsupported } from "./refusals.js";
 import { Pending, StoredFile } from "./stored-file.js";
 
 const MB = 1_048_576;
-/** A larger file comes in parts, so that a broken connection loses little. */
+/** A larger file is uploaded in parts, so that a broken connection loses little. */
 const DIRECT_BYTES = 10 * MB;
-/** How long a direct upload may take. */
+/** The time limit for a direct upload. */
 const DIRECT_MS = 60 * 60_000;
 
-/** The refusal of a file of another type than declared; forms have `text/plain` for a part without a type. */
-const sentAsAnother = (type: string, declared: string) =>
+/** The error for a file of another type than declared; in forms a part without a type counts as `text/plain`. */
+const declaredAsAnother = (type: string, declared: string) =>
   unsupported(
     `This is ${type}: send the part with that Content-Type, not ${
       declared === "text/plain" ? "text/plain or none" : /^[\w.+/-]{1,60}$/.test(declared) ? declared : "another"
     }.`,
   );
 
-/** Streams a file into storage and settles it; returns its id, or null when it turns out larger than `DIRECT_BYTES`. */
+/** Streams a file into storage and settles it; returns its id, or null when it is larger than `DIRECT_BYTES`. */
 async function store(
   userId: string,
   contentType: string,
@@ -53,17 +53,17 @@ uploads.post(
   {
     summary: "Upload an image or a PDF",
     description:
-      "JPEG, PNG, WebP, AVIF, GIF or PDF, as its content says, and the part's Content-Type must say the same (or " +
+      "JPEG, PNG, WebP, AVIF, GIF or PDF by its content; the part's Content-Type must match (or be " +
       "`application/octet-stream`). Images become WebP, upright, without metadata and at most 2048 pixels wide and high. " +
-      "Above 10 MB the answer is 202 with an `uploadPolicy`: nothing has been kept, and the same file is to come in parts. " +
-      "409 for whoever has 50 unfinished uploads, or more than 1 GB of documents with this one; documents that are still to " +
-      "come in parts count with the size that was announced.",
+      "Above 10 MB the response is 202 with an `uploadPolicy`: nothing has been stored, send the same file in parts. " +
+      "409: the user has 50 unfinished uploads, or more than 1 GB of documents with this one; unfinished uploads in parts " +
+      "count with their announced size.",
     auth: "USER",
     upload: { part: "file" },
     answers: {
       201: StoredFile,
       202: Pending.describe(
-        "With `uploadPolicy`: the file is to come in parts. Without: it has come in, and is at `Location` once it is converted.",
+        "With `uploadPolicy`: send the file in parts. Without: it is stored, and is at `Location` after its conversion.",
       ),
     },
     errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "400 UNSUPPORTED_MEDIA_TYPE", "404 NOT_FOUND", "409 CONFLICT"],
@@ -76,7 +76,8 @@ uploads.post(
       const { head, whole } = await peek(body, HEAD_BYTES);
       const contentType = await detectType(head);
       if (contentType === null) throw notAccepted();
-      if (declaredType !== contentType && !isUnspecified(declaredType)) throw sentAsAnother(contentType, declaredType);
+      if (declaredType !== contentType && !isUnspecified(declaredType))
+        throw declaredAsAnother(contentType, declaredType);
       const isLarge = (announcedBytes ?? 0) > DIRECT_BYTES;
       const id = isLarge ? null : await store(user.id, contentType, { ...file, body: whole }, requestId);
       return id === null

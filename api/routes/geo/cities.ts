@@ -12,8 +12,8 @@ export const cities = section({ prefix: "/cities", tag: "Partners" });
 cities.get(
   "/",
   {
-    summary: "List the cities of the platform, by their keys",
-    description: "Those that an admin has named, and those with an active partner.",
+    summary: "List the platform's cities, by key",
+    description: "Cities that an admin has named or that have an active partner.",
     auth: "ANYONE",
     query: pageQuery(CityId),
     answers: { 200: z.array(City) },
@@ -30,7 +30,7 @@ adminCities.put(
   "/:id",
   {
     summary: "Name a city",
-    description: "One that partners have registered in, or a new one.",
+    description: "A city in which partners have registered, or a new one.",
     auth: "ADMIN",
     params: z.object({ id: CityId }),
     body: z.object({ name: text(200), timezone: Zone }),

@@ -19,7 +19,7 @@ import { stageJob } from "../../../sql/outbox.js";
 import { awaitResult } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
 import { LocatedQuery, presentDistance } from "../../shared/coordinates.js";
-import { limitActs } from "../../http/limits.js";
+import { limitActions } from "../../http/limits.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
 import { Id, Latitude, Longitude, text } from "../../http/schemas.js";
 
@@ -63,9 +63,9 @@ const GeocodeAnswer = z.object({
   found: z.boolean(),
 });
 
-/** Whoever asks for more keeps the provider from answering others. */
+/** More from one user would keep others waiting. */
 const NEW_ADDRESSES_PER_MINUTE = 30;
-/** As many as the provider may be asked for within a minute: so nobody waits much longer than that. */
+/** A minute of the provider's rate, so that no request waits much longer. */
 const MAX_WAITING = 60 * config.GEOCODER_PER_SECOND;
 
 const nowhere = { latitude: null, longitude: null, found: false };
@@ -73,11 +73,11 @@ const nowhere = { latitude: null, longitude: null, found: false };
 geo.get(
   "/geocode",
   {
-    summary: "Find where an address is",
+    summary: "Geocode an address",
     description:
-      "What was found is kept for 90 days, what was not for one. When the provider takes longer the answer is 202, and the " +
-      `same request has the result later. When the provider gives no answer it is 503, and it is asked again ${formatWait(FAILURE_SECONDS)} ` +
-      `later. A user may ask for ${NEW_ADDRESSES_PER_MINUTE} addresses a minute of which nothing is known yet.`,
+      "Results are kept for 90 days, misses for one. 202: the provider takes longer; repeat the " +
+      `request for the result. 503: the provider does not answer; it is asked again after ${formatWait(FAILURE_SECONDS)}. ` +
+      `A user may look up ${NEW_ADDRESSES_PER_MINUTE} unknown addresses a minute.`,
     auth: "USER",
     query: z
       .object({
@@ -94,23 +94,23 @@ geo.get(
   },
   async ({ user, query: { q = "", address: asked = q }, address, gone, requestId, log }) => {
     if (config.GEOCODER === "none") {
-      log.warn("no address can be found: set GEOCODER");
+      log.warn("addresses cannot be geocoded: GEOCODER is not set");
       return ok(nowhere);
     }
     const canonical = canonicalAddress(asked);
     const key = addressKey(canonical);
     const known = await findGeocode(lookups, key);
     const answer =
-      known?.fresh || known?.failed ? known : await ask(key, canonical, { userId: user.id, gone, requestId });
+      known?.fresh || known?.failed ? known : await lookUp(key, canonical, { userId: user.id, gone, requestId });
     if (answer === null) return { status: 202 as const, body: {}, headers: { Location: address } };
-    if (answer.status === "FAILED") throw unavailable("The geocoder gives no answer just now.", FAILURE_SECONDS);
+    if (answer.status === "FAILED") throw unavailable("The geocoder does not answer.", FAILURE_SECONDS);
     const { latitude, longitude } = answer;
     return ok(latitude === null ? nowhere : { latitude, longitude, found: true });
   },
 );
 
-/** Has a worker ask, unless one does already, and waits for the answer; null when that takes too long. */
-async function ask(
+/** Stages a lookup, unless one is open, and waits for its result; null when that takes too long. */
+async function lookUp(
   key: string,
   canonical: string,
   { userId, gone, requestId }: { userId: string; gone: AbortSignal; requestId: string },
@@ -118,9 +118,9 @@ async function ask(
   const id = await transaction(async (tx) => {
     const fresh = await requestGeocode(tx, key, canonical);
     if (fresh === undefined) return (await findGeocode(tx, key))?.id;
-    limitActs("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
+    limitActions("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
     if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING)
-      throw unavailable("Too many addresses wait for the geocoder just now.", 60);
+      throw unavailable("Too many addresses are waiting for the geocoder.", 60);
     await updateGeocodeJob(
       tx,
       fresh,
@@ -138,7 +138,7 @@ async function ask(
 geo.post(
   "/internal/locations",
   {
-    summary: "Set where a partner is",
+    summary: "Set a partner's location",
     auth: "LOCATION_WRITER",
     body: z.object({ partnerId: Id, latitude: Latitude, longitude: Longitude }),
     answers: { 200: z.object({}) },

@@ -24,10 +24,10 @@ import { Id } from "../../http/schemas.js";
 import { peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 
 const MAX_BYTES = limits.menuFile.megabytes * 1_048_576;
-/** How long a file may take to come in, and to become an import, before it is cleared away. */
+/** How long a file may take to be received and become an import, before it is deleted. */
 const UPLOAD_MS = 60 * 60_000;
 const CSV = "text/csv";
-/** The header is looked for in so many bytes. */
+/** The header must be within these bytes. */
 const HEAD_BYTES = 65_536;
 const MAX_ERRORS = 1_000;
 
@@ -44,7 +44,7 @@ async function* checkUtf8(file: Readable): AsyncGenerator<Buffer> {
   utf8.end();
 }
 
-/** The refusal of a file that can be seen to be no menu before any of its rows is read; undefined when it is something else. */
+/** The error for a file that its header or its bytes show to be no menu; undefined for other errors. */
 function refusalOf(error: unknown): ApiError | undefined {
   if (error instanceof WrongHeader) return refuse(error.column ?? "file", error.message);
   if (error instanceof NotUtf8)
@@ -52,14 +52,14 @@ function refusalOf(error: unknown): ApiError | undefined {
   return undefined;
 }
 
-/** A file in storage that an import is to take over from `fileId`, the upload that would be cleared away. */
+/** A file in storage; the import takes it over from `fileId`, the upload that would expire. */
 interface StoredMenu extends MenuHeader {
   fileId: string;
   fileKey: string;
   size: number;
 }
 
-/** Streams a file into storage, unless its beginning or its bytes show that it is no menu. */
+/** Streams a file into storage, unless its header or its bytes show that it is no menu. */
 async function storeMenu(userId: string, { body, receivedBytes }: IncomingFile): Promise<StoredMenu> {
   const { head, whole } = await peek(body, HEAD_BYTES);
   checkFormat(head);
@@ -78,7 +78,7 @@ async function storeMenu(userId: string, { body, receivedBytes }: IncomingFile):
   return { ...header, fileId, fileKey, size: receivedBytes() };
 }
 
-/** Receives a menu. Throws 400 for a file that can be seen to be none before any of its rows is read. */
+/** Receives a menu. Throws 400 for a file that its header or its bytes show to be none. */
 async function receiveMenu(userId: string, incoming: IncomingMessage): Promise<StoredMenu> {
   const file = await receiveFile(incoming, { part: "file", alone: CSV, maxBytes: MAX_BYTES });
   try {
@@ -95,27 +95,27 @@ const Count = z.int().min(0);
 const Imported = z
   .object({
     importId: Id,
-    created: Count.meta({ description: "rows that made an item" }),
-    updated: Count.meta({ description: "rows that name an item that was there, whether or not it had to be changed" }),
+    created: Count.meta({ description: "rows that created an item" }),
+    updated: Count.meta({ description: "rows of existing items, changed or not" }),
     failed: Count.meta({ description: "rows that were skipped" }),
   })
   .meta({ id: "ImportedMenu" });
 
 const MenuImport = Imported.extend({
   status: z.enum(enums.menuImportStatus).meta({
-    description: "FAILED: it ended before the end of the file; what had been imported stays",
+    description: "FAILED: it ended before the end of the file; the rows imported before remain",
   }),
-  progress: z.number().min(0).max(1).meta({ description: "the part of the file that is dealt with", example: 0.4 }),
+  progress: z.number().min(0).max(1).meta({ description: "the part of the file that is processed", example: 0.4 }),
   errors: z
     .array(
       z.object({
-        line: z.int().nullable().meta({ description: "where the row begins; null when the file is not at fault" }),
-        column: z.string().nullable().meta({ description: "null when it is the row as a whole" }),
+        line: z.int().nullable().meta({ description: "the row's first line; null when the file is not at fault" }),
+        column: z.string().nullable().meta({ description: "null when the error is in the row as a whole" }),
         message: z.string(),
       }),
     )
     .max(MAX_ERRORS)
-    .meta({ description: `why the first rows were skipped; before them, what ended an import that FAILED` }),
+    .meta({ description: `why rows were skipped, the first of them; preceded by what ended an import that FAILED` }),
 }).meta({ id: "MenuImport" });
 
 const RowErrors = z.array(z.object({ line: z.int(), column: z.string().nullable(), message: z.string() }));
@@ -128,7 +128,7 @@ const errorsOf = ({ errors, failure, failureLine }: MenuImportRow) =>
     ...RowErrors.parse(errors),
   ].slice(0, MAX_ERRORS);
 
-/** The header is no progress. */
+/** Reading the header does not count as progress. */
 function progressOf({ status, position, size }: MenuImportRow): number {
   if (status === "QUEUED") return 0;
   return status === "DONE" ? 1 : Math.floor((position / size) * 1_000) / 1_000;
@@ -147,11 +147,11 @@ const description =
   "with these exact names and in any order: `name`, `category`, `price` and, if wanted, `externalId`, `description`, `weightGrams`, " +
   "`available` (true, false, 1, 0, yes, no). Fields are separated by commas or by semicolons; prices have a decimal point " +
   "or comma. " +
-  "A row changes the item with its `externalId`, else the one with its category and name, ignoring case; an archived one " +
-  "comes back; without either it makes one. A column that is left out leaves items as they are, and so does an empty " +
-  "`available`; an empty `description` or `weightGrams` takes theirs away. Rows that cannot be read, and rows of items that belong to the point-of-sale " +
-  "system, are skipped and counted. A later row for the same item wins. Files of one partner are imported one after the other. " +
-  "What takes longer is answered 202. Which rows were skipped, and why, is at `Location`.";
+  "A row updates the item with its `externalId`, else the one with its category and name, ignoring case; an archived item " +
+  "is restored. Without a match it creates an item. A missing column leaves the field unchanged, and so does an empty " +
+  "`available`; an empty `description` or `weightGrams` clears it. Invalid rows, and rows of items that come from the POS, " +
+  "are skipped and counted. The last row for an item wins. Files of one partner are imported one after the other. " +
+  "An import that takes longer is answered 202. The skipped rows, with reasons, are at `Location`.";
 
 export const menuImports = section({ prefix: "/menu/import/csv", tag: "Menu" });
 
@@ -182,19 +182,19 @@ menuImports.post(
   },
 );
 
-/** Saves an import together with the job that does it; answers its id. What becomes of the file is the import's from then on. */
+/** Inserts an import with its job, and returns its id. From then on the file belongs to the import. */
 const stageImport = ({ fileId, ...menu }: StoredMenu, partnerId: string, requestId: string): Promise<string> =>
   transaction(async (tx) => {
     if (!(await deleteUnfinishedFile(tx, fileId))) {
       await files.delete(menu.fileKey);
-      throw unavailable("The file took too long to come in, or was deleted meanwhile.");
+      throw unavailable("The upload took too long, or was deleted meanwhile.");
     }
     const id = await insertMenuImport(tx, { ...menu, partnerId });
     await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
     return id;
   });
 
-/** A file that could be read only in part: what is wrong with it, and what was imported before. */
+/** The error for a failed import, with the counts of what was imported before. */
 function refusalOfFailed(row: MenuImportRow): ApiError {
   const { failure, failureLine } = row;
   if (failureLine === null) return unavailable(failure ?? "The import failed.");
@@ -211,7 +211,7 @@ function refusalOfFailed(row: MenuImportRow): ApiError {
 menuImports.get(
   "/:importId",
   {
-    summary: "Read what an import comes to",
+    summary: "Read the progress and result of an import",
     auth: "PARTNER",
     params: z.object({ importId: Id }),
     answers: { 200: MenuImport },

@@ -19,7 +19,7 @@ import { Amount, changesOf, Id, IdParams, Money, QueryFlag, text } from "../../h
 const item = {
   name: text(limits.text.name),
   category: text(limits.text.category).meta({
-    description: "a name; a category is made when it is first used",
+    description: "a name; a category is created when it is first used",
     example: "Bread",
   }),
   price: Amount,
@@ -32,7 +32,7 @@ const NewMenuItem = z.object({
   ...item,
   externalId: text(limits.text.externalId)
     .optional()
-    .meta({ description: "the partner's own key; an item with the same one is changed and un-archived" }),
+    .meta({ description: "the partner's own key; an existing item with it is updated and restored" }),
 });
 
 const MenuItemChanges = changesOf(item);
@@ -62,10 +62,10 @@ export const menu = section({ prefix: "/menu", tag: "Menu" });
 menu.get(
   "/items",
   {
-    summary: "List the own menu",
+    summary: "List your menu",
     auth: "PARTNER",
     query: PageQuery.extend({
-      archived: QueryFlag.default(false).meta({ description: "`true` lists the archived items too" }),
+      archived: QueryFlag.default(false).meta({ description: "`true` includes archived items" }),
     }),
     answers: { 200: z.array(MenuItem) },
   },
@@ -80,7 +80,7 @@ menu.get(
 menu.get(
   "/categories",
   {
-    summary: "List the own categories",
+    summary: "List your menu's categories",
     auth: "PARTNER",
     query: PageQuery,
     answers: { 200: z.array(z.object({ id: Id, name: z.string() })) },
@@ -130,7 +130,7 @@ menu.delete(
   "/items/:id",
   {
     summary: "Archive a menu item",
-    description: "It leaves the menu and can no longer be ordered; orders that have it keep it.",
+    description: "It leaves the menu and can no longer be ordered; existing orders keep it.",
     auth: "PARTNER",
     params: IdParams,
     answers: { 200: z.object({}) },

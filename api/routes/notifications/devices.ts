@@ -9,7 +9,7 @@ import { deleteDevice, insertDevice, listDevices } from "../../../sql/queries/de
 import { created, noContent, ok, section } from "../../http/endpoint.js";
 import { Id, IdParams, Locale, Timestamp } from "../../http/schemas.js";
 
-/** Who registers more has long lost the oldest. */
+/** Users with more have usually lost the oldest. */
 const mostDevices = 20;
 
 const Platform = z.enum(enums.devicePlatform);
@@ -21,9 +21,9 @@ export const devices = section({ prefix: "/notifications/devices", tag: "Notific
 devices.post(
   "/",
   {
-    summary: "Register a device for push messages",
+    summary: "Register a device for pushes",
     description:
-      "A token that is registered again belongs to whoever registers it now. A user has at most " +
+      "A token belongs to the user who registered it last. A user has at most " +
       `${mostDevices} devices: the ones registered last.`,
     auth: "USER",
     body: z.object({
@@ -37,14 +37,14 @@ devices.post(
         .regex(/^(ios|android|web)$/i, "must be ios, android or web")
         .transform((name) => Platform.parse(name.toLowerCase()))
         .meta({ description: "ios, android or web, in any case", example: "android" }),
-      locale: Locale.optional().meta({ description: "the user's unless it is sent" }),
+      locale: Locale.optional().meta({ description: "the user's by default" }),
     }),
     answers: { 200: RegisteredDevice, 201: RegisteredDevice },
     errors: ["400 INVALID_PUSH_TOKEN"],
   },
   async ({ user, body: { pushToken, platform, locale = null } }) => {
     const parsed = parsePushToken(platform, pushToken, { allowHttp: config.ALLOW_PRIVATE_ADDRESSES });
-    if (!parsed) throw new ApiError(400, "INVALID_PUSH_TOKEN", `This is no push token of a device on ${platform}.`);
+    if (!parsed) throw new ApiError(400, "INVALID_PUSH_TOKEN", `This is not a push token for ${platform}.`);
     const { address, keys } = parsed;
     const device = await insertDevice(
       sql,
@@ -68,7 +68,7 @@ devices.post(
 devices.get(
   "/",
   {
-    summary: "List the own devices, newest first",
+    summary: "List your devices, newest first",
     auth: "USER",
     answers: { 200: z.array(RegisteredDevice.extend({ createdAt: Timestamp }).meta({ id: "Device" })) },
   },
@@ -80,7 +80,7 @@ devices.get(
 
 devices.delete(
   "/:id",
-  { summary: "Forget one of the own devices", auth: "USER", params: IdParams, answers: { 204: null } },
+  { summary: "Delete one of your devices", auth: "USER", params: IdParams, answers: { 204: null } },
   async ({ user, params }) => {
     if (!(await deleteDevice(sql, user.id, params.id))) throw notFound("This device");
     return noContent();

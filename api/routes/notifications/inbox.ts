@@ -19,8 +19,8 @@ import { Id, QueryFlag, Timestamp } from "../../http/schemas.js";
 const Kind = z.string().meta({ description: "what happened", example: "ORDER_ACCEPTED" });
 const Status = z.enum(enums.notificationStatus).meta({
   description:
-    "how far it came on the user's devices: DEFERRED waits for quiet hours to end or for a push service, DROPPED was not " +
-    "sent because the user has no device, wants no such messages, or it came too late",
+    "its progress to the user's devices: DEFERRED waits for the end of quiet hours or for a push service; DROPPED was not " +
+    "sent because the user has no device or does not want it, or because it was too late",
 });
 
 const Notification = z
@@ -34,13 +34,13 @@ const Notification = z
     partnerId: Id.nullable(),
     boxId: Id.nullable(),
     createdAt: Timestamp,
-    readAt: Timestamp.nullable().meta({ description: "null: not read yet" }),
+    readAt: Timestamp.nullable().meta({ description: "null until it is read" }),
   })
   .meta({ id: "Notification" });
 
 export const notifications = section({ prefix: "/notifications", tag: "Notifications" });
 
-/** The text is made from the rows as they are now, which may differ from what the devices were sent. */
+/** The text is made from the current rows, so it may differ from the push. */
 function present(row: NotificationRow): z.output<typeof Notification> {
   const { id, kind, status, locale, orderId, partnerId, boxId, createdAt, readAt } = row;
   return {
@@ -59,7 +59,7 @@ function present(row: NotificationRow): z.output<typeof Notification> {
 notifications.get(
   "/",
   {
-    summary: "List the own notifications, newest first",
+    summary: "List your notifications, newest first",
     auth: "USER",
     query: PageQuery.extend({ unread: QueryFlag.default(false) }),
     answers: { 200: z.array(Notification) },
@@ -75,19 +75,19 @@ notifications.get(
 notifications.post(
   "/read",
   {
-    summary: "Mark own notifications as read",
-    description: "Some of them by their ids, or one and all that are older, or both. What is read stays read.",
+    summary: "Mark your notifications as read",
+    description: "Some by their ids, or all up to one, or both. A read notification stays read.",
     auth: "USER",
     body: z
       .object({
         ids: z.array(Id).min(1).max(200),
         upTo: Id.meta({
-          description: "this one and all that are older",
+          description: "this one and all older ones",
           example: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f",
         }),
       })
       .partial()
-      .refine(({ ids, upTo }) => ids !== undefined || upTo !== undefined, "must say what was read: ids, upTo or both"),
+      .refine(({ ids, upTo }) => ids !== undefined || upTo !== undefined, "must have ids, upTo or both"),
     answers: { 200: z.object({ read: z.int().meta({ description: "how many were not read before" }) }) },
   },
   async ({ user, body: { ids = [], upTo = null } }) => ok({ read: await updateRead(sql, user.id, { ids, upTo }) }),
@@ -96,7 +96,7 @@ notifications.post(
 notifications.get(
   "/vapid-public-key",
   {
-    summary: "Read the key that browsers subscribe to Web Push with",
+    summary: "Read the public key for Web Push subscriptions",
     description: "For `applicationServerKey` of `PushManager.subscribe()`, in base64url.",
     auth: "ANYONE",
     answers: { 200: z.object({ publicKey: z.string() }) },
@@ -114,8 +114,8 @@ const Delivery = z
     platform: z.enum(enums.devicePlatform),
     status: z.enum(enums.deliveryStatus).meta({
       description:
-        "UNKNOWN: the push service may have it, so it is not sent again; LATER: it was not taken and is tried again; " +
-        "GONE: the device is not to be reached any more and was forgotten",
+        "UNKNOWN: the push service may have it, so it is not sent again; LATER: it was not accepted and is tried again; " +
+        "GONE: the device can no longer be reached and was deleted",
     }),
     reason: z.string().nullable(),
     attempts: z.int(),
@@ -134,7 +134,7 @@ const SupportNotification = z
     partnerId: Id.nullable(),
     boxId: Id.nullable(),
     createdAt: Timestamp,
-    expiresAt: Timestamp.nullable().meta({ description: "null: as its kind has it" }),
+    expiresAt: Timestamp.nullable().meta({ description: "null: the default of its kind" }),
     settledAt: Timestamp.nullable(),
     readAt: Timestamp.nullable(),
     deliveries: z.array(Delivery),

@@ -42,16 +42,17 @@ const NewOrder = z.object({
     })
     .refine(
       (lines) => lines.every(({ qty }) => qty <= limits.order.pieces),
-      `must not ask for more than ${limits.order.pieces} of one item`,
+      `must not have more than ${limits.order.pieces} of one item`,
     )
     .meta({
-      description: "`menuItemId` names a menu item or a box (`boxId` is a synonym); the same id twice is summed",
+      description:
+        "`menuItemId` names a menu item or a box (`boxId` is a synonym); quantities of the same id are summed",
     }),
   totalAmount: TotalAmount,
   partnerId: Id,
   address: text(limits.text.address).optional(),
   promoCode: PromoCode.optional().meta({
-    description: "a promo for this order alone; without it the one that was applied last counts",
+    description: "a promo code for this order; without it, the code that was applied last",
   }),
 });
 
@@ -60,7 +61,7 @@ const IdempotencyHeaders = z.object({
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters")
     .optional()
-    .meta({ description: "makes a repeated request safe for 24 hours: the same key never makes a second order" }),
+    .meta({ description: "makes repeating the request safe for 24 hours: the same key never places a second order" }),
 });
 
 const OrderStatus = z.enum(enums.orderStatus);
@@ -74,7 +75,7 @@ const OrderReceipt = z
     totalAmount: Money,
     discountCents: z.int(),
     amountDue: Money,
-    pickupCode: z.string().meta({ description: "the customer shows it when picking up" }),
+    pickupCode: z.string().meta({ description: "shown by the customer at pickup" }),
     items: z.array(OrderLine),
   })
   .meta({ id: "OrderReceipt" });
@@ -85,7 +86,7 @@ export const OrderView = z
     ...OrderReceipt.shape,
     pickupCode: OrderReceipt.shape.pickupCode
       .nullable()
-      .meta({ description: "only for the customer; null for everyone else" }),
+      .meta({ description: "only for the customer; null for other callers" }),
     partnerId: Id,
     address: z.string().nullable(),
     pickupWindowStart: Timestamp.nullable().meta({ description: "null for an order without boxes" }),
@@ -94,7 +95,7 @@ export const OrderView = z
   })
   .meta({ id: "Order" });
 
-/** One status, or all of them. */
+/** A page of orders in one status, or in all of them. */
 export const StatusQuery = PageQuery.extend({
   status: OrderStatus.transform((status) => [status])
     .default([...OrderStatus.options])
@@ -126,7 +127,7 @@ export const presentOrder = (row: OrderRow, viewerId: string): z.output<typeof O
   items: (row.items ?? []).map(presentLine),
 });
 
-/** The answer to an attempt to move an order; throws the refusal when it was not moved. */
+/** Presents the result of a move; throws the refusal when the order was not moved. */
 export function presentMove(id: string, moved: OrderMoved | undefined): z.output<typeof OrderState> {
   switch (moved?.outcome) {
     case undefined:
@@ -135,7 +136,7 @@ export function presentMove(id: string, moved: OrderMoved | undefined): z.output
     case "ALREADY":
       return { orderId: id.toLowerCase(), status: moved.status };
     case "NOT_ALLOWED":
-      throw conflict(`An order that is ${moved.status} cannot be moved this way.`, { orderStatus: moved.status });
+      throw conflict(`An order that is ${moved.status} does not allow this move.`, { orderStatus: moved.status });
     case "TOO_LATE":
       throw conflict("It is too late to cancel this order.", { orderStatus: moved.status });
     case "WRONG_CODE":
@@ -143,11 +144,11 @@ export function presentMove(id: string, moved: OrderMoved | undefined): z.output
   }
 }
 
-/** Turns what `place_order` refused into the answer for it. */
+/** Returns the error for an order that `place_order` refused. */
 function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError {
   switch (placement.outcome) {
     case "DUPLICATE":
-      return new ApiError(409, "DUPLICATE", "This Idempotency-Key has already made this order.", {
+      return new ApiError(409, "DUPLICATE", "This Idempotency-Key has already placed this order.", {
         orderId: placement.orderId,
         orderStatus: placement.orderStatus,
         estimatedReadyAt: placement.estimatedReadyAt.toISOString(),
@@ -166,7 +167,7 @@ function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError
       return new ApiError(
         400,
         "VALIDATION_ERROR",
-        "items: some are not on offer by this partner (unknown, archived, hidden or expired).",
+        "items: this partner does not offer some of them (unknown, archived, hidden or expired).",
         {
           errors: placement.unknown.map((id) => ({ path: "items", message: `${id} is not on offer` })),
         },
@@ -201,8 +202,8 @@ orders.post(
   {
     summary: "Place an order",
     description:
-      "Takes the boxes, fixes the price and the commission and tells both sides, or changes nothing. `totalAmount` must be the sum of price × qty, before or after the promo discount. " +
-      "409 `CONFLICT` names what is left in `available`; 409 `DUPLICATE` carries the first order's `orderId`.",
+      "Reserves the boxes, fixes price and commission and notifies customer and partner, or changes nothing. `totalAmount` must be the sum of price × qty, before or after the promo discount. " +
+      "409 `CONFLICT` lists what is left in `available`; 409 `DUPLICATE` has the first order's `orderId`.",
     auth: "USER",
     headers: IdempotencyHeaders,
     body: NewOrder,
@@ -242,7 +243,7 @@ orders.post(
   },
 );
 
-/** Finds an order for whoever may see it; 404 for everyone else. */
+/** Finds an order that the user may see; throws 404 otherwise. */
 async function visibleOrder(id: string, userId: string): Promise<OrderRow> {
   const order =
     (await findOrder(sql, id, userId)) ??
@@ -254,7 +255,7 @@ async function visibleOrder(id: string, userId: string): Promise<OrderRow> {
 orders.get(
   "/",
   {
-    summary: "List the own orders, newest first",
+    summary: "List your orders, newest first",
     auth: "USER",
     query: StatusQuery,
     answers: { 200: z.array(OrderView) },
@@ -274,7 +275,7 @@ orders.get(
   "/:id",
   {
     summary: "Read an order",
-    description: "For its customer, its partner and admins; anyone else gets 404.",
+    description: "For its customer, its partner and admins; others get 404.",
     auth: "USER",
     params: IdParams,
     answers: { 200: OrderView },
@@ -285,8 +286,8 @@ orders.get(
 orders.get(
   "/:id/events",
   {
-    summary: "Read what has happened to an order, oldest first",
-    description: "For its customer, its partner and admins; anyone else gets 404.",
+    summary: "List the events of an order, oldest first",
+    description: "For its customer, its partner and admins; others get 404.",
     auth: "USER",
     params: IdParams,
     answers: {
@@ -314,8 +315,8 @@ orders.post(
   {
     summary: "Cancel an order",
     description:
-      "Its customer until two hours before the first pickup window opens, or, without boxes, while it is ACCEPTED; its partner " +
-      "at any time. Boxes and the promo are given back, and a review is withdrawn.",
+      "The customer may cancel until two hours before the first pickup window opens, or, without boxes, while the order is " +
+      "ACCEPTED; the partner at any time. Boxes and promo become available again, and a review is withdrawn.",
     auth: "USER",
     params: IdParams,
     answers: { 200: OrderState },
@@ -340,9 +341,9 @@ orders.post(
 orders.put(
   "/:id/status",
   {
-    summary: "Move an order of the own partner",
+    summary: "Move an order of your partner",
     description:
-      "ACCEPTED → READY → COMPLETED, ACCEPTED → COMPLETED, or CANCELLED from ACCEPTED and READY. Repeating a move that was made changes nothing.",
+      "ACCEPTED → READY → COMPLETED, ACCEPTED → COMPLETED, or CANCELLED from ACCEPTED and READY. Repeating a move changes nothing.",
     auth: "PARTNER",
     params: IdParams,
     body: z.object({ status: z.enum(partnersOrderMoves) }),
@@ -358,8 +359,8 @@ orders.put(
 orders.post(
   "/:id/pickup",
   {
-    summary: "Hand an order of the own partner over",
-    description: "Completes the order whose customer shows this code.",
+    summary: "Hand over an order of your partner",
+    description: "Completes the order, by the code that the customer shows.",
     auth: "PARTNER",
     params: IdParams,
     body: z.object({ pickupCode: z.string().regex(/^\d{6}$/, "must be 6 digits") }),

@@ -10,7 +10,7 @@ export const partnerOrders = section({ prefix: "/partners/me/orders", tag: "Orde
 partnerOrders.get(
   "/",
   {
-    summary: "List the orders of the own partner, newest first",
+    summary: "List your partner's orders, newest first",
     auth: "PARTNER",
     query: StatusQuery,
     answers: { 200: z.array(OrderView) },

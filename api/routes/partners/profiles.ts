@@ -42,7 +42,7 @@ const PartnerStatus = z.enum(enums.partnerStatus);
 
 const profile = {
   name: text(limits.text.name),
-  cityId: CityId.meta({ description: "the platform's key of the city; an unknown one becomes a city" }),
+  cityId: CityId.meta({ description: "the platform's key of the city; an unknown key creates a city" }),
   address: text(limits.text.address),
   latitude: Latitude,
   longitude: Longitude,
@@ -78,7 +78,7 @@ const OpeningHours = SavedHours.max(50)
   })
   .meta({
     description:
-      "in place of all hours until now, in the partner's time zone; each closes after it opens, and none lies over another of its day",
+      "replaces all opening hours; in the partner's time zone. `closes` is after `opens`, and the hours of one day do not overlap",
   });
 
 const PartnerChanges = changesOf({
@@ -120,7 +120,7 @@ const presentOwn = (row: OwnPartnerRow): z.output<typeof OwnPartner> => ({
 
 const PartnerState = z.object({ id: Id, name: z.string(), status: PartnerStatus });
 
-/** A name without a letter or digit that can be transliterated still needs a slug. */
+/** Returns a slug for a name, also when none of its characters can be transliterated. */
 const slugOf = (name: string) => slugify(name).slice(0, 80).replace(/-+$/, "") || "partner";
 
 export const partners = section({ prefix: "/partners", tag: "Partners" });
@@ -130,8 +130,8 @@ partners.post(
   {
     summary: "Register a partner",
     description:
-      "Works without a token. Sent with a user's token, that user owns the partner; otherwise whoever logs in with `phone` does. " +
-      "The partner waits for an admin's review.",
+      "With a token, its user becomes the owner; without, the user who logs in with `phone`. " +
+      "The partner then waits for an admin's review.",
     auth: "OPTIONAL_USER",
     body: NewPartner,
     answers: { 201: z.object({ id: Id, status: PartnerStatus, slug: z.string() }) },
@@ -168,7 +168,7 @@ partners.post(
 
 partners.get(
   "/me",
-  { summary: "Read the own profile", auth: "PARTNER", answers: { 200: OwnPartner } },
+  { summary: "Read your partner's profile", auth: "PARTNER", answers: { 200: OwnPartner } },
   async ({ partner }) => {
     const found = await findOwnPartner(sql, partner.id);
     if (!found) throw notFound("This partner");
@@ -179,8 +179,8 @@ partners.get(
 partners.put(
   "/me",
   {
-    summary: "Change the own profile",
-    description: "Any of the fields, at least one; what is not sent stays as it is. The slug never changes.",
+    summary: "Change your partner's profile",
+    description: "Any of the fields, at least one; other fields stay unchanged. The slug never changes.",
     auth: "PARTNER",
     body: PartnerChanges,
     answers: { 200: OwnPartner },
@@ -199,7 +199,7 @@ partners.put(
 partners.get(
   "/me/status",
   {
-    summary: "Read the own status",
+    summary: "Read your partner's status",
     auth: "PARTNER",
     answers: { 200: z.object({ status: PartnerStatus, active: z.boolean() }) },
   },
@@ -210,7 +210,7 @@ partners.get(
   "/:id",
   {
     summary: "Read a partner's public profile",
-    description: "Partners that were never active are not shown.",
+    description: "Only of partners that are or were active.",
     auth: "ANYONE",
     params: IdParams,
     answers: { 200: PartnerProfile },
@@ -227,7 +227,7 @@ export const adminPartners = section({ prefix: "/admin/partners", tag: "Partners
 const PartnerQuery = PageQuery.extend({
   status: PartnerStatus.optional(),
   cityId: CityId.optional(),
-  q: text(100).optional().meta({ description: "part of the name, whatever its case" }),
+  q: text(100).optional().meta({ description: "part of the name, ignoring case" }),
 });
 
 const ListedPartner = z.object({
@@ -236,14 +236,15 @@ const ListedPartner = z.object({
   cityId: z.string(),
   address: z.string(),
   addressDistanceMeters: z.number().nullable().meta({
-    description: "how far the coordinates are from where the address was found; null before, or where it was not",
+    description:
+      "distance of the coordinates from the geocoded address; null while it is not geocoded or was not found",
     example: 412.5,
   }),
-  addressDoubtful: z.boolean().meta({ description: "whether that is more than a kilometre" }),
+  addressDoubtful: z.boolean().meta({ description: "whether that distance is more than a kilometre" }),
   createdAt: Timestamp,
 });
 
-/** Farther from its address than this a partner's coordinates are doubtful, in metres. */
+/** Coordinates farther from the address than this are doubtful; metres. */
 const doubtfulDistance = 1_000;
 
 adminPartners.get(
@@ -269,7 +270,7 @@ adminPartners.get(
   },
 );
 
-/** Declares one of the admin's moves; repeating a move already made answers with the state it led to. */
+/** Declares one of the admin's moves; repeating a move returns the state that it led to. */
 function declareMove(path: string, summary: string, move: PartnerMove): void {
   adminPartners.put(
     `/:id/${path}`,
@@ -284,38 +285,38 @@ function declareMove(path: string, summary: string, move: PartnerMove): void {
     async ({ user, params, body, requestId }) => {
       const reason = body.reason ?? null;
       const moved = await movePartner(sql, params.id, move, user.id, reason, requestId).catch((error: unknown) => {
-        throw isUniqueViolation(error) ? conflict("Another partner has taken this owner's phone meanwhile.") : error;
+        throw isUniqueViolation(error) ? conflict("Another partner now has this owner's phone.") : error;
       });
       if (moved) return ok(moved);
       const partner = await findPartner(sql, params.id);
       if (!partner) throw notFound("This partner");
       if (partner.status !== partnerMoves[move].to)
-        throw conflict(`A partner that is ${partner.status} cannot be moved this way.`);
+        throw conflict(`A partner that is ${partner.status} does not allow this move.`);
       return ok(partner);
     },
   );
 }
 
-declareMove("approve", "Approve a partner (or take it back after a rejection or suspension)", "APPROVE");
+declareMove("approve", "Approve a partner (also after a rejection or suspension)", "APPROVE");
 declareMove("reject", "Reject a registration", "REJECT");
 declareMove("suspend", "Suspend a partner", "SUSPEND");
 
 adminPartners.put(
   "/:id/owner",
   {
-    summary: "Give a partner another owner",
-    description: "Whoever has this phone, at once or when they first log in with it. Who owned it before does no more.",
+    summary: "Change a partner's owner",
+    description: "To the user with this phone, at once or on their first login. The previous owner loses access.",
     auth: "ADMIN",
     params: IdParams,
     body: z.object({ phone: Phone }),
     answers: {
-      200: PartnerState.extend({ ownerId: Id.nullable().meta({ description: "null until they first log in" }) }),
+      200: PartnerState.extend({ ownerId: Id.nullable().meta({ description: "null until their first login" }) }),
     },
     errors: ["409 CONFLICT"],
   },
   async ({ user, params: { id }, body: { phone } }) => {
     const linked = await transaction((tx) => updateOwner(tx, id, phone, user.id)).catch((error: unknown) => {
-      throw isUniqueViolation(error) ? conflict("This person owns, or is to own, another partner.") : error;
+      throw isUniqueViolation(error) ? conflict("This user owns, or will own, another partner.") : error;
     });
     if (!linked) throw notFound("This partner");
     return ok(linked);

@@ -20,7 +20,7 @@ const mostStaff = 100;
 const Invited = z
   .object({
     id: Id,
-    userId: z.null().meta({ description: "nobody until the invitation is accepted" }),
+    userId: z.null().meta({ description: "null until the invitation is accepted" }),
     phone: Phone,
   })
   .meta({ id: "StaffInvitation" });
@@ -28,7 +28,7 @@ const Invited = z
 const StaffMember = z
   .object({
     id: Id,
-    userId: Id.nullable().meta({ description: "null for who is invited" }),
+    userId: Id.nullable().meta({ description: "null for an invitation" }),
     phone: Phone,
     firstName: z.string().nullable(),
     lastName: z.string().nullable(),
@@ -43,7 +43,7 @@ export const staff = section({ prefix: "/partners/me/staff", tag: "Partners" });
 staff.get(
   "/",
   {
-    summary: "List the own staff, with who is invited",
+    summary: "List your partner's staff and invitations",
     auth: "PARTNER",
     answers: { 200: z.array(StaffMember) },
   },
@@ -65,10 +65,10 @@ staff.get(
 staff.post(
   "/",
   {
-    summary: "Invite someone to the own staff",
+    summary: "Invite a user to your partner's staff",
     description:
-      "For the owner. Whoever has this phone joins by accepting (`POST /users/me/invitations/{id}/accept`), now or after their " +
-      "first login. Inviting someone again changes nothing, and the answer is 200.",
+      "For the owner. The user with this phone joins by accepting (`POST /users/me/invitations/{id}/accept`), now or after " +
+      "their first login. Inviting them again changes nothing and returns 200.",
     auth: "ACTIVE_PARTNER",
     body: z.object({ phone: Phone }),
     answers: { 200: Invited, 201: Invited },
@@ -92,15 +92,15 @@ staff.post(
 staff.delete(
   "/:id",
   {
-    summary: "Take someone out of the own staff, or an invitation back",
-    description: "By the `id` of the list. For the owner, and for whoever leaves.",
+    summary: "Remove a staff member, or withdraw an invitation",
+    description: "By the `id` of the list. For the owner, and for staff who leave.",
     auth: "PARTNER",
     params: IdParams,
     answers: { 204: null },
   },
   async ({ user, partner, params: { id } }) => {
     if (await deleteStaff(sql, partner.id, user.id, id)) return noContent();
-    throw (await isOwner(sql, partner.id, user.id)) ? notFound("This member of the staff") : notTheOwner();
+    throw (await isOwner(sql, partner.id, user.id)) ? notFound("This staff member") : notTheOwner();
   },
 );
 
@@ -109,7 +109,7 @@ export const invitations = section({ prefix: "/users/me/invitations", tag: "Part
 invitations.get(
   "/",
   {
-    summary: "List the partners that invite one to their staff, oldest first",
+    summary: "List your invitations to partners' staff, oldest first",
     auth: "USER",
     query: PageQuery,
     answers: {
@@ -133,7 +133,7 @@ invitations.post(
   "/:id/accept",
   {
     summary: "Join the staff of a partner",
-    description: "Nobody works for two partners, or for one while owning another.",
+    description: "A user works for one partner at most, and not while owning another.",
     auth: "USER",
     params: IdParams,
     answers: { 200: z.object({ partnerId: Id }) },
@@ -142,7 +142,7 @@ invitations.post(
   async ({ user, params: { id } }) => {
     const accepted = await acceptInvitation(sql, id, user.id);
     if (!accepted) throw notFound("This invitation");
-    if (accepted.outcome === "TAKEN") throw conflict("You own or work for a partner already.");
+    if (accepted.outcome === "TAKEN") throw conflict("You already own or work for a partner.");
     return ok({ partnerId: accepted.partnerId });
   },
 );

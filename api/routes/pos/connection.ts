@@ -4,41 +4,41 @@ import { describeIssue } from "../../../lib/process/input-errors.js";
 import type { PosAdapter, PosConnection } from "../../../lib/pos/adapter.js";
 import { adapters, findAdapter } from "../../../lib/pos/index.js";
 import type { Partner } from "../../http/auth.js";
-import { wrongFields } from "../../http/errors.js";
+import { invalidFields } from "../../http/errors.js";
 
-/** An adapter by its name, as callers send it. */
+/** The name of an adapter. */
 export const AdapterName = z
   .enum(adapters.map(({ name }) => name))
   .meta({ description: "one of `GET /pos/adapters`", example: "generic" });
 
 export const CredentialsJson = z.string().min(1).max(20_000).meta({
-  description: "a JSON document as the adapter's `credentialsSchema` has it, as text",
+  description: "a JSON document that matches the adapter's `credentialsSchema`, as text",
   example: '{"accountId":"corner-bakery","baseUrl":"https://pos.example.com/api","token":"…"}',
 });
 
 /**
- * Throws 403 for a partner whose POS is not called: one that is suspended or rejected. One that waits for review may have its
- * menu ready by then; an admin, who acts for no partner, may anyway.
+ * Throws 403 for a suspended or rejected partner, whose POS is not called. A partner that waits for review may prepare its
+ * menu; an admin, who acts for no partner, always passes.
  */
-export function requireStanding(partner: Partner | null): void {
+export function refuseBlockedPartner(partner: Partner | null): void {
   if (partner?.status === "SUSPENDED" || partner?.status === "REJECTED")
     throw new ApiError(403, "FORBIDDEN", `The POS is not called for a partner that is ${partner.status}.`);
 }
 
-const refused = (errors: readonly FieldError[]) => wrongFields("INVALID_CREDENTIALS", errors);
+const refused = (errors: readonly FieldError[]) => invalidFields("INVALID_CREDENTIALS", errors);
 
-/** A name that may be shown: a secret that was put in its place by mistake hardly looks so. */
+/** A field name that may be repeated in an error; a secret sent as a name by mistake rarely looks like one. */
 const plainName = /^[A-Za-z_]{1,40}$/;
 
-/** What is wrong with which fields, in words that hold nothing of what was sent. */
-function complaints(issue: z.core.$ZodIssue): readonly FieldError[] {
+/** Returns the invalid fields of an issue, without any value that was sent. */
+function fieldErrorsOf(issue: z.core.$ZodIssue): readonly FieldError[] {
   const path = ["credentialsJson", ...issue.path.map(String)].join(".");
   if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
   const known = issue.keys.filter((key) => plainName.test(key)).slice(0, 20);
-  const named = known.map((key) => ({ path: `${path}.${key}`, message: "is not a field that the adapter knows" }));
+  const named = known.map((key) => ({ path: `${path}.${key}`, message: "is not a field of this adapter" }));
   return named.length === issue.keys.length
     ? named
-    : [...named, { path, message: "has fields that the adapter does not know" }];
+    : [...named, { path, message: "has fields that this adapter does not have" }];
 }
 
 function parseJson(text: string): unknown {
@@ -49,20 +49,20 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Credentials that an adapter takes, and the connection that they make. */
+/** Credentials that an adapter accepts, and a connection with them. */
 export interface Credentials {
   adapter: PosAdapter;
   connection: PosConnection;
-  /** As they are to be kept. */
+  /** The credentials as they are stored. */
   json: string;
 }
 
-/** Reads credentials; throws 400 INVALID_CREDENTIALS that names the wrong fields and none of their values. */
+/** Parses credentials; throws 400 INVALID_CREDENTIALS with the names of invalid fields and none of their values. */
 export function readCredentials(adapterName: string, credentialsJson: string): Credentials {
   const adapter = findAdapter(adapterName);
-  if (!adapter) throw new Error("an adapter that the schema takes is not there");
+  if (!adapter) throw new Error("the schema accepts an adapter that does not exist");
   const sent = parseJson(credentialsJson);
   const parsed = adapter.credentials.safeParse(sent, { error: describeIssue });
-  if (!parsed.success) throw refused(parsed.error.issues.flatMap(complaints));
+  if (!parsed.success) throw refused(parsed.error.issues.flatMap(fieldErrorsOf));
   return { adapter, connection: adapter.connect(sent), json: JSON.stringify(sent) };
 }

@@ -10,8 +10,8 @@ import {
   updatePosCredentials,
 } from "../../../sql/queries/pos-credentials.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
-import { forgetTrust } from "./secrets.js";
-import { AdapterName, CredentialsJson, readCredentials, requireStanding } from "./connection.js";
+import { clearWebhookAccounts } from "./secrets.js";
+import { AdapterName, CredentialsJson, readCredentials, refuseBlockedPartner } from "./connection.js";
 import { Id } from "../../http/schemas.js";
 
 const TEST_LIMIT_MS = 15_000;
@@ -37,10 +37,12 @@ pos.get(
           .object({
             name: z.string(),
             displayName: z.string(),
-            webhooks: z.boolean().meta({ description: "whether its events are taken at `POST /pos/webhooks/{name}`" }),
+            webhooks: z
+              .boolean()
+              .meta({ description: "whether its events are accepted at `POST /pos/webhooks/{name}`" }),
             credentialsSchema: z
               .record(z.string(), z.unknown())
-              .meta({ description: "JSON Schema of what `credentialsJson` holds" }),
+              .meta({ description: "JSON Schema of `credentialsJson`" }),
           })
           .meta({ id: "PosAdapter" }),
       ),
@@ -54,8 +56,8 @@ pos.put(
   {
     summary: "Connect a partner to its POS",
     description:
-      "In place of any earlier connection. The credentials are encrypted and never shown again; a sync that is under way with " +
-      "others begins anew. 409 `CONFLICT`: another partner has this account.",
+      "Replaces an earlier connection. The credentials are stored encrypted and never shown; a sync that runs with earlier " +
+      "ones starts again. 409 `CONFLICT`: another partner has this account.",
     auth: "ADMIN",
     body: z.object({ partnerId: Id, adapterName: AdapterName, credentialsJson: CredentialsJson }),
     answers: { 200: z.object({ partnerId: Id, adapterName: z.string() }) },
@@ -74,7 +76,7 @@ pos.put(
       },
     );
     if (!saved) throw notFound("This partner");
-    forgetTrust();
+    clearWebhookAccounts();
     return ok({ partnerId, adapterName: adapter.name });
   },
 );
@@ -84,8 +86,8 @@ pos.delete(
   {
     summary: "Disconnect a partner from its POS",
     description:
-      "The credentials are gone, and what the POS tells is of nobody from then on. The menu stays as it is, and its items can " +
-      "be changed and archived like any others.",
+      "Deletes the credentials; later events of the POS are ignored. The menu stays unchanged, and its items can be changed " +
+      "and archived like any others.",
     auth: "ADMIN",
     params: z.object({ partnerId: Id }),
     answers: { 204: null },
@@ -94,7 +96,7 @@ pos.delete(
   async ({ user, params: { partnerId }, requestId }) => {
     if (!(await transaction((tx) => deletePosCredentials(tx, partnerId, user.id, requestId))))
       throw notFound("A connection of this partner");
-    forgetTrust();
+    clearWebhookAccounts();
     return noContent();
   },
 );
@@ -102,9 +104,9 @@ pos.delete(
 pos.post(
   "/test-connection",
   {
-    summary: "Try credentials out",
+    summary: "Test credentials",
     description:
-      "Asks the POS whether it lets us in. Nothing is saved. Not for a partner that is suspended or rejected.",
+      "Calls the POS with the credentials and saves nothing. Not for a partner that is suspended or rejected.",
     auth: "PARTNER_OR_ADMIN",
     limit: { name: "pos connection tests", perMinute: TESTS_PER_MINUTE },
     body: z.object({ adapterName: AdapterName, credentialsJson: CredentialsJson }),
@@ -112,15 +114,15 @@ pos.post(
     errors: ["400 INVALID_CREDENTIALS"],
   },
   async ({ partner, body, gone, log }) => {
-    requireStanding(partner);
+    refuseBlockedPartner(partner);
     const { adapter, connection } = readCredentials(body.adapterName, body.credentialsJson);
-    const inTime = AbortSignal.any([gone, AbortSignal.timeout(TEST_LIMIT_MS)]);
+    const abort = AbortSignal.any([gone, AbortSignal.timeout(TEST_LIMIT_MS)]);
     try {
-      const { ok: works, message } = await connection.test(inTime);
+      const { ok: works, message } = await connection.test(abort);
       return ok({ ok: works, message });
     } catch (error) {
-      log.warn({ adapter: adapter.name, error: describeError(error) }, "a POS could not be asked");
-      return ok({ ok: false, message: "The POS gave no answer." });
+      log.warn({ adapter: adapter.name, error: describeError(error) }, "the test of a POS connection failed");
+      return ok({ ok: false, message: "The POS did not answer." });
     }
   },
 );

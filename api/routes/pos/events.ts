@@ -11,7 +11,7 @@ const EventStatus = z.enum(enums.posEventStatus);
 const EventId = z
   .int()
   .min(1)
-  .meta({ description: "numbers grow in the order in which events came in", example: 4711 });
+  .meta({ description: "ascending in the order in which events were received", example: 4711 });
 
 const EventView = z
   .object({
@@ -19,17 +19,17 @@ const EventView = z
     partnerId: Id,
     provider: z.string(),
     account: z.string(),
-    eventId: z.string().meta({ description: "the provider's own", example: "order.created:order-4711" }),
+    eventId: z.string().meta({ description: "the provider's id", example: "order.created:order-4711" }),
     kind: z.string().meta({ example: "order.created" }),
     status: EventStatus,
-    attempts: z.int().meta({ description: "how often it failed, since it came in or was replayed", example: 1 }),
+    attempts: z.int().meta({ description: "failed attempts since it was received or replayed", example: 1 }),
     reason: z.string().nullable().meta({
-      description: "why it failed the last time, or what of it could not be done",
+      description: "why the last attempt failed, or which part could not be applied",
       example: "the menu does not have some of the items",
     }),
     receivedAt: Timestamp,
     settledAt: Timestamp.nullable().meta({
-      description: "when it was processed, or parked or tried in vain the last time",
+      description: "when it was processed, or when it was last parked or failed",
     }),
   })
   .meta({ id: "PosEvent" });
@@ -39,8 +39,8 @@ export const posEvents = section({ prefix: "/admin/pos/events", tag: "POS" });
 posEvents.get(
   "/",
   {
-    summary: "List what POS systems told, newest first",
-    description: "Of the last 30 days; without what it says of customers.",
+    summary: "List POS events, newest first",
+    description: "Of the last 30 days, without customer data.",
     auth: "ADMIN",
     query: pageQuery(EventId).extend({
       status: EventStatus.transform((status) => [status])
@@ -72,10 +72,10 @@ posEvents.get(
 posEvents.post(
   "/:id/replay",
   {
-    summary: "Work an event off again that was parked",
+    summary: "Replay a parked event",
     description:
-      "It goes back into its partner's mailbox and is worked off before what came in later. When it fails again it is parked " +
-      "again, with the reason.",
+      "It returns to its partner's inbox and is applied before later events. When it fails again, it is parked again with " +
+      "the reason.",
     auth: "ADMIN",
     params: z.object({
       id: z

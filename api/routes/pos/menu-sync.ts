@@ -6,7 +6,7 @@ import { lookups, sql } from "../../../sql/db.js";
 import { findPosSync, requestPosSync, type PosSyncRow } from "../../../sql/queries/pos-syncs.js";
 import { awaitResult } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
-import { requireStanding } from "./connection.js";
+import { refuseBlockedPartner } from "./connection.js";
 import { Id, IdParams, Timestamp } from "../../http/schemas.js";
 
 const RETRY_SECONDS = 60;
@@ -14,12 +14,8 @@ const RETRY_SECONDS = 60;
 const SyncErrors = z.array(
   z.object({
     externalId: z.string().nullable(),
-    name: z.string().nullable().default(null).meta({ description: "what the POS calls it, where that can be told" }),
-    position: z
-      .int()
-      .nullable()
-      .default(null)
-      .meta({ description: "which entry of the POS's menu it is, or belongs to, from 1" }),
+    name: z.string().nullable().default(null).meta({ description: "its name in the POS, where it is known" }),
+    position: z.int().nullable().default(null).meta({ description: "its entry in the POS's menu, counted from 1" }),
     message: z.string().meta({ example: "its price must be a number" }),
   }),
 );
@@ -31,38 +27,38 @@ const SyncView = z
     progress: z
       .number()
       .nullable()
-      .meta({ description: "0 to 1; null while nobody knows how long the menu is", example: 0.4 }),
+      .meta({ description: "0 to 1; null while the length of the menu is unknown", example: 0.4 }),
     itemsSynced: z.int().meta({ example: 318 }),
     itemsFailed: z.int().meta({ example: 2 }),
-    itemsArchived: z.int().meta({ description: "came from the POS before, and are gone there", example: 1 }),
-    unchanged: z.boolean().meta({ description: "the POS says that its menu is as it was, and gave nothing" }),
-    errors: SyncErrors.meta({ description: "what was wrong with single items, the first 200 or a few more" }),
-    reason: z.string().nullable().meta({ description: "why it failed, or what it left undone", example: null }),
+    itemsArchived: z.int().meta({ description: "items that the POS no longer has", example: 1 }),
+    unchanged: z.boolean().meta({ description: "the POS reported an unchanged menu and sent no items" }),
+    errors: SyncErrors.meta({ description: "what was wrong with single items; about the first 200" }),
+    reason: z.string().nullable().meta({ description: "why it failed, or what it could not do", example: null }),
     createdAt: Timestamp,
     settledAt: Timestamp.nullable(),
   })
   .meta({ id: "MenuSync" });
 
-/** Why a sync failed, or what it left undone, for its partner. */
+/** Returns why a sync failed, or what it could not do, as a text for its partner. */
 function reasonOf({ failure, reason }: PosSyncRow): string | null {
   switch (failure) {
     case null:
-      return reason && `All is as the POS has it, but ${reason}.`;
+      return reason && `The menu is up to date, but ${reason}.`;
     case "REFUSED":
       return `The POS refuses the connection: ${reason ?? "no reason is given"}.`;
     case "UNAVAILABLE":
-      return `The POS gives no answer just now: ${reason ?? "no reason is given"}.`;
+      return `The POS does not answer: ${reason ?? "no reason is given"}.`;
     case "TOO_LARGE":
-      return `The menu cannot be taken over: ${reason ?? "it is too long"}.`;
+      return `The menu cannot be imported: ${reason ?? "it is too long"}.`;
     case "EMPTY":
       return (
-        "The menu that the POS sends is empty, which is more often its fault than meant: the items that came from it stay. " +
-        "Archive them one by one if they are gone."
+        "The POS sent an empty menu. That is usually an error, so the items that came from it stay. " +
+        "Archive them one by one if they no longer exist."
       );
     case "REPLACED":
-      return "The connection to the POS was changed in the meantime.";
+      return "The connection to the POS was changed meanwhile.";
     case "ABANDONED":
-      return "The sync was given up on our side.";
+      return "The sync was given up after internal errors.";
   }
 }
 
@@ -74,7 +70,7 @@ function refusal(sync: PosSyncRow): ApiError {
     : conflict(reason, members);
 }
 
-/** How far a sync is, by the number of items that the last one left. */
+/** Returns the progress of a sync, estimated by the number of items of the previous one. */
 function progressOf({ status, itemsExpected, itemsSynced, itemsFailed }: PosSyncRow): number | null {
   if (status === "DONE") return 1;
   if (!itemsExpected) return status === "QUEUED" ? 0 : null;
@@ -86,16 +82,15 @@ export const menuSync = section({ prefix: "/menu/pos/sync", tag: "Menu" });
 menuSync.post(
   "/",
   {
-    summary: "Take the menu over from the POS",
+    summary: "Sync the menu from the POS",
     description:
-      "Items are matched by external id. New ones are added, those that came from the POS are changed, and archived when the POS " +
-      "does not have them any more; what was made by hand or by CSV stays as it is. Items that cannot be taken over are left " +
-      "out, and `GET /api/v1/menu/pos/sync/{syncId}` says which and why. A menu with nothing in it archives nothing: 409 " +
-      "`CONFLICT`, where items came from the POS before. Whoever asks while a sync is open waits for " +
-      "that one. When it takes longer the answer is 202, and `Location` has the result later. 409 `CONFLICT`: no POS is " +
-      "connected, or it refuses the connection; 503 `UNAVAILABLE`: it gives no answer, and is asked again by and by; both have " +
-      "the `syncId` too. It is " +
-      "also done every 6 hours, and when the POS tells of a change; never for a partner that is suspended or rejected.",
+      "Matches items by external id. New items are added; items that came from the POS are updated, and archived when the POS " +
+      "no longer has them; items made by hand or by CSV stay unchanged. Items that cannot be imported are skipped, and " +
+      "`GET /api/v1/menu/pos/sync/{syncId}` lists them with reasons. A request while a sync is open waits for that sync. " +
+      "202: it takes longer, and the result will be at `Location`. 409 `CONFLICT`: no POS is connected, it refuses the " +
+      "connection, or its menu is empty although it had items before (nothing is archived then). 503 `UNAVAILABLE`: it " +
+      "does not answer, and is tried again. Both have the `syncId` where a sync was made. Syncs also run every 6 hours, and " +
+      "when the POS reports a change; never for a partner that is suspended or rejected.",
     auth: "PARTNER",
     answers: {
       200: z.object({
@@ -108,7 +103,7 @@ menuSync.post(
     errors: ["409 CONFLICT", "503 UNAVAILABLE"],
   },
   async ({ partner, gone, requestId }) => {
-    requireStanding(partner);
+    refuseBlockedPartner(partner);
     const syncId = await requestPosSync(sql, partner.id, { byUser: true, requestId });
     if (syncId === undefined) throw conflict("This partner is not connected to a POS.");
     const settled = await awaitResult(
@@ -129,7 +124,7 @@ menuSync.post(
 menuSync.get(
   "/:id",
   {
-    summary: "Read how a sync of the own menu goes, or went",
+    summary: "Read the progress and result of a sync",
     auth: "PARTNER",
     params: IdParams,
     answers: { 200: SyncView },

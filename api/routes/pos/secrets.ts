@@ -10,34 +10,34 @@ import {
 import { onSignal } from "../../../sql/signals.js";
 import { ShortCache } from "../../http/short-cache.js";
 
-/** Changed credentials are heard of at once; this is for a signal that is lost. */
+/** A signal clears the cache when credentials change; this bounds the delay when a signal is lost. */
 const KEPT_MS = 5_000;
 const MOST_KEPT = 10_000;
 const MOST_OF_AN_ACCOUNT = 500;
 
-/** Whose an account is, and with which secrets its calls may be signed. */
-export interface Trust {
-  /** Null when the account is nobody's here. */
+/** The partner of a POS account, and the secrets that may sign its webhooks. */
+export interface WebhookAccount {
+  /** Null when no partner is connected to the account. */
   readonly partnerId: string | null;
   readonly secrets: readonly string[];
 }
 
-const newCache = () => new ShortCache<Trust>(KEPT_MS, MOST_KEPT);
+const newCache = () => new ShortCache<WebhookAccount>(KEPT_MS, MOST_KEPT);
 let cache = newCache();
 let listening = false;
 
 function listen(): void {
   if (listening) return;
   listening = true;
-  onSignal(POS_CREDENTIALS_CHANGED, forgetTrust);
+  onSignal(POS_CREDENTIALS_CHANGED, clearWebhookAccounts);
 }
 
-/** What is known of accounts may be out of date. */
-export function forgetTrust(): void {
+/** Empties the cache, after a change of credentials. */
+export function clearWebhookAccounts(): void {
   cache = newCache();
 }
 
-async function findTrust(adapter: PosAdapter, account: string): Promise<Trust> {
+async function loadAccount(adapter: PosAdapter, account: string): Promise<WebhookAccount> {
   const deployments = config.POS_WEBHOOK_SECRETS[adapter.name] ?? [];
   const known = await findPosAccount(lookups, adapter.name, account);
   if (!known) return { partnerId: null, secrets: deployments };
@@ -47,11 +47,11 @@ async function findTrust(adapter: PosAdapter, account: string): Promise<Trust> {
   return { partnerId, secrets: webhookSecret === null ? deployments : [webhookSecret] };
 }
 
-/** Finds out whom to trust for an account's events: the partner's own secret where they have one, else the deployment's. */
-export async function trustOf(adapter: PosAdapter, account: string | null): Promise<Trust> {
-  // no account of ours is so, and Postgres could not be asked for it
+/** Finds the partner and secrets of an account: the partner's own secret if the credentials have one, else the deployment's. */
+export async function findWebhookAccount(adapter: PosAdapter, account: string | null): Promise<WebhookAccount> {
+  // no stored account looks like this, and Postgres would reject the query
   if (account === null || account.length > MOST_OF_AN_ACCOUNT || account.includes("\u0000") || !account.isWellFormed())
     return { partnerId: null, secrets: config.POS_WEBHOOK_SECRETS[adapter.name] ?? [] };
   listen();
-  return cache.get(`${adapter.name} ${account}`, () => findTrust(adapter, account));
+  return cache.get(`${adapter.name} ${account}`, () => loadAccount(adapter, account));
 }

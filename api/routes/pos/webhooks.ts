@@ -8,16 +8,16 @@ import { findAdapter } from "../../../lib/pos/index.js";
 import { sql } from "../../../sql/db.js";
 import { receivePosEvents, type ReceivedEvent } from "../../../sql/queries/pos-events.js";
 import { ok, section } from "../../http/endpoint.js";
-import { wrongFields } from "../../http/errors.js";
+import { invalidFields } from "../../http/errors.js";
 import { registry } from "../../http/registry.js";
-import { trustOf, type Trust } from "./secrets.js";
-import { readRaw } from "../../http/raw-body.js";
+import { findWebhookAccount, type WebhookAccount } from "./secrets.js";
+import { readRawBody } from "../../http/raw-body.js";
 
 const MAX_BYTES = 1_048_576;
 
 const received = new Counter({
   name: "pos_webhook_events_total",
-  help: "Events of verified webhook calls: kept, repeated, of an account that is nobody's here, or about nothing that concerns us.",
+  help: "Events of verified webhooks: kept, repeated, of an account without a partner (unknown_account), or of a kind that is not used (ignored).",
   labelNames: ["provider", "outcome"],
   registers: [registry],
 });
@@ -31,27 +31,27 @@ function readEvents({ name, webhook }: PosAdapter, call: WebhookCall, log: Logge
     if (!(error instanceof MalformedWebhook)) throw error;
     log.warn(
       { provider: name, fields: error.errors.slice(0, 20).map(({ path }) => path) },
-      "a POS sent what it does not document",
+      "a POS sent an undocumented payload",
     );
-    throw wrongFields("BAD_REQUEST", error.errors);
+    throw invalidFields("BAD_REQUEST", error.errors);
   }
 }
 
-/** Verifies a call and reads its events; each has to be signed with a secret that counts for its own account. */
+/** Verifies a webhook and reads its events. The signature must be valid for the account of each event. */
 async function verifiedEvents(adapter: PosAdapter, call: WebhookCall, log: Logger) {
   const { webhook } = adapter;
   const now = new Date();
-  const trusted = new Map<string | null, Trust>();
+  const verified = new Map<string | null, WebhookAccount>();
   const verify = async (account: string | null) => {
-    if (trusted.has(account)) return;
-    const trust = await trustOf(adapter, account);
-    if (!webhook.verify(call, trust.secrets, now)) throw unauthorized();
-    trusted.set(account, trust);
+    if (verified.has(account)) return;
+    const known = await findWebhookAccount(adapter, account);
+    if (!webhook.verify(call, known.secrets, now)) throw unauthorized();
+    verified.set(account, known);
   };
   await verify(webhook.account(call));
   const events = readEvents(adapter, call, log);
   for (const { account } of events) await verify(account);
-  return events.map((event) => ({ ...event, partnerId: trusted.get(event.account)?.partnerId ?? null }));
+  return events.map((event) => ({ ...event, partnerId: verified.get(event.account)?.partnerId ?? null }));
 }
 
 export const posWebhooks = section({ prefix: "/pos/webhooks", tag: "POS" });
@@ -59,11 +59,11 @@ export const posWebhooks = section({ prefix: "/pos/webhooks", tag: "POS" });
 posWebhooks.post(
   "/:provider",
   {
-    summary: "Take what a POS tells",
+    summary: "Receive a POS webhook",
     description:
-      "For providers, in their own format and signed in their own way: with the partner's `webhookSecret` where the credentials " +
-      "have one, else with the deployment's. Answered as soon as the events are stored; each is worked off once, however often " +
-      "it is delivered, in the order in which a partner's came in. At most 1 MB.",
+      "For providers, in their own format and with their own signature: with the partner's `webhookSecret` if the credentials " +
+      "have one, else with the deployment's. The response is sent as soon as the events are stored. Each event is applied " +
+      "once, however often it is delivered, in the order in which the partner's events were received. At most 1 MB.",
     auth: "ANYONE",
     limit: { name: "pos webhooks", perMinute: config.RATE_LIMIT_WEBHOOKS },
     params: z.object({
@@ -75,15 +75,15 @@ posWebhooks.post(
   async ({ params: { provider }, incoming, requestId, log }) => {
     const adapter = findAdapter(provider);
     if (!adapter) throw notFound("This provider");
-    const call = { headers: incoming.headers, body: await readRaw(incoming, MAX_BYTES) };
+    const call = { headers: incoming.headers, body: await readRawBody(incoming, MAX_BYTES) };
     const events = await verifiedEvents(adapter, call, log);
     const count = (outcome: string, added: number) => received.inc({ provider, outcome }, added);
 
     const kept: ReceivedEvent[] = [];
     for (const { id, account, partnerId, change } of events) {
       if (partnerId === null) {
-        // the provider could do nothing about it, and would only tell us again
-        log.warn({ provider, account }, "a POS told of an account that is connected to nobody");
+        // an error would only make the provider deliver it again
+        log.warn({ provider, account }, "a POS sent an event of an account without a partner");
         count("unknown_account", 1);
       } else if (change === null) {
         count("ignored", 1);

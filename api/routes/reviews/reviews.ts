@@ -27,7 +27,7 @@ export const reviews = section({ prefix: "/reviews", tag: "Reviews" });
 reviews.post(
   "/",
   {
-    summary: "Review an own order",
+    summary: "Review your order",
     description: "Once per order, unless it was cancelled. The review is public at once.",
     auth: "USER",
     body: z.object({ orderId: Id, rating: Rating, text: text(2_000).optional() }),
@@ -52,8 +52,8 @@ reviews.post(
 reviews.put(
   "/:id",
   {
-    summary: "Change an own review",
-    description: "Until it is moderated. It waits for moderation then, unseen.",
+    summary: "Change your review",
+    description: "Possible until it is moderated. A changed review is hidden until then.",
     auth: "USER",
     params: IdParams,
     body: changesOf({ rating: Rating, text: text(2_000) }),
@@ -91,7 +91,7 @@ reviews.get(
   "/partners/:id/rating",
   {
     summary: "Read the rating of a partner",
-    description: "The mean of its reviews, to two decimals; 0 without any.",
+    description: "The mean of its reviews, to two decimals; 0 without reviews.",
     auth: "ANYONE",
     params: IdParams,
     answers: { 200: z.object({ partnerId: Id, avgRating: z.number(), reviewCount: z.int() }) },
@@ -142,8 +142,8 @@ reviews.put(
   {
     summary: "Approve or reject a review",
     description:
-      "By `decision`, or by the `status` that it shall have. An admin may decide otherwise later. With the `revision` that " +
-      "was read, a review that was edited since is left alone: 409.",
+      "By `decision`, or by the resulting `status`; an admin may reverse it later. With `revision`, a review that was edited " +
+      "since that revision is not changed: 409.",
     auth: "ADMIN",
     params: IdParams,
     body: z
@@ -166,7 +166,7 @@ reviews.put(
   async ({ user, params: { id }, body: { decision, revision }, requestId }) => {
     const moderated = await moderateReview(sql, id, decision, revision, user.id, requestId);
     if (!moderated) throw notFound("This review");
-    if (!moderated.moved) throw conflict("This review was edited since it was read.");
+    if (!moderated.moved) throw conflict("This review was edited after you read it.");
     return ok({ id: id.toLowerCase(), status: moderated.status });
   },
 );

@@ -20,7 +20,7 @@ const Score = z
     level: Level,
     foodSavedGrams: z.int(),
     ordersCompleted: z.int(),
-    referralCode: z.string().meta({ description: "to bring others with", example: "7K3M9QX2" }),
+    referralCode: z.string().meta({ description: "for inviting other users", example: "7K3M9QX2" }),
   })
   .meta({ id: "LoyaltyScore" });
 
@@ -35,9 +35,9 @@ async function scoreOf(userId: string): Promise<LoyaltyAccount> {
 loyalty.get(
   "/score",
   {
-    summary: "Read the own score",
+    summary: "Read your score",
     description:
-      "A completed order earns a point for every 10 whole units of currency that were paid, and the weight of the food it saved.",
+      "A completed order earns one point per 10 whole units of currency paid, and adds the weight of the food it saved.",
     auth: "USER",
     answers: { 200: Score },
   },
@@ -54,20 +54,20 @@ function refusal(outcome: Exclude<ReferralOutcome, "ATTACHED">): ApiError {
     case "OWN_CODE":
       return new ApiError(400, "BAD_REQUEST", "This is your own referral code.");
     case "ALREADY_REFERRED":
-      return conflict("Somebody has brought you already.");
+      return conflict("You have used a referral code already.");
     case "ALREADY_CUSTOMER":
       return conflict("Referral codes are for customers without a completed order.");
     case "CYCLE":
-      return conflict("Whose code this is was brought by you.");
+      return conflict("The owner of this code joined with yours.");
   }
 }
 
 loyalty.post(
   "/referral",
   {
-    summary: "Say who brought you",
+    summary: "Use a referral code",
     description:
-      "Once, and before the first completed order. It earns 100 points at once, and the other 100 with that first order.",
+      "Once, before the first completed order. It earns you 100 points at once, and the owner of the code 100 with that order.",
     auth: "USER",
     body: z.object({ referralCode: text(32) }),
     answers: { 200: z.object({ userId: Id, points: z.int(), level: Level }) },

@@ -10,7 +10,7 @@ import { Amount, Id, IdParams, Instant, Money, Percent, Timestamp } from "../../
 
 export const promo = section({ prefix: "/loyalty/promo", tag: "Loyalty and promo" });
 
-/** Field names that mean the same; the first that is sent counts. */
+/** Some field names are synonyms; the first that is sent counts. */
 const Application = z
   .object({
     code: z.string().max(1_000),
@@ -34,8 +34,8 @@ promo.post(
   {
     summary: "Apply a promo code",
     description:
-      "Says what the code takes off an order of this amount, and attaches it to the next order, in place of an earlier one. It is checked " +
-      "again when the order is placed. A code that does not hold is refused with 400 `INVALID_PROMO`; the reason is in `error`.",
+      "Returns the discount for an order of this amount, and applies the code to the next order in place of an earlier one. It is checked " +
+      "again when the order is placed. A code that does not apply is refused with 400 `INVALID_PROMO`; the reason is in `error`.",
     auth: "USER",
     body: Application,
     answers: {
@@ -63,14 +63,14 @@ const NewPromo = z
     maxDiscountCents: z.int().min(1).max(maxCents).optional(),
     startsAt: Instant.optional(),
     endsAt: Instant.optional().meta({ description: "after `startsAt`" }),
-    maxUses: z.int().min(1).max(1_000_000_000).optional().meta({ description: "by everyone together" }),
+    maxUses: z.int().min(1).max(1_000_000_000).optional().meta({ description: "by all users together" }),
     maxUsesPerUser: z.int().min(1).max(1_000_000).default(1),
     partnerId: Id.optional().meta({ description: "only for this partner's orders" }),
   })
   .superRefine(({ discountPercent, discountCents, startsAt, endsAt }, context) => {
     const refuse = (field: string, message: string) => context.addIssue({ code: "custom", path: [field], message });
     if ((discountPercent === undefined) === (discountCents === undefined))
-      refuse("discountPercent", "either this or discountCents is needed, and not both");
+      refuse("discountPercent", "give one of discountPercent and discountCents");
     else if (discountPercent === 0) refuse("discountPercent", "must be above 0");
     if (startsAt !== undefined && endsAt !== undefined && endsAt <= startsAt)
       refuse("endsAt", "must be after startsAt");
@@ -91,7 +91,7 @@ const PromoView = z
     maxUses: z.int().nullable(),
     maxUsesPerUser: z.int(),
     partnerId: Id.nullable(),
-    uses: z.int().meta({ description: "by orders that were not cancelled" }),
+    uses: z.int().meta({ description: "orders that were not cancelled" }),
   })
   .meta({ id: "Promo" });
 
@@ -153,7 +153,7 @@ adminPromo.post(
         errors: [{ path: "partnerId", message: "there is no such partner" }],
       });
     });
-    if (!promo) throw conflict("There is a promo code of this name already.");
+    if (!promo) throw conflict("This promo code exists already.");
     return created(promo);
   },
 );

@@ -55,8 +55,8 @@ test("a statement that was given up says why, and that it may be tried again", a
     create trigger give_up before insert on menu_items for each row when (new.name like 'give up %')
     execute function give_up()`;
   for (const [code, reason] of [
-    ["40P01", "Others were changing the same"],
-    ["40001", "Others were changing the same"],
+    ["40P01", "Other requests are changing the same"],
+    ["40001", "Other requests are changing the same"],
     ["57014", "took too long"],
     ["53200", "not reachable"],
   ]) {

@@ -139,7 +139,7 @@ test("while the shared counts are out of reach requests pass, this process count
   ]);
   await until(() => exchange.mock.calls.length >= 3);
   expect(warn.mock.calls.map(([, line]) => line)).toEqual([
-    "rate limits are counted by each process alone: Postgres is away",
+    "rate limits are counted by each process alone: Postgres is unreachable",
   ]);
 
   await sql`alter table rate_counters_away rename to rate_counters`;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, request, type IncomingMessage } from "node:http";
 import { expect, test } from "@jest/globals";
-import { readRaw } from "../../../api/http/raw-body.js";
+import { readRawBody } from "../../../api/http/raw-body.js";
 
 /** Sends a request with `send`, and answers what became of reading at most 10 bytes of it. */
 async function read(
@@ -16,7 +16,7 @@ async function read(
   const arrived = new Promise<IncomingMessage>((resolve) => server.once("request", resolve));
   call.flushHeaders();
   const incoming = await arrived;
-  const reading = readRaw(incoming, 10).then(String, (error: unknown) => error);
+  const reading = readRawBody(incoming, 10).then(String, (error: unknown) => error);
   send(call);
   const outcome = await reading;
   call.destroy();

@@ -8,7 +8,7 @@ const { closeBroker } = await import("../../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../../sql/db.js");
 const { closeSignals } = await import("../../../sql/signals.js");
 const { version } = await import("../../../lib/process/version.js");
-const { stopBeingReady } = await import("../../../api/ops/health.js");
+const { markUnready } = await import("../../../api/ops/health.js");
 const { startApi } = await import("../../support/api.js");
 const { bakery, listBox } = await import("../../support/cast.js");
 const { client, stop } = await startApi();
@@ -65,7 +65,7 @@ test("a process that is newer than its database waits for the migrations", async
 });
 
 test("a process that is about to stop is not ready any more", async () => {
-  stopBeingReady();
+  markUnready();
   expect(await probe("/readyz")).toMatchObject({ status: 503, body: { status: "stopping" } });
   expect(await probe("/healthz")).toMatchObject({ status: 200 });
 });

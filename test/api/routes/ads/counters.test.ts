@@ -37,9 +37,9 @@ describe("with Postgres", () => {
     const counters = new AdCounters();
     const [one, other] = [[first, second], [second]];
     for (let n = 0; n < 500; n += 1) {
-      counters.countAnswer(one);
-      counters.countAnswer(other);
-      counters.countAnswer([]);
+      counters.countImpressions(one);
+      counters.countImpressions(other);
+      counters.countImpressions([]);
     }
     counters.countClick(second);
     counters.countClick(third);
@@ -60,10 +60,10 @@ describe("with Postgres", () => {
 
   test("is handed in by itself, to the last", async () => {
     const counters = new AdCounters();
-    counters.countAnswer([first]);
+    counters.countImpressions([first]);
     await until(async () => (await kept()).batches === 1);
     counters.countClick(first);
-    counters.countAnswer([first]);
+    counters.countImpressions([first]);
     await until(async () => (await kept()).batches === 2);
     expect((await kept()).counts).toEqual({ [first]: { impressions: 2, clicks: 1 } });
   });
@@ -100,7 +100,7 @@ describe("with Postgres", () => {
         for (const { process: n, what } of steps) {
           const list = "banners" in what ? lists[what.banners]! : [];
           if (what.act === "answer") {
-            processes[n]!.countAnswer(list);
+            processes[n]!.countImpressions(list);
             for (const id of list) count(id, "impressions");
           } else if (what.act === "click") {
             processes[n]!.countClick(list[0]!);
@@ -147,17 +147,17 @@ describe("in time", () => {
   test("ten thousand impressions do not wait for the second to be over", async () => {
     const counters = new AdCounters(handIn);
     const answer = Array.from({ length: 100 }, (_, n) => `01978d2e-5a6b-7c3d-8e9f-${String(n).padStart(12, "0")}`);
-    for (let n = 0; n < 99; n += 1) counters.countAnswer(answer);
+    for (let n = 0; n < 99; n += 1) counters.countImpressions(answer);
     await jest.advanceTimersByTimeAsync(999);
     expect(counted()).toEqual([]);
-    counters.countAnswer(answer);
+    counters.countImpressions(answer);
     await jest.advanceTimersByTimeAsync(0);
     expect(counted()).toEqual([["2026-06-01", 10_000]]);
   });
 
   test("many different answers between two flushes are all counted", async () => {
     const counters = new AdCounters(handIn);
-    for (let n = 0; n < 5_000; n += 1) counters.countAnswer([first]);
+    for (let n = 0; n < 5_000; n += 1) counters.countImpressions([first]);
     await jest.advanceTimersByTimeAsync(1_000);
     expect(counted()).toEqual([["2026-06-01", 5_000]]);
   });
@@ -167,10 +167,10 @@ describe("in time", () => {
     away = true;
     // a second before midnight in Moscow
     jest.setSystemTime(Date.parse("2026-06-01T20:59:59Z"));
-    counters.countAnswer([first]);
+    counters.countImpressions([first]);
     await counters.flush().catch(() => undefined);
     for (let minute = 0; minute < 30; minute += 1) {
-      counters.countAnswer([first]);
+      counters.countImpressions([first]);
       await jest.advanceTimersByTimeAsync(60_000);
     }
     expect(new Set(handedIn.map(({ id }) => id)).size).toBe(1);

@@ -46,7 +46,7 @@ async function image(as: Client): Promise<{ id: string; url: string; name: strin
 }
 
 const refused = (path: string, code = "VALIDATION_ERROR") =>
-  expect.objectContaining({ code, errors: [{ path, message: "is no image that you have uploaded" }] });
+  expect.objectContaining({ code, errors: [{ path, message: "is not an image that you uploaded" }] });
 
 const whatIsNone = async (): Promise<[string, string][]> => {
   const foreign = await image((await cast.user(api.client)).client);

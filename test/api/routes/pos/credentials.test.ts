@@ -185,15 +185,15 @@ describe("credentials", () => {
       { webhook_secret: "secret-4711", apiKey: "4711" },
       ["apiKey", "webhook_secret"].map((field) => ({
         path: `credentialsJson.${field}`,
-        message: "is not a field that the adapter knows",
+        message: "is not a field of this adapter",
       })),
     ],
     [
       "in the place of a value",
       { "secret-4711": 1, region: "x" },
       [
-        { path: "credentialsJson", message: "has fields that the adapter does not know" },
-        { path: "credentialsJson.region", message: "is not a field that the adapter knows" },
+        { path: "credentialsJson", message: "has fields that this adapter does not have" },
+        { path: "credentialsJson.region", message: "is not a field of this adapter" },
       ],
     ],
     [

@@ -2,11 +2,11 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import type { Express } from "express";
 
 /**
- * The options of an HTTP server that makes its requests and responses as what they are to `app` in the end. Express
- * itself exchanges the prototypes of every one of them; V8 then gives up optimising them, and collecting them is slow:
- * that is more than everything else that Express does. With these, what it exchanges is what is there.
+ * Returns options for an HTTP server that creates its requests and responses with the prototypes of `app`. Express
+ * replaces the prototypes of each request and response; V8 then stops optimising these objects and collects them slowly,
+ * which costs more than the rest of Express. With these options the replacement changes nothing.
  */
-export function messagesOf(app: Express) {
+export function messageClasses(app: Express) {
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {}
   Object.setPrototypeOf(AppRequest.prototype, app.request);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { afterAll, expect, test } from "@jest/globals";
 import { app } from "../../../api/app.js";
-import { messagesOf } from "../../../api/http/messages.js";
+import { messageClasses } from "../../../api/http/message-classes.js";
 import { closeDatabase } from "../../../sql/db.js";
 
 afterAll(closeDatabase);
@@ -10,7 +10,7 @@ afterAll(closeDatabase);
 const prototypeOf = (message: object): unknown => Object.getPrototypeOf(message);
 
 test("requests and responses are made with the prototypes that Express gives them, so that it changes nothing", async () => {
-  const server = createServer(messagesOf(app), app);
+  const server = createServer(messageClasses(app), app);
   const changed: boolean[] = [];
   server.prependListener("request", (request, response) => {
     const made = [request, response].map(prototypeOf);
