@@ -7,7 +7,7 @@ import { files, keysOf, newFileName } from "../../../lib/storage/file-store.js";
 import { log } from "../../../lib/process/log.js";
 import { sql } from "../../../sql/db.js";
 import { insertFile, updateFileStored } from "../../../sql/queries/files.js";
-import { settleImage } from "../../../workers/images.js";
+import { convertUpload } from "../../../workers/images.js";
 import { ConversionPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
@@ -33,7 +33,7 @@ async function stage(userId: string): Promise<() => Promise<void>> {
   const fileId = await insertFile(sql, userId, { name, contentType: "image/jpeg", inParts: null, expiresAt });
   await updateFileStored(sql, fileId, photograph.length);
   return () =>
-    settleImage({
+    convertUpload({
       payload: { fileId },
       log,
       requestId: undefined,

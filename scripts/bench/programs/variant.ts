@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import { app } from "../../../api/app.js";
-import { messagesOf } from "../../../api/http/messages.js";
+import { messageClasses } from "../../../api/http/message-classes.js";
 import { windowMs } from "../../../api/http/shared-counters.js";
 import { sql } from "../../../sql/db.js";
 import { addRateHits } from "../../../sql/queries/rate-counters.js";
@@ -20,7 +20,7 @@ const counting: RequestListener = (request, response) => {
 };
 
 const counters = process.env["VARIANT"] === "counters";
-const server = counters ? createServer(messagesOf(app), counting) : createServer(app);
+const server = counters ? createServer(messageClasses(app), counting) : createServer(app);
 server.keepAliveTimeout = 65_000;
 server.listen(Number(process.env["PORT"]), "127.0.0.1", () => process.send?.("up"));
 process.on("disconnect", () => process.exit());
