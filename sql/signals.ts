@@ -59,7 +59,7 @@ async function listenOnce(stopping: AbortSignal): Promise<void> {
     await listening`listen signals`;
     callEveryListener();
     while (!stopping.aborted) {
-      await connection.whileOpen(delay(CHECK_MS, undefined, { signal: stopping }).catch(nothing));
+      await connection.whileOpen(delay(CHECK_MS, undefined, { signal: stopping, ref: false }).catch(nothing));
       await listening`select`;
     }
   } finally {
