@@ -1,6 +1,6 @@
 import { execFile, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, symlink } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ async function build(folder: string): Promise<void> {
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
   const options = ["-p", join(ROOT, "tsconfig.build.json"), "--noCheck", "--sourceMap", "false", "--outDir", folder];
   await promisify(execFile)(process.execPath, [compiler, ...options]);
-  await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  await copyFile(join(ROOT, "package.json"), join(folder, "package.json"));
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"), "dir");
 }
 
