@@ -19,9 +19,9 @@ const BATCH = 500;
 
 if (process.argv.length > 2) exitWithLine("Usage: npm run rotate-credentials");
 
-function sealedAnew({ partnerId, sealed }: EncryptedCredentials): string | null {
+function rewrap({ partnerId, encrypted }: EncryptedCredentials): string | null {
   try {
-    return rewrapEnvelope(sealed, posCredentialsContext(partnerId));
+    return rewrapEnvelope(encrypted, posCredentialsContext(partnerId));
   } catch {
     return null;
   }
@@ -34,9 +34,9 @@ let after: string | null = null;
 for (;;) {
   const batch: readonly EncryptedCredentials[] = await listCredentialsUnderOtherKeys(sql, keyId, after, BATCH);
   for (const credentials of batch) {
-    const sealed = sealedAnew(credentials);
-    if (sealed === null) unreadable.push(credentials.partnerId);
-    else if (await updateEncryptedCredentials(sql, credentials, sealed)) done += 1;
+    const rewrapped = rewrap(credentials);
+    if (rewrapped === null) unreadable.push(credentials.partnerId);
+    else if (await updateEncryptedCredentials(sql, credentials, rewrapped)) done += 1;
   }
   after = batch.at(-1)?.partnerId ?? null;
   if (batch.length < BATCH) break;

@@ -108,7 +108,7 @@ async function importPage(sync: StartedSync, page: MenuPage, pulled: Pulled): Pr
 async function pull(sync: StartedSync, signal: AbortSignal): Promise<{ end: MenuEnd; pulled: Pulled }> {
   const adapter = findAdapter(sync.adapter);
   if (!adapter) throw new PosRefused("there is no such adapter any more");
-  const credentials: unknown = JSON.parse(decryptEnvelope(sync.sealed, posCredentialsContext(sync.partnerId)));
+  const credentials: unknown = JSON.parse(decryptEnvelope(sync.encrypted, posCredentialsContext(sync.partnerId)));
   if (!adapter.credentials.safeParse(credentials).success)
     throw new PosRefused("the adapter needs other credentials than it did");
   const pulled = new Pulled();

@@ -17,7 +17,7 @@ export const sendCode: Handler<{ otpId: string }> = async ({ payload: { otpId },
     return;
   }
   try {
-    await sendSms(code.phone, codeText(code.locale, decryptText(code.sealed, `otp:${code.phone}`)), log);
+    await sendSms(code.phone, codeText(code.locale, decryptText(code.encrypted, `otp:${code.phone}`)), log);
   } catch (error) {
     if (error instanceof SmsRefused) {
       await releaseOutgoingCode(sql, otpId);

@@ -26,7 +26,7 @@ export async function sendCode(phone: string, { ip, requestId }: { ip: string; r
     const sent = await insertOtp(tx, {
       phone,
       hash: keyedHash("otp", otpOf(phone, code)),
-      sealed: encryptText(code, `otp:${phone}`),
+      encrypted: encryptText(code, `otp:${phone}`),
       address: clientNetwork(ip, 64),
       addressLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_PER_ADDRESS,
       totalLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_TOTAL,

@@ -4,7 +4,7 @@ import type { Db } from "../db.js";
 export interface NewOtp {
   phone: string;
   hash: Uint8Array;
-  sealed: string;
+  encrypted: string;
   address: string;
   addressLimit: number | null;
   totalLimit: number | null;
@@ -25,7 +25,7 @@ export async function insertOtp(db: Db, otp: NewOtp): Promise<OtpSend> {
   const [sent] = await db<OtpSend[]>`
     select id, retry_after_seconds as "retryAfterSeconds"
     from start_otp(
-      ${otp.phone}::text, ${otp.hash}::bytea, ${otp.sealed}::text,
+      ${otp.phone}::text, ${otp.hash}::bytea, ${otp.encrypted}::text,
       ${otp.address}::text, ${otp.addressLimit}::integer, ${otp.totalLimit}::integer
     )
     where retry_after_seconds is not null`;
@@ -72,19 +72,19 @@ export async function countGuess(db: Db, phone: string): Promise<Guess> {
 /** A code to send. */
 export interface OutgoingCode {
   phone: string;
-  sealed: string;
+  encrypted: string;
   /** Null when the phone has no account yet. */
   locale: string | null;
 }
 
 /** Claims a code for sending, once; null when it was claimed, used, replaced or has expired: then it must not be sent. */
 export async function consumeOutgoingCode(db: Db, otpId: string): Promise<OutgoingCode | null> {
-  const [code] = await db<{ phone: string; sealed: string | null; locale: string | null }[]>`
+  const [code] = await db<{ phone: string; encrypted: string | null; locale: string | null }[]>`
     update otp set claimed_at = now()
     where id = ${otpId}::uuid and claimed_at is null and used_at is null and sealed_code is not null and expires_at > now()
-    returning phone, sealed_code as "sealed",
+    returning phone, sealed_code as "encrypted",
       (select locale from users where users.phone = otp.phone and deleted_at is null) as "locale"`;
-  return code?.sealed ? { ...code, sealed: code.sealed } : null;
+  return code?.encrypted ? { ...code, encrypted: code.encrypted } : null;
 }
 
 /** Releases a code that the gateway has certainly not accepted, so that it may be sent again. */

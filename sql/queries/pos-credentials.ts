@@ -7,7 +7,7 @@ export interface NewPosCredentials {
   /** The POS's name for the account, as in its events. */
   account: string;
   /** The credentials, encrypted for `posCredentialsContext(partnerId)`. */
-  sealed: string;
+  encrypted: string;
 }
 
 /** The signal that a partner's credentials have changed. */
@@ -23,14 +23,14 @@ export const posCredentialsContext = (partnerId: string) => `pos-credentials:${p
  */
 export async function updatePosCredentials(
   tx: Db,
-  { partnerId, adapter, account, sealed }: NewPosCredentials,
+  { partnerId, adapter, account, encrypted }: NewPosCredentials,
   actorId: string,
   requestId: string,
 ): Promise<boolean> {
   const { count } = await tx`
     with saved as (
       insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
-      select id, ${adapter}::text, ${account}::text, ${sealed}::text, now()
+      select id, ${adapter}::text, ${account}::text, ${encrypted}::text, now()
       from partners
       where id = ${partnerId}::uuid
       on conflict (partner_id) do update
@@ -75,26 +75,26 @@ export async function deletePosCredentials(
 /** What the verification of an account's events needs. */
 export interface PosAccount {
   partnerId: string;
-  sealed: string;
+  encrypted: string;
 }
 
 /** Finds the partner of a POS account. */
 export const findPosAccount = async (db: Db, adapter: string, account: string) =>
   (
     await db<PosAccount[]>`
-      select partner_id as "partnerId", sealed from pos_credentials where adapter = ${adapter} and account = ${account}`
+      select partner_id as "partnerId", sealed as encrypted from pos_credentials where adapter = ${adapter} and account = ${account}`
   )[0];
 
 /** A partner's credentials as they are stored. */
 export interface EncryptedCredentials {
   partnerId: string;
-  sealed: string;
+  encrypted: string;
 }
 
 /** Lists credentials encrypted under any key but `keyId`, by partner id, after the partner `after`. */
 export const listCredentialsUnderOtherKeys = (db: Db, keyId: string, after: string | null, limit: number) =>
   db<EncryptedCredentials[]>`
-    select partner_id as "partnerId", sealed
+    select partner_id as "partnerId", sealed as encrypted
     from pos_credentials
     where split_part(sealed, '.', 1) <> ${keyId} and (${after}::uuid is null or partner_id > ${after}::uuid)
     order by partner_id
@@ -103,10 +103,10 @@ export const listCredentialsUnderOtherKeys = (db: Db, keyId: string, after: stri
 /** Replaces the stored text `before` with one under another key; false when it has changed in the meantime. */
 export async function updateEncryptedCredentials(
   db: Db,
-  { partnerId, sealed: before }: EncryptedCredentials,
-  sealed: string,
+  { partnerId, encrypted: before }: EncryptedCredentials,
+  encrypted: string,
 ): Promise<boolean> {
   const { count } = await db`
-    update pos_credentials set sealed = ${sealed} where partner_id = ${partnerId}::uuid and sealed = ${before}`;
+    update pos_credentials set sealed = ${encrypted} where partner_id = ${partnerId}::uuid and sealed = ${before}`;
   return count === 1;
 }

@@ -51,7 +51,7 @@ export interface StartedSync {
   run: number;
   try: number;
   adapter: string;
-  sealed: string;
+  encrypted: string;
   revision: string | null;
   /** False when the partner is suspended or rejected. */
   mayCallPos: boolean;
@@ -71,9 +71,9 @@ export const claimPosSync = async (db: Db, id: string) =>
             )
         from pos_credentials c
         where s.id = ${id}::uuid and s.settled_at is null and c.partner_id = s.partner_id
-        returning s.id, s.partner_id, s.run, s.try, c.adapter, c.sealed, c.revision
+        returning s.id, s.partner_id, s.run, s.try, c.adapter, c.sealed as encrypted, c.revision
       )
-      select c.id, c.partner_id as "partnerId", c.run, c.try, c.adapter, c.sealed, c.revision,
+      select c.id, c.partner_id as "partnerId", c.run, c.try, c.adapter, c.encrypted, c.revision,
              coalesce(p.status in ('PENDING_REVIEW', 'ACTIVE'), false) as "mayCallPos"
       from claimed c
       join partners p on p.id = c.partner_id`

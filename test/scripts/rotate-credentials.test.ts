@@ -75,7 +75,7 @@ test("overwrites nothing that was changed meanwhile", async () => {
   const context = posCredentialsContext(id);
   await sql`update pos_credentials set sealed = ${encryptEnvelope("another", context)} where partner_id = ${id}::uuid`;
   expect(
-    await updateEncryptedCredentials(sql, { partnerId: id, sealed: before }, encryptEnvelope("a secret", context)),
+    await updateEncryptedCredentials(sql, { partnerId: id, encrypted: before }, encryptEnvelope("a secret", context)),
   ).toBe(false);
   expect(decryptEnvelope(await kept(id), context)).toBe("another");
 });

@@ -22,7 +22,7 @@ async function newOtp(phone = newPhone()): Promise<string> {
   const { id } = await insertOtp(sql, {
     phone,
     hash: keyedHash("otp", `${phone} ${code}`),
-    sealed: encryptText(code, `otp:${phone}`),
+    encrypted: encryptText(code, `otp:${phone}`),
     address: "192.0.2.1",
     addressLimit: null,
     totalLimit: null,

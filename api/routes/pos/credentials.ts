@@ -66,8 +66,8 @@ pos.put(
   async ({ user, body, requestId }) => {
     const partnerId = body.partnerId.toLowerCase();
     const { adapter, connection, json } = readCredentials(body.adapterName, body.credentialsJson);
-    const sealed = encryptEnvelope(json, posCredentialsContext(partnerId));
-    const credentials = { partnerId, adapter: adapter.name, account: connection.account, sealed };
+    const encrypted = encryptEnvelope(json, posCredentialsContext(partnerId));
+    const credentials = { partnerId, adapter: adapter.name, account: connection.account, encrypted };
     const saved = await transaction((tx) => updatePosCredentials(tx, credentials, user.id, requestId)).catch(
       (error: unknown) => {
         if (isUniqueViolation(error, "pos_credentials_by_account"))

@@ -41,8 +41,8 @@ async function loadAccount(adapter: PosAdapter, account: string): Promise<Webhoo
   const deployments = config.POS_WEBHOOK_SECRETS[adapter.name] ?? [];
   const known = await findPosAccount(lookups, adapter.name, account);
   if (!known) return { partnerId: null, secrets: deployments };
-  const { partnerId, sealed } = known;
-  const credentials: unknown = JSON.parse(decryptEnvelope(sealed, posCredentialsContext(partnerId)));
+  const { partnerId, encrypted } = known;
+  const credentials: unknown = JSON.parse(decryptEnvelope(encrypted, posCredentialsContext(partnerId)));
   const { webhookSecret } = adapter.connect(credentials);
   return { partnerId, secrets: webhookSecret === null ? deployments : [webhookSecret] };
 }
