@@ -134,7 +134,7 @@ describe("an uploaded image", () => {
     const refused = await anna.client.delete(`/api/v1/files/${id}`);
     expect([outcome(refused), refused.body["detail"]]).toEqual([
       "409 CONFLICT",
-      "This image is shown as your avatar: take it away there first.",
+      "This image is shown as your avatar: remove it there first.",
     ]);
     for (let times = 0; times < 2; times += 1)
       expect(outcome(await anna.client.delete("/api/v1/users/me/avatar"))).toBe("204");

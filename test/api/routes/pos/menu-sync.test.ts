@@ -173,7 +173,7 @@ describe("a menu", () => {
     till.serve([]);
     const refused = await sync();
     expect(outcome(refused)).toBe("409 CONFLICT");
-    expect(refused.body["detail"]).toMatch(/^The menu that the POS sends is empty/);
+    expect(refused.body["detail"]).toMatch(/^The POS sent an empty menu/);
     expect(await names()).toEqual(["Item 1", "Item 2"]);
     const [last] = await sql<{ id: string }[]>`
       select id from pos_syncs where partner_id = ${bakery.id}::uuid order by id desc limit 1`;
