@@ -196,7 +196,10 @@ describe("a sync that was cut short", () => {
     await sql`update staged_jobs set dead_at = now() where payload ->> 'syncId' = ${id}`;
     const abandoned = await settleAbandonedSyncs(sql, 100);
     expect(abandoned).toBeGreaterThan(0);
-    expect((await read(id)).body).toMatchObject({ status: "FAILED", reason: "The sync was given up after internal errors." });
+    expect((await read(id)).body).toMatchObject({
+      status: "FAILED",
+      reason: "The sync was given up after internal errors.",
+    });
     till.serve(items(1));
     const next = await request();
     expect(next).not.toBe(id);

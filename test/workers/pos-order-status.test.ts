@@ -1,0 +1,142 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type { PosChange } from "../../lib/pos/adapter.js";
+import { sql } from "../../sql/db.js";
+import { findNextPosEvent, parkPosEvent, updatePosEventFailed } from "../../sql/queries/pos-events.js";
+import { applyPosEvents } from "../../workers/pos-events.js";
+import * as cast from "../support/cast.js";
+import { task } from "../support/task.js";
+import { bakery, openBakery, tell, drain, events, orders, jobs, rolls, moved } from "../support/pos-inbox.js";
+
+describe("a status of the POS", () => {
+  test("moves its order as the partner could; what is too late or not a move means nothing", async () => {
+    await tell([
+      ["order-1", rolls()],
+      ["s1", moved("order-1", "ACCEPTED")],
+      ["s2", moved("order-1", "ready")],
+      ["s3", moved("order-1", "COMPLETED")],
+      ["s4", moved("order-1", "READY")],
+      ["s5", moved("order-1", "CANCELLED")],
+      ["s6", moved("order-1", "NO_SHOW")],
+    ]);
+    await drain();
+    expect((await events()).map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => "PROCESSED"));
+    const [order] = await orders();
+    expect(order?.status).toBe("COMPLETED");
+    expect(
+      await sql`
+        select actor_role::text as by, actor_id as "actorId", to_status::text as "to" from order_events
+        where order_id = ${order!.id}::uuid order by position`,
+    ).toEqual([
+      { by: "CUSTOMER", actorId: null, to: "ACCEPTED" },
+      { by: "PARTNER", actorId: null, to: "READY" },
+      { by: "PARTNER", actorId: null, to: "COMPLETED" },
+    ]);
+  });
+
+  test("that orders do not have is parked", async () => {
+    await tell([
+      ["order-1", rolls()],
+      ["s1", moved("order-1", "COOKING")],
+    ]);
+    await drain();
+    expect(await events()).toMatchObject([{}, { status: "PARKED", lastError: "orders do not have this status" }]);
+  });
+
+  test("that comes before its order waits for it, and holds up nothing", async () => {
+    await tell([
+      ["s1", moved("order-1", "COMPLETED")],
+      ["s2", moved("order-2", "READY")],
+      ["order-2", rolls()],
+    ]);
+    await drain();
+    expect((await events()).map(({ status }) => status)).toEqual(["PARKED", "PROCESSED", "PROCESSED"]);
+    expect(await orders()).toMatchObject([{ status: "READY" }]);
+    await tell([["order-1", rolls()]]);
+    await drain();
+    expect((await orders()).map(({ status }) => status).sort()).toEqual(["COMPLETED", "READY"]);
+    expect((await jobs()).filter(({ eventId }) => eventId !== null)).toEqual([]);
+  });
+
+  test("that comes before its order, which is parked itself, is worked off once that one is", async () => {
+    await tell([
+      ["s1", moved("order-1", "READY")],
+      ["order-1", rolls({ items: [{ externalId: "caviar", qty: 1 }], totalMinor: 500 })],
+    ]);
+    await drain();
+    expect((await events()).map(({ status }) => status)).toEqual(["PARKED", "PARKED"]);
+    await cast.addMenuItem(bakery, { externalId: "caviar", price: 5 });
+    const [, order] = await events();
+    await sql`update staged_jobs set done_at = now() where queue = 'pos-events' and payload ->> 'partnerId' = ${bakery.id}`;
+    await applyPosEvents(task({ eventId: order!.id }));
+    // a job looks for it, and nothing else has to happen
+    expect(await jobs()).toContainEqual({ id: expect.any(String), eventId: null, due: true, dead: false });
+    await drain();
+    expect(await orders()).toMatchObject([{ status: "READY" }]);
+  });
+
+  test.each([
+    ["parked", parkPosEvent],
+    ["tried later", updatePosEventFailed],
+  ] as const)("that failed before its order came in is not %s after it did", async (_what, note) => {
+    await tell([
+      ["s1", moved("order-1", "COMPLETED")],
+      ["order-1", rolls()],
+    ]);
+    const before = await findNextPosEvent(sql, bakery.id);
+    // another one parks the same, makes the order, and puts it back
+    await drain();
+    await sql`update pos_events set status = 'QUEUED', settled_at = null, next_try_at = now() where id = ${before!.id}::bigint`;
+    await note(sql, before!, "the order has not arrived", 3_600_000);
+    expect(await events()).toMatchObject([{ status: "QUEUED", attempts: 0 }, {}]);
+    expect((await findNextPosEvent(sql, bakery.id))?.dueInMs).toBe(0);
+  });
+
+  test("of another partner's order moves nothing", async () => {
+    const other = await openBakery();
+    await tell([["order-1", rolls()]], other);
+    await drain(other);
+    await tell([["s1", moved("order-1", "CANCELLED")]]);
+    await drain();
+    expect(await orders(other.id)).toMatchObject([{ status: "ACCEPTED" }]);
+    expect(await events()).toMatchObject([{ status: "PARKED", lastError: "the order has not arrived" }]);
+  });
+
+  test("in any order of delivery, each five times, leads to the same end", async () => {
+    const lives = fc.constantFrom(
+      ["READY", "COMPLETED"],
+      ["COMPLETED"],
+      ["READY", "CANCELLED"],
+      ["CANCELLED"],
+      ["READY"],
+      [],
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(lives, { minLength: 1, maxLength: 3 }).chain((chosen) => {
+          const told = chosen.flatMap((life, n): (readonly [string, PosChange])[] => [
+            [`order-${n}`, rolls()],
+            ...life.map((status) => [`${status}-${n}`, moved(`order-${n}`, status)] as const),
+          ]);
+          const deliveries = Array.from({ length: 5 }, () => told).flat();
+          return fc.record({
+            chosen: fc.constant(chosen),
+            deliveries: fc.shuffledSubarray(deliveries, { minLength: deliveries.length }),
+            drainAfter: fc.integer({ min: 1, max: 7 }),
+          });
+        }),
+        async ({ chosen, deliveries, drainAfter }) => {
+          const shop = await openBakery();
+          for (let n = 0; n < deliveries.length; n += drainAfter) {
+            await tell(deliveries.slice(n, n + drainAfter), shop);
+            await drain(shop);
+          }
+          const ended = (await orders(shop.id)).map(({ status }) => status).sort();
+          expect(ended).toEqual(chosen.map((life) => life.at(-1) ?? "ACCEPTED").sort());
+          expect(new Set((await events(shop.id)).map(({ status }) => status))).toEqual(new Set(["PROCESSED"]));
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+});
