@@ -35,7 +35,7 @@ const LONGEST_TURN_MS = 30_000;
 /** How long a run waits when another run of its job has overtaken it. */
 const OVERTAKEN_MS = 5_000;
 
-const GIVEN_UP = "the import failed through no fault of the file: please send it again";
+const GIVEN_UP = "the import failed for an internal reason: please send the file again";
 const OWNED_BY_POS = "the item belongs to the point-of-sale system: change it there";
 
 type ImportTask = Task<{ importId: string }>;
