@@ -9,7 +9,7 @@ import { codePage, phonePage, signOutPage } from "./pages.js";
 import { findOperator, root, signIn, signOut } from "./session.js";
 import { limitRequests } from "../../http/limits.js";
 import { Phone } from "../../http/schemas.js";
-import { sendCode } from "../../shared/sign-in.js";
+import { sendCode } from "../../common/sign-in.js";
 
 /** What admins may do to queues, with the name of its audit event. All other changes that bull-board offers are refused. */
 const actions: Readonly<Record<string, string>> = {

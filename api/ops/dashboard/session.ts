@@ -5,7 +5,7 @@ import { ApiError } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { findSessionUser, revokeSession } from "../../../sql/queries/sessions.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
-import { openSession } from "../../shared/sign-in.js";
+import { openSession } from "../../common/sign-in.js";
 
 /** The dashboard's path, to which its cookie is limited. */
 export const root = "/admin/queues";

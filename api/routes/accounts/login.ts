@@ -12,7 +12,7 @@ import { revokeSession, rotateRefreshToken } from "../../../sql/queries/sessions
 import { findPrincipal } from "../../../sql/queries/users.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { Phone } from "../../http/schemas.js";
-import { invalidCode, openSession, sendCode } from "../../shared/sign-in.js";
+import { invalidCode, openSession, sendCode } from "../../common/sign-in.js";
 
 export const auth = section({ prefix: "/auth", tag: "Authentication", invalid: "BAD_REQUEST" });
 

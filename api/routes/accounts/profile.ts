@@ -8,7 +8,7 @@ import { bringDeferredForward } from "../../../sql/queries/notifications.js";
 import { findPreferences, lockPreferences, updatePreferences } from "../../../sql/queries/preferences.js";
 import { deleteAccount, findProfile, updateAvatar, updateProfile, type Profile } from "../../../sql/queries/users.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
-import { ImageFileId, claimOwnImage } from "../../shared/own-image.js";
+import { ImageFileId, claimOwnImage } from "../../common/own-image.js";
 import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../../http/schemas.js";
 
 export const users = section({ prefix: "/users", tag: "Users" });

@@ -13,7 +13,7 @@ import {
 import { findCampaign, lockCampaign } from "../../../sql/queries/campaigns.js";
 import { releaseImage } from "../../../sql/queries/files.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
-import { ImageFileId, claimOwnImage } from "../../shared/own-image.js";
+import { ImageFileId, claimOwnImage } from "../../common/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import {
   changesOf,

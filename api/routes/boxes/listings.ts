@@ -35,7 +35,7 @@ import {
   presentOwnBox,
 } from "./presentation.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
-import { claimOwnImage } from "../../shared/own-image.js";
+import { claimOwnImage } from "../../common/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { changesOf, Id, IdParams, QueryFlag } from "../../http/schemas.js";
 

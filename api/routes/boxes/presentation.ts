@@ -5,7 +5,7 @@ import { imageAddress, thumbnailAddress } from "../../../lib/storage/file-store.
 import { limits } from "../../../lib/domain/limits.js";
 import { toMajor, type Minor } from "../../../lib/domain/money.js";
 import type { BoxRow, PartnerBoxRow } from "../../../sql/queries/boxes.js";
-import { ImageFileId } from "../../shared/own-image.js";
+import { ImageFileId } from "../../common/own-image.js";
 import { Amount, Id, Instant, Money, text, Timestamp } from "../../http/schemas.js";
 
 const maxWindowHours = 48;

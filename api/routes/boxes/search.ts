@@ -3,7 +3,7 @@ import { lookups } from "../../../sql/db.js";
 import { listOffersNear, listOffersSoon, type NearOfferRow, type OfferRow } from "../../../sql/queries/offers.js";
 import { ListedBox, presentBox } from "./presentation.js";
 import { ok, section } from "../../http/endpoint.js";
-import { LocatedQuery, presentDistance, requireBoth } from "../../shared/coordinates.js";
+import { LocatedQuery, presentDistance, requireBoth } from "../../common/coordinates.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
 import { CityId, Id, Instant, QueryAmount } from "../../http/schemas.js";
 

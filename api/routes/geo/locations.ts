@@ -18,7 +18,7 @@ import {
 import { stageJob } from "../../../sql/outbox.js";
 import { awaitResult } from "../../../sql/signals.js";
 import { ok, section } from "../../http/endpoint.js";
-import { LocatedQuery, presentDistance } from "../../shared/coordinates.js";
+import { LocatedQuery, presentDistance } from "../../common/coordinates.js";
 import { limitActions } from "../../http/limits.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
 import { Id, Latitude, Longitude, text } from "../../http/schemas.js";

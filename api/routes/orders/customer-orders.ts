@@ -20,7 +20,7 @@ import {
 import { findPrincipal } from "../../../sql/queries/users.js";
 import { created, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { invalidPromo, PromoCode } from "../../shared/promo-codes.js";
+import { invalidPromo, PromoCode } from "../../common/promo-codes.js";
 import { Id, IdParams, Money, shownAs, text, Timestamp, TotalAmount } from "../../http/schemas.js";
 
 const Qty = z.int().min(1).max(limits.order.pieces);

@@ -23,7 +23,7 @@ import {
 } from "../../../sql/queries/partners.js";
 import { stageJob } from "../../../sql/outbox.js";
 import { created, ok, section } from "../../http/endpoint.js";
-import { presentDistance } from "../../shared/coordinates.js";
+import { presentDistance } from "../../common/coordinates.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import {
   changesOf,

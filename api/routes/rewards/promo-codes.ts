@@ -5,7 +5,7 @@ import { isForeignKeyViolation, sql } from "../../../sql/db.js";
 import { applyPromo, insertPromo, listPromos, updatePromoActive } from "../../../sql/queries/promo.js";
 import { created, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { invalidPromo, PromoCode } from "../../shared/promo-codes.js";
+import { invalidPromo, PromoCode } from "../../common/promo-codes.js";
 import { Amount, Id, IdParams, Instant, Money, Percent, Timestamp } from "../../http/schemas.js";
 
 export const promo = section({ prefix: "/loyalty/promo", tag: "Loyalty and promo" });

@@ -17,7 +17,7 @@ const handles: Record<StatementsPlan["through"], Db> = {
 const works = {
   "one row": (db: Db, boxId: string) => db`update boxes set updated_at = now() where id = ${boxId}::uuid`,
   // as long as a report, or a search of a wide area
-  slow: (db: Db) => db`select pg_sleep(0.02)`,
+  slow: (db: Db) => db`select from pg_sleep(0.02)`,
 };
 
 answerParent(StatementsPlan, async ({ clients, seconds, boxIds, through, beside }) => {
