@@ -47,13 +47,16 @@ export function variablesExample(): string {
   return `# Copy this to .env for \`npm start\`, which makes what is required itself, and take the # from what you change.\n\n${entries.join("\n")}`;
 }
 
+/** The README for operators, which has the table. */
+export const readmePath = "scripts/ops/README.md";
+
 export const tableStart = "<!-- variables: `npm run variables` writes this table -->\n\n";
 export const tableEnd = "\n\n<!-- end of variables -->";
 
-/** The README with its table of variables put between the two marks; throws when it has no such marks. */
+/** Returns the README with the table of variables between its two marks; throws without marks. */
 export function withVariablesTable(readme: string): string {
   const start = readme.indexOf(tableStart);
   const end = readme.indexOf(tableEnd, start);
-  if (start < 0 || end < 0) throw new Error("README.md has no place for the table of variables");
+  if (start < 0 || end < 0) throw new Error(`${readmePath} has no marks for the table of variables`);
   return `${readme.slice(0, start + tableStart.length)}${variablesTable()}${readme.slice(end)}`;
 }

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { variablesExample, withVariablesTable } from "./variables.js";
+import { readmePath, variablesExample, withVariablesTable } from "./variables.js";
 
 await writeFile(".env.example", variablesExample());
-await writeFile("README.md", withVariablesTable(await readFile("README.md", "utf8")));
+await writeFile(readmePath, withVariablesTable(await readFile(readmePath, "utf8")));

@@ -72,7 +72,7 @@ function parseSecrets(value: string): Readonly<Record<string, readonly string[]>
 }
 const zone = z.string().refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow");
 
-/** Every variable the service reads, with its default and what it is for (`description` feeds the README's table). */
+/** Every variable the service reads, with its default and what it is for (`description` feeds the table in scripts/ops/README.md). */
 export const environment = z
   .object({
     NODE_ENV: oneOf("development", "test", "production")

@@ -3,7 +3,7 @@ import { parseEnv } from "node:util";
 import { expect, test } from "@jest/globals";
 import { environment, readConfig } from "../../lib/process/environment.js";
 import { newCredentialsKey, newSigningKey } from "../../lib/process/keys.js";
-import { variablesExample, withVariablesTable } from "../../scripts/variables.js";
+import { readmePath, variablesExample, withVariablesTable } from "../../scripts/variables.js";
 
 const required = {
   DATABASE_URL: "postgres://localhost/name",
@@ -11,9 +11,9 @@ const required = {
   CREDENTIALS_KEYS: newCredentialsKey(),
 };
 
-test(".env.example and the README show every variable as it is (`npm run variables` writes them)", async () => {
+test(".env.example and the operators' README show every variable as it is (`npm run variables` writes them)", async () => {
   expect(await readFile(".env.example", "utf8")).toBe(variablesExample());
-  const readme = await readFile("README.md", "utf8");
+  const readme = await readFile(readmePath, "utf8");
   expect(readme).toBe(withVariablesTable(readme));
 });
 

@@ -119,7 +119,7 @@ test("a library that keeps its HTTP client elsewhere is not sent with", () => {
   expect(() => replaceTransport(messaging, transport)).toThrow(/elsewhere/);
 });
 
-describe("the library by itself (where this fails after an upgrade, lib/messaging/README.md says what may go)", () => {
+describe("the library by itself (where this fails after an upgrade, lib/README.md says what may go)", () => {
   /** Has it connect to the stand-in, without TLS, wherever it wants to. */
   class ToStandIn extends Agent {
     override createConnection = () => connect(Number(new URL(fcm.url).port), "127.0.0.1");
