@@ -127,7 +127,7 @@ describe("the inbox", () => {
   });
 
   test.each([
-    ["nothing", {}, "body: must say what was read: ids, upTo or both"],
+    ["nothing", {}, "body: must have ids, upTo or both"],
     ["no id", { ids: [] }, "ids: must "],
     ["too many", { ids: Array.from({ length: 201 }, () => "01890000-0000-7000-8000-000000000000") }, "ids: must "],
     ["a word", { upTo: "today" }, "upTo: must "],
