@@ -5,8 +5,8 @@ import tseslint from "typescript-eslint";
 import { imports } from "./scripts/lint/imports.js";
 
 /**
- * The rooms of the house, and what each may import from the others besides itself and what lies in it. A file belongs to
- * the room with the longest name that it lies in; a name here stands for that folder or file with all that is in it.
+ * The rooms (folders or files), and what each may import besides its own contents. A file belongs to the room with the
+ * longest path that contains it. A path stands for all that is in it; `*` stands for any one folder.
  */
 const rooms = {
   "lib/domain": [],
@@ -33,7 +33,7 @@ const rooms = {
   test: ["lib", "queues", "sql", "api", "workers", "scripts"],
 };
 
-/** Where the packages that shape the house may be imported; benchmarks measure them bare, tests look behind the scenes. */
+/** The only rooms that may import these packages. Benchmarks measure the bare packages; tests inspect Postgres and BullMQ. */
 const homes = [
   {
     packages: ["express", "helmet", "cors", "@bull-board", "swagger-ui-dist"],
@@ -44,18 +44,18 @@ const homes = [
   { packages: ["postgres", "postgrator"], rooms: ["sql", "scripts/bench", "test"] },
 ];
 
-/** A parameter's type that reaches Postgres as text: a string, a template or literals of it, or a named union of them. */
+/** Types of parameters that are sent as text: strings, template literals, string literals and named unions of those. */
 const textParameter = String.raw`(string|\u0060.*\u0060|(?!(Date|Buffer|Uint8Array|Parameter)\b)([A-Z]\w*|"[^"]*")( \| ([A-Z]\w*|"[^"]*"|null))*)`;
 
 /**
- * Statements are checked against a migrated database, row types included. `npm run lint` brings the database; in an
- * editor the rest of the rules work without. Only whole statements can be checked, so none is put together from parts.
- * A jsonb column is `unknown` until it is parsed, unless its type is named here.
+ * Checks every statement and its row type against a migrated database, which `npm run lint` starts. Without one, as in an
+ * editor, the other rules still apply. Only whole static statements can be checked, so none is assembled from parts.
+ * A jsonb column is `unknown` until it is parsed, unless its type is listed here.
  */
 const checkedSql = process.env.LINT_DATABASE_URL
   ? [
       {
-        // tests run what they write
+        // not the tests: they run their statements
         files: ["{lib,queues,sql,api,workers,scripts}/**/*.ts"],
         extends: [
           safeql.configs.connections({
@@ -63,6 +63,7 @@ const checkedSql = process.env.LINT_DATABASE_URL
             targets: [
               {
                 tag: { regex: "(db|sql|tx)" },
+                fieldTransform: "camel",
                 transform: ["{type}[]", ["(null \\| unknown|unknown \\| null)", "unknown"]],
               },
             ],
@@ -85,7 +86,7 @@ const checkedSql = process.env.LINT_DATABASE_URL
   : [];
 
 export default defineConfig(
-  // examples are compiled beside generated types, by their test
+  // examples import generated types, so their test compiles them
   globalIgnores(["dist/", ".data/", "coverage/", "**/*.example.ts"]),
   { linterOptions: { noInlineConfig: true } },
   js.configs.recommended,
@@ -96,7 +97,7 @@ export default defineConfig(
       eqeqeq: "error",
       "@typescript-eslint/consistent-type-imports": ["error", { disallowTypeAnnotations: false }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
-      // Express tells an error handler by its four parameters
+      // Express recognises an error handler by its four parameters
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
     },
@@ -109,14 +110,19 @@ export default defineConfig(
   },
   {
     files: ["{api,lib,queues,sql,workers,scripts}/**/*.ts"],
-    // benchmarks count and clear what they staged
+    // benchmarks count and delete the jobs they staged
     ignores: ["sql/outbox.ts", "scripts/bench/**"],
     rules: {
       "no-restricted-syntax": [
         "error",
         {
           selector: ":matches(TemplateElement[value.raw=/staged_jobs/], Literal[value=/staged_jobs/])",
-          message: "Only sql/outbox.ts and sql/functions/outbox.sql name this table: stage jobs with theirs.",
+          message: "Only sql/outbox.ts and sql/functions/outbox.sql may name this table. Use their functions.",
+        },
+        {
+          selector:
+            'CallExpression[callee.name="transaction"] :function Identifier[name=/^(sql|lookups|contended|searches)$/]',
+          message: "A statement over another connection is not part of the transaction: use its handle.",
         },
       ],
     },

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import cors from "cors";
 import express, { type Request } from "express";
 import { config } from "../lib/process/config.js";
@@ -5,6 +6,7 @@ import { ApiError, notFound } from "../lib/process/errors.js";
 import { publicKeys } from "../lib/security/tokens.js";
 import { dashboard } from "./ops/dashboard/router.js";
 import { docs } from "./ops/docs.js";
+import { limitBodyTime } from "./http/body-time.js";
 import type { Section } from "./http/endpoint.js";
 import { handleError } from "./http/errors.js";
 import { fileContent } from "./routes/files/content.js";
@@ -94,9 +96,10 @@ app.disable("x-powered-by");
 app.set("trust proxy", config.TRUST_PROXY);
 
 app.use(observe);
+app.use(limitBodyTime);
 app.use((_request, response, next) => {
   response.setHeader("X-Content-Type-Options", "nosniff");
-  response.setHeader("Strict-Transport-Security", "max-age=31536000");
+  if (config.PUBLIC_URL.startsWith("https:")) response.setHeader("Strict-Transport-Security", "max-age=31536000");
   next();
 });
 if (config.CORS_ORIGINS.length > 0) {
@@ -118,9 +121,11 @@ for (const section of sections) app.use(`/api/v1${section.prefix}`, section.rout
 app.use(fileContent);
 app.use(health);
 
-const openApi = openApiDocument(endpoints);
+// made once: it has half a megabyte
+const openApi = Buffer.from(JSON.stringify(openApiDocument(endpoints)));
+const openApiTag = `"${hash("sha1", openApi, "base64url")}"`;
 app.get("/api/v1/openapi.json", (_request, response) => {
-  response.json(openApi);
+  response.set("ETag", openApiTag).type("json").send(openApi);
 });
 app.get("/.well-known/jwks.json", (_request, response) => {
   response.set("Cache-Control", "public, max-age=300").json(publicKeys());

@@ -12,6 +12,7 @@ import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { adCounters } from "./routes/ads/counters.js";
 import { app } from "./app.js";
+import { limitConnections } from "./http/connections.js";
 import { refuseUnreadable } from "./http/errors.js";
 import { logDatabaseProblems, logStorageProblems, markUnready } from "./ops/health.js";
 import { messageClasses } from "./http/message-classes.js";
@@ -26,9 +27,13 @@ const idleCheckMs = 50;
 const replaceAfterMs = 500;
 
 async function serve(): Promise<void> {
-  // 10 MB over a slow mobile connection take minutes
+  // 10 MB over a slow mobile connection take minutes; bodies that are no files have their own limit (http/body-time.ts)
   const timeouts = { requestTimeout: 300_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 };
-  const server = createServer({ ...timeouts, ...messageClasses(app) }, app);
+  const often = { connectionsCheckingInterval: 5_000 };
+  const server = createServer({ ...timeouts, ...often, ...messageClasses(app) }, app);
+  const most = config.MAX_CONNECTIONS;
+  // all connections of a proxy have its address
+  limitConnections(server, most, config.TRUST_PROXY > 0 ? most : Math.ceil(most / 2));
   server.on("clientError", refuseUnreadable);
   server.once("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EADDRINUSE") exitWithLine(`PORT ${config.PORT} is in use by another program.`);

@@ -189,6 +189,7 @@ export async function openWorker(
   processor: Processor<Payload, void>,
   { concurrency, signal }: { concurrency: number; signal: AbortSignal },
 ): Promise<BrokerWorker> {
+  const aborted = once(signal, "abort");
   for (;;) {
     signal.throwIfAborted();
     const worker: BrokerWorker = new Worker(queue, processor, {
@@ -199,7 +200,8 @@ export async function openWorker(
     });
     worker.on("error", logBrokerError);
     try {
-      await abortable(signal, worker.waitUntilReady());
+      await Promise.race([worker.waitUntilReady(), aborted]);
+      signal.throwIfAborted();
       worker.run().catch(logBrokerError);
       return worker;
     } catch (error) {
@@ -209,16 +211,6 @@ export async function openWorker(
       await delay(REOPEN_MS, undefined, { signal });
     }
   }
-}
-
-/** Resolves as `work` does, or rejects as soon as `signal` is aborted. */
-function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return Promise.race([
-    work,
-    new Promise<never>((_resolve, reject) => {
-      signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
-    }),
-  ]);
 }
 
 /** Closes the connections to the broker; close the workers first. */

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { contract } from "./contract.js";
 
-/** Geocodes an address for all requests that wait for it, or measures how far a partner's coordinates are from its address. */
+/** Geocodes an address for all requests that wait for it. */
 export const geocode = contract({
   queue: "geocode",
-  payload: z.object({ geocodeId: z.uuid().nullable(), partnerId: z.uuid().nullable() }),
+  payload: z.object({ geocodeId: z.uuid() }),
   attempts: 6,
   backoffMs: 10_000,
   concurrency: 2,

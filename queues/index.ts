@@ -1,4 +1,5 @@
 import { adEvents } from "./ad-events.js";
+import { addressChecks } from "./address-checks.js";
 import type { Contract } from "./contract.js";
 import { fanOut } from "./fan-out.js";
 import { geocode } from "./geocode.js";
@@ -11,11 +12,12 @@ import { rollups } from "./rollups.js";
 import { sms } from "./sms.js";
 import { upkeep } from "./upkeep.js";
 
-export { adEvents, fanOut, geocode, images, menuImport, posEvents, posSync, push, rollups, sms, upkeep };
+export { adEvents, addressChecks, fanOut, geocode, images, menuImport, posEvents, posSync, push, rollups, sms, upkeep };
 
 /** Every queue, for the relay, the dashboard and the metrics. */
 export const contracts: readonly Contract[] = [
   adEvents,
+  addressChecks,
   fanOut,
   geocode,
   images,

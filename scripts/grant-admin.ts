@@ -21,7 +21,7 @@ function readArguments(): { phone: string; revoke: boolean } {
     const [phone = "", ...rest] = positionals;
     if (phonePattern.test(phone) && rest.length === 0) return { phone, revoke: values.revoke };
   } catch {
-    // an unknown option is answered with the usage as well
+    // an unknown option prints the usage too
   }
   return fail(usage);
 }
@@ -30,5 +30,5 @@ const { phone, revoke } = readArguments();
 const known = await updateAdmin(sql, phone, !revoke);
 await closeDatabase();
 if (revoke && config.ADMIN_PHONES.includes(phone)) fail(`${phone} stays an admin as long as ADMIN_PHONES names it.`);
-if (!known) fail(`Nobody has logged in with ${phone} yet; who is to be an admin logs in first.`);
+if (!known) fail(`No user has the phone ${phone}. A user must log in before you can grant the role.`);
 process.stdout.write(`${phone} is ${revoke ? "no longer an admin" : "an admin now"}.\n`);

@@ -4,7 +4,7 @@ import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import { replayDeadJobs, replayJob } from "../sql/outbox.js";
 
-/** Runs jobs anew that were given up: every one of a queue, or one by its number or by the id that the dashboard shows. */
+/** Replays dead jobs: all of a queue, or one by its number or by the id that the dashboard shows. */
 
 const queues = contracts.map(({ queue }) => queue);
 const [what = "", ...rest] = process.argv.slice(2);
@@ -17,4 +17,4 @@ if (rest.length > 0 || (number === undefined && !queues.includes(what))) {
 const count = number === undefined ? await replayDeadJobs(sql, what) : Number(await replayJob(sql, number));
 await closeDatabase();
 if (number !== undefined && count === 0) exitWithLine(`Job ${number} is not dead.`);
-process.stdout.write(`${count} ${count === 1 ? "job runs" : "jobs run"} anew.\n`);
+process.stdout.write(`Replayed ${count} ${count === 1 ? "job" : "jobs"}.\n`);

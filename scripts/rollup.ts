@@ -8,7 +8,7 @@ import { closeDatabase, sql } from "../sql/db.js";
 import { findYesterday } from "../sql/queries/rollups.js";
 import { rollUpOneDay, updateWeights } from "../workers/rollups.js";
 
-/** `npm run rollup -- --from 2026-01-01 [--to 2026-01-31]`: counts days of the reports anew, the first and the last included. */
+/** `npm run rollup -- --from 2026-01-01 [--to 2026-01-31]`: recomputes the rollups of these days, both ends included. */
 
 const Day = z.iso.date();
 
@@ -19,7 +19,7 @@ function readArguments(yesterday: string): { from: string; to: string } | undefi
     const to = Day.safeParse(values.to ?? yesterday);
     return from.success && to.success ? { from: from.data, to: to.data } : undefined;
   } catch {
-    // an unknown option is answered with the usage as well
+    // an unknown option prints the usage too
     return undefined;
   }
 }
@@ -33,7 +33,9 @@ if (!days) {
 }
 if (days.from > days.to || days.to > yesterday) {
   await closeDatabase();
-  exitWithLine(`The days must be over, and the first must not come after the last; in ${zone} ${yesterday} is over.`);
+  exitWithLine(
+    `The days must be past, and the first not after the last; in ${zone} the latest past day is ${yesterday}.`,
+  );
 }
 
 let count = 0;

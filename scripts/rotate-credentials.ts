@@ -11,8 +11,8 @@ import {
 } from "../sql/queries/pos-credentials.js";
 
 /**
- * Seals anew, under the first of CREDENTIALS_KEYS, what is kept under another one, while the service runs. It may be
- * stopped and begun again at any time; what somebody changes meanwhile is sealed under the first key by that.
+ * Encrypts credentials that are under another key with the first of CREDENTIALS_KEYS, while the service runs. It can be
+ * stopped and run again at any time. Credentials that change meanwhile are encrypted under the first key anyway.
  */
 
 const BATCH = 500;
@@ -44,11 +44,11 @@ for (;;) {
 await closeDatabase();
 if (done > 0) {
   const whose = done === 1 ? "partner's" : "partners'";
-  process.stdout.write(`${done} ${whose} credentials are sealed anew under ${keyId}.\n`);
+  process.stdout.write(`${done} ${whose} credentials are now encrypted under ${keyId}.\n`);
 } else if (unreadable.length === 0) {
-  process.stdout.write(`There is nothing to rotate: no credentials are sealed under another key than ${keyId}.\n`);
+  process.stdout.write(`There is nothing to rotate: all credentials are encrypted under ${keyId}.\n`);
 }
 if (unreadable.length > 0) {
   const some = unreadable.slice(0, 10).join(", ");
-  exitWithLine(`${unreadable.length} cannot be opened with any of CREDENTIALS_KEYS; enter them again: ${some}`);
+  exitWithLine(`${unreadable.length} cannot be decrypted with any of CREDENTIALS_KEYS; enter them again: ${some}`);
 }

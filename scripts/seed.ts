@@ -10,7 +10,7 @@ function readScale(): number {
   try {
     return Number(parseArgs({ options: { scale: { type: "string", default: "0.01" } } }).values.scale);
   } catch {
-    // an unknown option is answered with the usage as well
+    // an unknown option prints the usage too
     return NaN;
   }
 }
@@ -18,7 +18,8 @@ function readScale(): number {
 const scale = readScale();
 if (!(scale > 0 && scale <= 10))
   exitWithLine("Usage: npm run seed -- [--scale 0.01]  (above 0, at most 10; 1 is a million orders)");
-if (config.NODE_ENV === "production") exitWithLine("This makes up customers and orders: it is not for production.");
+if (config.NODE_ENV === "production")
+  exitWithLine("The seed makes up customers and orders, so it does not run in production.");
 
 await seedMarketplace(config.DATABASE_URL, scale);
-process.stdout.write(`Seeded about ${Math.round(1_000_000 * scale)} orders and what belongs to them.\n`);
+process.stdout.write(`Seeded about ${Math.round(1_000_000 * scale)} orders and the data around them.\n`);

@@ -10,25 +10,26 @@ import { newVapidKeys } from "../lib/process/push-keys.js";
 import { migrate } from "../sql/migrate.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
 import { NotStarted, supervise, type Supervised } from "./supervise.js";
+import { watchSource } from "./watch.js";
 
 /**
- * Everything on one machine: Postgres unless DATABASE_URL names one, its schema, the API and the workers, until a
- * signal ends them all. What is missing in the environment is made for development and, where it must last, kept in
- * DATA_DIR.
+ * Runs everything on one machine until a signal: Postgres (unless DATABASE_URL names one), the migrations, the API and the
+ * workers. Missing variables get development defaults; generated keys are kept in DATA_DIR. With `--watch` (`npm run dev`)
+ * the API and the workers restart when their source changes, and a debugger can attach to them.
  */
 
 const READY_LIMIT_MS = 60_000;
-/** Postgres gets this long to start, as it cannot be stopped before, and to stop. */
+/** How long Postgres may take to start and stop; it cannot be stopped before it has started. */
 const STOP_LIMIT_MS = 30_000;
-/** Ctrl-C reaches this process from the terminal and once more through npm: within this time that is one signal. */
+/** Ctrl-C reaches this process from the terminal and again through npm. Within this time the two count as one signal. */
 const SAME_SIGNAL_MS = 500;
 
-/** Conveniences that production must not have; with a code that everybody knows, only this machine may reach the API. */
+/** Shortcuts that production must not have. The login code is public, so only this machine may reach the API. */
 const developmentDefaults = {
   ADMIN_PHONES: "+79990000000",
   OTP_FIXED_CODE: "000000",
   HOST: "127.0.0.1",
-  // whatever stands in for others is on the same machine
+  // stand-ins for third parties run on the same machine
   ALLOW_PRIVATE_ADDRESSES: "1",
 };
 
@@ -38,10 +39,14 @@ const newKeys = () => ({
   ...newVapidKeys(),
 });
 
-/** Only whole pairs are taken from what was made here: a key of one's own needs its own other half. */
+const watching = process.argv.includes("--watch");
+/** The addresses of the debuggers with `--watch`. */
+const debuggers = { API: "127.0.0.1:9229", worker: "127.0.0.1:9230" };
+
+/** VAPID keys are generated as a pair. When the environment has one half, the generated other half does not fit it. */
 const isVapid = (name: string) => name.startsWith("VAPID_");
 
-/** Writes variables to a file that only this user may read, whole or not at all. */
+/** Writes variables atomically to a file that only this user may read. */
 async function keep(folder: string, name: string, variables: Record<string, string>): Promise<void> {
   const file = join(folder, name);
   const lines = Object.entries(variables).map(([variable, value]) => `${variable}='${value}'\n`);
@@ -50,8 +55,8 @@ async function keep(folder: string, name: string, variables: Record<string, stri
 }
 
 /**
- * The keys that were made at the first start, or by the first version that needs them; without them nobody would stay
- * logged in, secrets would be lost and browsers would hear nothing any more.
+ * The keys that the first start generated, or the first version that needs them. With other keys every user would be
+ * logged out, stored secrets would be unreadable and Web Push subscriptions would be void.
  */
 async function keptKeys(folder: string): Promise<Record<string, string>> {
   const file = join(folder, "keys.env");
@@ -61,7 +66,7 @@ async function keptKeys(folder: string): Promise<Record<string, string>> {
   return keys;
 }
 
-/** What is given, with keys behind it. */
+/** The given environment, with keys as defaults. */
 function withKeys(keys: Record<string, string>, given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const ownVapid = Object.keys(given).some(isVapid);
   const needed = Object.entries(keys).filter(([name]) => !(ownVapid && isVapid(name)));
@@ -75,7 +80,7 @@ function whyNot(error: unknown, host: string, port: number): string {
   return `HOST ${host} is no address of this machine.`;
 }
 
-/** Checks that the API will be able to listen; answers the port, which is a free one when PORT is 0. */
+/** Checks that the API will be able to listen; returns the port, which is a free one when PORT is 0. */
 async function checkPort({ HOST, PORT }: Config): Promise<number> {
   const server = createServer();
   try {
@@ -93,13 +98,13 @@ async function checkPort({ HOST, PORT }: Config): Promise<number> {
   }
 }
 
-/** What of the environment is given, by the shell or else by a file `.env`, with development's defaults behind it. */
+/** The environment of the shell, then of the file `.env`, then the development defaults. */
 function givenEnvironment(): NodeJS.ProcessEnv {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const pretty = process.stdout.isTTY ? { LOG_PRETTY: "1" } : {};
   const defaults = process.env["NODE_ENV"] === "production" ? {} : developmentDefaults;
   const all = { ...pretty, ...defaults, ...process.env };
-  // an empty value counts as none, and switches a default off
+  // an empty value counts as unset, and switches a default off
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
 
@@ -111,7 +116,7 @@ async function makeFolder(folder: string): Promise<void> {
 
 async function prepareDatabase(url: string): Promise<void> {
   await migrate(url);
-  // reads the configuration when it is imported, so not before the environment is complete
+  // the broker reads the configuration on import, so the environment must be complete by now
   const broker = await import("../queues/broker.js");
   await broker.prepareBroker();
   await broker.closeBroker();
@@ -139,6 +144,7 @@ function greeting(config: Config, address: string): string {
     ["Docs", `${address}/docs`],
     ["Dashboard", `${address}/admin/queues`],
     ...(login.length > 0 ? [["Log in", login.join("; ")]] : []),
+    ...(watching ? [["Debugger", `API ${debuggers.API}, worker ${debuggers.worker}`]] : []),
     ["Stop", "Ctrl-C"],
   ];
   return `\nThe marketplace is open.\n\n${lines.map(([name = "", value]) => `  ${name.padEnd(10)} ${value}\n`).join("")}\n`;
@@ -146,13 +152,13 @@ function greeting(config: Config, address: string): string {
 
 const messageOf = (error: unknown) => (error instanceof Error && error.message) || String(error);
 
-/** What has been started, in order; stopping goes through it backwards. */
+/** Stops what has been started; run in reverse order. */
 const stops: (() => Promise<unknown>)[] = [];
 const processes: Supervised[] = [];
 
 async function start(signal: AbortSignal): Promise<void> {
   const given = givenEnvironment();
-  // every wrong variable is named before anything is started, so with stand-ins for what is made later
+  // reports every invalid variable before anything starts, so values that come later have placeholders
   const config = readConfig({ DATABASE_URL: "postgres://embedded", ...withKeys(newKeys(), given) });
   const port = await checkPort(config);
   await makeFolder(config.DATA_DIR);
@@ -176,13 +182,17 @@ async function start(signal: AbortSignal): Promise<void> {
   const variables = withKeys(await keptKeys(config.DATA_DIR), given);
   Object.assign(process.env, variables, { DATABASE_URL: databaseUrl, PORT: String(port) });
   await prepareDatabase(databaseUrl);
-  // scripts that are run by hand look here; until now it names the database of a service that may still run
+  // scripts that operators run read this file; until now it names the database of a service that may still run
   await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl });
   signal.throwIfAborted();
 
   const program = (path: string) => new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);
-  processes.push(supervise("API", program("api/server"), process.env));
-  processes.push(supervise("worker", program("workers/main"), process.env));
+  const run = (name: keyof typeof debuggers, path: string) => {
+    const nodeOptions = watching ? [`--inspect=${debuggers[name]}`, "--inspect-publish-uid=http"] : [];
+    processes.push(supervise(name, program(path), { env: process.env, nodeOptions }));
+  };
+  run("API", "api/server");
+  run("worker", "workers/main");
   stops.push(() => Promise.all(processes.map((process) => process.stop())));
   await Promise.all(processes.map(({ up }) => up));
 
@@ -191,6 +201,19 @@ async function start(signal: AbortSignal): Promise<void> {
   await untilReady(local);
   signal.throwIfAborted();
   process.stdout.write(greeting(config, given["PUBLIC_URL"] ? config.PUBLIC_URL : local));
+  if (watching) restartOnChange(databaseUrl);
+}
+
+/** Restarts the programs whenever their source changes; migrates first when SQL files have changed. */
+function restartOnChange(databaseUrl: string): void {
+  watchSource(["api", "lib", "queues", "sql", "workers"], (files) => {
+    process.stdout.write(`\n${files.join(", ")} changed; restarting.\n`);
+    const migrated = files.some((file) => file.endsWith(".sql")) ? migrate(databaseUrl) : Promise.resolve();
+    migrated.then(
+      () => processes.forEach((process) => process.restart()),
+      (error: unknown) => process.stderr.write(`${messageOf(error)}\n`),
+    );
+  });
 }
 
 const stopping = new AbortController();

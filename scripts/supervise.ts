@@ -1,34 +1,40 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-/** Longer than a process takes to stop in order, so that only one that hangs is killed. */
+/** Longer than an orderly stop takes, so that only a process that hangs is killed. */
 const STOP_LIMIT_MS = 20_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
 export interface Supervised {
-  /** Resolves when the process says that it is up; rejects when it ends before, which it has then explained itself. */
+  /** Resolves when the process reports that it is up; rejects with NotStarted when it ends before. */
   up: Promise<void>;
-  /** Ends the process in order, and hard when that takes too long. */
+  /** Stops the process, and kills it when that takes too long. */
   stop(): Promise<void>;
-  /** Ends it at once. */
+  /** Stops it in the same way and starts it again at once. */
+  restart(): void;
+  /** Kills it at once. */
   kill(): void;
 }
 
-/** A process of ours that could not start; it has printed why. */
+/** A supervised process could not start; it has printed the reason itself. */
 export class NotStarted extends Error {
   override name = "NotStarted";
 }
 
 /**
- * Runs one of our programs in a process of its own and starts it again, after a pause, whenever it dies. It has a
- * process group of its own, so that Ctrl-C reaches it through `stop` only, and a channel to this process, by whose end
- * it notices that this process is gone.
+ * Runs a program in a child process and restarts it, after a pause, whenever it dies. The child has its own process group,
+ * so that Ctrl-C reaches it through `stop` only, and an IPC channel, whose end tells it that this process is gone.
  */
-export function supervise(name: string, program: URL, env: NodeJS.ProcessEnv): Supervised {
+export function supervise(
+  name: string,
+  program: URL,
+  { env, nodeOptions = [] }: { env: NodeJS.ProcessEnv; nodeOptions?: readonly string[] },
+): Supervised {
   let child: ChildProcess | undefined;
   let again: NodeJS.Timeout | undefined;
   let stopping = false;
+  let restarting = false;
   let pause = FIRST_PAUSE_MS;
 
   const signalGroup = (signal: NodeJS.Signals) => {
@@ -39,11 +45,26 @@ export function supervise(name: string, program: URL, env: NodeJS.ProcessEnv): S
     }
   };
 
+  /** Stops the process, and kills it when that takes too long; resolves when it has ended. */
+  const end = async (running: ChildProcess) => {
+    const exited = once(running, "exit");
+    running.kill("SIGTERM");
+    const limit = setTimeout(() => signalGroup("SIGKILL"), STOP_LIMIT_MS);
+    await exited;
+    clearTimeout(limit);
+  };
+
+  let launch = (): void => undefined;
   const up = new Promise<void>((resolve, reject) => {
     let wasUp = false;
-    const launch = () => {
+    launch = () => {
       const startedAt = Date.now();
-      const started = fork(program, { env, detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+      const started = fork(program, {
+        env,
+        execArgv: [...process.execArgv, ...nodeOptions],
+        detached: true,
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+      });
       child = started;
       started.once("message", () => {
         wasUp = true;
@@ -55,6 +76,11 @@ export function supervise(name: string, program: URL, env: NodeJS.ProcessEnv): S
         signalGroup("SIGKILL");
         child = undefined;
         if (stopping) return;
+        if (restarting) {
+          restarting = false;
+          launch();
+          return;
+        }
         if (!wasUp) {
           reject(new NotStarted(`The ${name} could not start.`));
           return;
@@ -74,12 +100,16 @@ export function supervise(name: string, program: URL, env: NodeJS.ProcessEnv): S
     async stop() {
       stopping = true;
       clearTimeout(again);
-      if (!child) return;
-      const exited = once(child, "exit");
-      child.kill("SIGTERM");
-      const limit = setTimeout(() => signalGroup("SIGKILL"), STOP_LIMIT_MS);
-      await exited;
-      clearTimeout(limit);
+      if (child) await end(child);
+    },
+    restart() {
+      clearTimeout(again);
+      if (!child) {
+        launch();
+        return;
+      }
+      if (!restarting) void end(child);
+      restarting = true;
     },
     kill: () => signalGroup("SIGKILL"),
   };

@@ -5,7 +5,7 @@ import { closeDatabase } from "../sql/db.js";
 import { tasks, type Rhythm } from "../workers/upkeep.js";
 import { runUpkeep } from "../workers/upkeep.js";
 
-/** Runs one task of the housekeeping here and now, besides its schedule; without a name, says which there are. */
+/** Runs one upkeep task now, in addition to its schedule; without a name, lists the tasks. */
 
 const usage = "Usage: npm run upkeep -- <task>";
 const [name, ...rest] = process.argv.slice(2);
@@ -19,9 +19,9 @@ if (name === undefined) {
 } else if (rest.length > 0) {
   exitWithLine(usage);
 } else if (!Object.hasOwn(tasks, name)) {
-  exitWithLine(`There is no task ${name}; npm run upkeep names those there are.`);
+  exitWithLine(`There is no task ${name}; npm run upkeep lists the tasks.`);
 } else {
-  // the batch that runs is finished; the same signal again ends the process at once
+  // the current batch is finished; the same signal again ends the process at once
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
   try {

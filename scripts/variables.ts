@@ -5,7 +5,7 @@ interface Variable {
   name: string;
   description: string;
   required: boolean;
-  /** As it would be written in the environment; empty when there is none. */
+  /** The default, as written in the environment; empty when there is none. */
   value: string;
 }
 
@@ -14,7 +14,7 @@ const Property = z.object({
   default: z.union([z.string(), z.number()]).default(""),
 });
 
-/** Every variable that the service reads, from the schema that checks them. */
+/** Every variable that the service reads, from the schema that validates them. */
 function variables(): Variable[] {
   const { properties = {}, required = [] } = z.toJSONSchema(environment, { io: "input" });
   return Object.entries(properties).map(([name, property]) => {
@@ -23,7 +23,7 @@ function variables(): Variable[] {
   });
 }
 
-/** The variables as a Markdown table, laid out as Prettier does. */
+/** The variables as a Markdown table, formatted as Prettier does. */
 export function variablesTable(): string {
   const rows = variables().map(({ name, description, required, value }) => {
     const shown = required ? "required" : value && `\`${value}\``;
@@ -44,10 +44,10 @@ export function variablesExample(): string {
     const shown = /["{ ]/.test(value) ? `'${value}'` : value;
     return `# ${description}${required ? " (required)" : ""}\n#${name}=${shown}\n`;
   });
-  return `# Copy this to .env for \`npm start\`, which makes what is required itself, and take the # from what you change.\n\n${entries.join("\n")}`;
+  return `# Copy this to .env and uncomment what you change. \`npm start\` provides the required variables itself.\n\n${entries.join("\n")}`;
 }
 
-/** The README for operators, which has the table. */
+/** The operators' README, which has the table. */
 export const readmePath = "scripts/ops/README.md";
 
 export const tableStart = "<!-- variables: `npm run variables` writes this table -->\n\n";

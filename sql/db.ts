@@ -5,17 +5,12 @@ import { log } from "../lib/process/log.js";
 import { openConnection, type Connection } from "./driver/connection.js";
 import { connectionLost, DatabaseError } from "./driver/errors.js";
 import { openPool, type PoolLimits } from "./driver/pool.js";
+import { openSlots } from "./driver/slots.js";
 import { tag, type Db } from "./driver/tag.js";
+import { openTurns } from "./driver/turns.js";
 
-export {
-  DatabaseError,
-  isConnectionLost,
-  isContended,
-  isDataException,
-  isForeignKeyViolation,
-  isTimedOut,
-  isUniqueViolation,
-} from "./driver/errors.js";
+export { DatabaseError, faultOf, isForeignKeyViolation, isUnavailable, isUniqueViolation } from "./driver/errors.js";
+export type { Fault } from "./driver/errors.js";
 export type { Db } from "./driver/tag.js";
 
 const limit = config.DATABASE_POOL;
@@ -33,7 +28,7 @@ export const sql = poolFor("statements", { connections: limit });
 
 /**
  * Runs reads of a few rows by key, so many per connection that they share packets. A statement that may wait or take longer
- * would delay the others: it belongs to `sql`.
+ * would delay the others: it belongs to `sql`, or to `searches`.
  */
 export const lookups = poolFor("lookups", { connections: 2 });
 
@@ -42,6 +37,12 @@ export const lookups = poolFor("lookups", { connections: 2 });
  * they delay only each other.
  */
 export const contended = poolFor("contended", { connections: limit });
+
+/**
+ * Runs reads of many rows that anyone may ask for, such as boxes around a place. They have a short timeout, and only some run
+ * at once, so a flood of them delays only searches.
+ */
+export const searches = poolFor("searches", { connections: 2, atOnce: 8, timeoutMs: config.SEARCH_TIMEOUT_MS });
 
 /** The signal that jobs are due. */
 export const jobsDue = "jobs";
@@ -55,10 +56,15 @@ const wakeRelays = coalesce(() =>
   ),
 );
 
+/**
+ * Runs one piece of work of a caller at a time, such as a customer's orders, which a lock in Postgres serializes anyway. Hundreds
+ * that a caller sends at once wait here; in Postgres they would take every connection to wait on.
+ */
+export const inTurn = openTurns("requests of one caller", 1, config.DATABASE_TIMEOUT_MS);
+
 /** Connections for transactions, one at a time, that serve none now. */
 const idle = new Set<Connection>();
-const waiting = new Set<() => void>();
-let transactions = 0;
+const slots = openSlots("transactions", limit, config.DATABASE_WAIT_MS);
 let closed = false;
 
 function popIdle(): Connection | undefined {
@@ -69,47 +75,18 @@ function popIdle(): Connection | undefined {
   return undefined;
 }
 
-/** Waits for one of `limit` slots for transactions; rejects when none becomes free in time. */
-async function acquireSlot(): Promise<void> {
-  if (closed) throw connectionLost("this process is stopping");
-  if (transactions < limit) {
-    transactions += 1;
-    return;
-  }
-  await new Promise<void>((resolve, reject) => {
-    const take = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(() => {
-      waiting.delete(take);
-      reject(new DatabaseError("too many transactions are waiting", "53300"));
-    }, config.DATABASE_TIMEOUT_MS);
-    waiting.add(take);
-  });
-}
-
-function releaseSlot(): void {
-  const [next] = waiting;
-  if (!next) {
-    transactions -= 1;
-    return;
-  }
-  waiting.delete(next);
-  next();
-}
-
 /**
  * Runs `work` in a transaction. It resolves after the commit. When it rejects, nothing is committed, with one exception: after
  * the loss of the connection during the commit the result is unknown. A failed statement rolls the transaction back even if
  * `work` catches the error; statements after the end of `work`, or of the connection, are refused.
  */
 export async function transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
-  await acquireSlot();
+  if (closed) throw connectionLost("this process is stopping");
+  await slots.acquire();
   try {
     return await runIn(popIdle() ?? openConnection("transactions"), work);
   } finally {
-    releaseSlot();
+    slots.release();
   }
 }
 
@@ -148,7 +125,7 @@ export function databaseStats(): {
   transactions: { running: number; waiting: number };
 } {
   const running = pools.reduce((sum, pool) => sum + pool.running(), 0);
-  return { statements: { running }, transactions: { running: transactions, waiting: waiting.size } };
+  return { statements: { running }, transactions: { running: slots.taken(), waiting: slots.waiting() } };
 }
 
 /** Resolves when the database responds. */
@@ -158,9 +135,9 @@ export async function pingDatabase(): Promise<void> {
 
 /** Lets running transactions and statements finish, refuses new ones, and disconnects. */
 export async function closeDatabase(): Promise<void> {
-  const slots = Array.from({ length: limit }, acquireSlot);
+  const last = Array.from({ length: limit }, () => slots.acquire());
   closed = true;
   for (const pool of pools) pool.stop();
-  await Promise.allSettled(slots);
+  await Promise.allSettled(last);
   await Promise.all([...pools, ...idle].map((each) => each.close()));
 }

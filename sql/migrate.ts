@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import Postgrator from "postgrator";
@@ -13,6 +14,11 @@ const OLDEST_SERVER = 15;
 
 /** An advisory lock for the whole run: of several processes that start at once one migrates, and the others find it done. */
 const MIGRATION_LOCK = 7_306_012;
+
+const LOCK_WAIT_MS = 200;
+const LOCK_PAUSE_MS = 1_000;
+const LOCK_ATTEMPTS = 600;
+const LOCK_NOT_AVAILABLE = "55P03";
 
 /** The folders of the SQL files; tests use their own. */
 export interface MigrationFolders {
@@ -32,14 +38,24 @@ function migrator(client: pg.Client, folder: string): Postgrator {
   });
 }
 
+/**
+ * Runs `work` in a transaction. Statements on a table queue behind one that waits to lock it. So `work` waits only briefly
+ * for a lock, then gives way, pauses for longer than it waited, and starts again until the lock is free.
+ */
 async function inTransaction(client: pg.Client, work: () => Promise<unknown>): Promise<void> {
-  await client.query("begin");
-  try {
-    await work();
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback").catch(() => undefined);
-    throw error;
+  for (let attempt = 1; ; attempt += 1) {
+    await client.query("begin");
+    await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+    try {
+      await work();
+      await client.query("commit");
+      return;
+    } catch (error) {
+      await client.query("rollback").catch(() => undefined);
+      const isLocked = error instanceof pg.DatabaseError && error.code === LOCK_NOT_AVAILABLE;
+      if (!isLocked || attempt >= LOCK_ATTEMPTS) throw error;
+      await delay(LOCK_PAUSE_MS);
+    }
   }
 }
 

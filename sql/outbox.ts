@@ -1,5 +1,6 @@
 import type { Contract, Payload } from "../queues/contract.js";
 import { jobsDue, type Db } from "./db.js";
+import { countRows, firstRow, onlyRow } from "./rows.js";
 import { onSignal } from "./signals.js";
 
 /** Options of a staged job. */
@@ -10,6 +11,8 @@ export interface StageOptions {
   runAt?: Date;
   /** Finds the job among the open jobs of its queue. */
   key?: string;
+  /** Of those that wait in the broker, jobs of a lower number run first; 0 by default. */
+  priority?: number;
 }
 
 /**
@@ -20,12 +23,12 @@ export async function stageJob<P extends Payload>(
   db: Db,
   contract: Contract<P>,
   payload: P,
-  { requestId, runAt, key }: StageOptions = {},
+  { requestId, runAt, key, priority = 0 }: StageOptions = {},
 ): Promise<string> {
   const [row] = await db<{ id: string | null }[]>`
     select stage_job(
       ${contract.queue}::text, ${db.json(payload)}, ${requestId ?? null}::text,
-      coalesce(${runAt ?? null}::timestamptz, now()), ${key ?? null}::text
+      coalesce(${runAt ?? null}::timestamptz, now()), ${key ?? null}::text, ${priority}::integer
     )::text as id`;
   if (!row?.id) throw new Error("a job was not staged");
   return row.id;
@@ -51,34 +54,32 @@ export interface DueJob {
   queue: string;
   payload: Payload;
   generation: number;
+  priority: number;
   /** How often it was handed over, this time included. */
   sends: number;
 }
 
 /** Counts the open jobs of a queue that are due, up to `max`; `at` is the time of the count. */
-export async function findBacklog(db: Db, { queue }: Contract, max: number): Promise<{ jobs: number; at: Date }> {
-  // a due row is sent (again) within 14 minutes, so a row with a later next_send_at waits for its run_at
-  const [backlog] = await db<{ jobs: number; at: Date }[]>`
+export const findBacklog = (db: Db, { queue }: Contract, max: number) =>
+  onlyRow(db<{ jobs: number; at: Date }[]>`
     select count(*) as jobs, now() as at
     from (
       select
       from staged_jobs
+      -- a due row is sent (again) within 14 minutes, so a row with a later next_send_at waits for its run_at
       where done_at is null and dead_at is null and next_send_at < now() + interval '15 minutes' and run_at <= now()
         and queue = ${queue}
       -- in the order of the index on open rows, so that Postgres never reads the whole table with its done rows
       order by next_send_at
       limit ${max}
-    ) as due`;
-  if (!backlog) throw new Error("the backlog was not counted");
-  return backlog;
-}
+    ) as due`);
 
 /**
  * Claims up to `limit` due rows of these queues. Each is due again after 10 s, then 30 s, 90 s, … up to 14 min, as long as it is
  * neither done nor dead; handing it over again has no effect while the broker has it.
  */
-export async function claimDueJobs(db: Db, queues: readonly string[], limit: number): Promise<DueJob[]> {
-  return db<DueJob[]>`
+export const claimDueJobs = (db: Db, queues: readonly string[], limit: number) =>
+  db<DueJob[]>`
     with due as materialized (
       select id
       from staged_jobs
@@ -92,50 +93,44 @@ export async function claimDueJobs(db: Db, queues: readonly string[], limit: num
           next_send_at = now() + interval '10 seconds' * power(3, least(job.sends, 4))
       from due
       where job.id = due.id
-      returning job.id, job.queue, job.payload, job.generation, job.sends
+      returning job.id, job.queue, job.payload, job.generation, job.priority, job.sends
     )
-    select id::text, queue, payload, generation, sends from claimed order by claimed.id`;
-}
+    select id::text, queue, payload, generation, priority, sends from claimed order by claimed.id`;
 
 /** Makes claimed rows due again after a failed hand-over, even if the broker has accepted some of them. */
-export async function releaseJobs(db: Db, ids: readonly string[]): Promise<void> {
-  await db`
+export const releaseJobs = (db: Db, ids: readonly string[]) =>
+  db`
     update staged_jobs
     set sends = greatest(sends - 1, 0), next_send_at = now()
     where id = any(${[...ids]}::bigint[]) and done_at is null and dead_at is null`;
-}
 
 /** Makes every open row due that does not wait for its `run_at`, after the broker has lost its jobs; returns their number. */
-export async function resendJobs(db: Db): Promise<number> {
-  const { count } = await db`
+export const resendJobs = (db: Db) =>
+  countRows(db`
     update staged_jobs
     set sends = 0, next_send_at = now()
-    where done_at is null and dead_at is null and sends > 0 and run_at <= now()`;
-  return count;
-}
+    where done_at is null and dead_at is null and sends > 0 and run_at <= now()`);
 
 /** What the worker needs of a job's row. */
 export interface StartedJob {
   payload: Payload;
   requestId: string | null;
   /** Attempts so far, this one included. */
-  tries: number;
+  attempts: number;
   /** Whether it was dead, and an operator runs it again from the dashboard. */
   wasDead: boolean;
 }
 
 /** Counts an attempt; undefined when the job is done, deleted, or superseded by a later generation. */
-export async function startJob(db: Db, id: string, generation: number): Promise<StartedJob | undefined> {
-  const [row] = await db<StartedJob[]>`
+export const startJob = (db: Db, id: string, generation: number) =>
+  firstRow(db<StartedJob[]>`
     with started as (
       update staged_jobs
-      set tries = tries + 1
+      set attempts = attempts + 1
       where id = ${id}::bigint and generation = ${generation} and done_at is null
-      returning payload, request_id, tries, dead_at
+      returning payload, request_id, attempts, dead_at
     )
-    select payload, request_id as "requestId", tries, dead_at is not null as "wasDead" from started`;
-  return row;
-}
+    select payload, request_id, attempts, dead_at is not null as was_dead from started`);
 
 /** Marks a job done; false when it was done, or is superseded by a later generation. */
 export async function completeJob(db: Db, id: string, generation: number): Promise<boolean> {
@@ -145,31 +140,27 @@ export async function completeJob(db: Db, id: string, generation: number): Promi
 }
 
 /** Records why an attempt failed; with `dead` the job is dead, and kept for an operator. */
-export async function failJob(db: Db, id: string, generation: number, error: string, dead: boolean): Promise<void> {
-  await db`
+export const failJob = (db: Db, id: string, generation: number, error: string, dead: boolean) =>
+  db`
     update staged_jobs
     set last_error = ${error}, dead_at = case when ${dead} then coalesce(dead_at, now()) else dead_at end
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
-}
 
-/** Snoozes a job until `until`, under a new generation; its present attempt does not count. */
-export async function snoozeJob(db: Db, id: string, generation: number, until: Date): Promise<void> {
-  await db`
+/** Snoozes a job until `until`, under a new generation; its present attempt does not count. `later` is added to its priority. */
+export const snoozeJob = (db: Db, id: string, generation: number, until: Date, later: number) =>
+  db`
     update staged_jobs
     set run_at = ${until}, next_send_at = ${until}, generation = generation + 1, sends = 0,
-        tries = greatest(tries - 1, 0), dead_at = null
+        priority = priority + ${later}::integer, attempts = greatest(attempts - 1, 0), dead_at = null
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
-}
 
 /** Retries jobs that the broker has finished although their rows are open; returns their number. */
-export async function retryJobs(db: Db, jobs: readonly { id: string; generation: number }[]): Promise<number> {
-  const { count } = await db`
+export const retryJobs = (db: Db, jobs: readonly { id: string; generation: number }[]) =>
+  countRows(db`
     update staged_jobs job
     set generation = job.generation + 1, sends = 0, next_send_at = now()
     from unnest(${jobs.map((job) => job.id)}::bigint[], ${jobs.map((job) => job.generation)}::integer[]) as stuck (id, generation)
-    where job.id = stuck.id and job.generation = stuck.generation and job.done_at is null and job.dead_at is null`;
-  return count;
-}
+    where job.id = stuck.id and job.generation = stuck.generation and job.done_at is null and job.dead_at is null`);
 
 /** Gives a dead job all its attempts again; false when it is not dead. */
 export async function replayJob(db: Db, id: string): Promise<boolean> {
@@ -185,16 +176,14 @@ export async function replayDeadJobs(db: Db, queue: string): Promise<number> {
 }
 
 /** Deletes up to `limit` rows that were done a day ago or dead for 30 days; returns their number. */
-export async function deleteOldJobs(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const deleteOldJobs = (db: Db, limit: number) =>
+  countRows(db`
     delete from staged_jobs
     where id in (
       (select id from staged_jobs where done_at < now() - interval '1 day' limit ${limit})
       union all
       (select id from staged_jobs where dead_at < now() - interval '30 days' limit ${limit})
-    )`;
-  return count;
-}
+    )`);
 
 /** The outbox in numbers. */
 export interface OutboxStats {
@@ -206,7 +195,7 @@ export interface OutboxStats {
 
 /** Reads the outbox's lag and its dead jobs, both from partial indexes. */
 export async function findOutboxStats(db: Db): Promise<OutboxStats> {
-  const [row] = await db<{ lagSeconds: number | null; dead: number | null }[]>`
+  const { lagSeconds, dead } = await onlyRow(db<{ lagSeconds: number | null; dead: number }[]>`
     select
       (
         select extract(epoch from now() - next_send_at)::double precision
@@ -214,7 +203,7 @@ export async function findOutboxStats(db: Db): Promise<OutboxStats> {
         where done_at is null and dead_at is null and next_send_at <= now() and sends = 0
         order by next_send_at
         limit 1
-      ) as "lagSeconds",
-      (select count(*) from staged_jobs where dead_at is not null) as dead`;
-  return { lagSeconds: row?.lagSeconds ?? 0, dead: row?.dead ?? 0 };
+      ) as lag_seconds,
+      coalesce((select count(*) from staged_jobs where dead_at is not null), 0) as dead`);
+  return { lagSeconds: lagSeconds ?? 0, dead };
 }

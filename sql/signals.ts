@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describeError } from "../lib/process/describe-error.js";
+import { Flag } from "../lib/process/flag.js";
 import { log } from "../lib/process/log.js";
 import { openConnection } from "./driver/connection.js";
 import { tag, type Db } from "./driver/tag.js";
@@ -8,6 +9,8 @@ import { tag, type Db } from "./driver/tag.js";
 const RECONNECT_MS = 250;
 /** How often the connection is checked: a silent network failure is not reported. */
 const CHECK_MS = 5_000;
+/** How much longer than its deadline a wait may take, for its last check. */
+const LAST_CHECK_MS = 2_000;
 
 type Listener = () => void;
 
@@ -67,7 +70,8 @@ async function listenOnce(stopping: AbortSignal): Promise<void> {
   }
 }
 
-function subscribe(key: string, listener: Listener): () => void {
+/** Calls `listener` at every signal of that name, and whenever signals may have been missed. Returns the function that ends it. */
+export function onSignal(key: string, listener: Listener): () => void {
   stop ??= startListening();
   const subscribed = listeners.get(key) ?? new Set();
   listeners.set(key, subscribed.add(listener));
@@ -81,38 +85,7 @@ function subscribe(key: string, listener: Listener): () => void {
  * Signals every process that the row `id` has changed. In a transaction the commit sends the signal, and such commits wait for
  * each other: not for hot transactions.
  */
-export async function signal(db: Db, name: string, id: string): Promise<void> {
-  await db`select from pg_notify('signals', ${keyOf(name, id)})`;
-}
-
-/** Calls `listener` at every signal of that name, and whenever signals may have been missed. Returns the function that ends it. */
-export function onSignal(name: string, listener: Listener): () => void {
-  return subscribe(name, listener);
-}
-
-/** An event flag for one waiter: setting it wakes the waiter, or lets the next wait end at once. */
-class Flag {
-  #isSet = false;
-  #wake = nothing;
-
-  set = (): void => {
-    this.#isSet = true;
-    this.#wake();
-  };
-
-  /** Resolves when the flag is set, or was set since the last wait, or after `ms`; clears it. */
-  async wait(ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    if (!this.#isSet) {
-      await new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, ms);
-        this.#wake = resolve;
-      });
-    }
-    clearTimeout(timer);
-    this.#isSet = false;
-  }
-}
+export const signal = (db: Db, name: string, id: string) => db`select from pg_notify('signals', ${keyOf(name, id)})`;
 
 export interface Wait {
   name: string;
@@ -123,26 +96,29 @@ export interface Wait {
 }
 
 /**
- * Waits until `check` returns a result, and returns that; null after `deadlineMs`. It calls `check` at once, at every signal of
- * that name and id, when signals may have been missed, and at the deadline.
+ * Waits until `check` returns a result, and returns that; null after `deadlineMs`, or 2 s later when the last check gets no
+ * answer. It calls `check` at once, at every signal of that name and id, when signals may have been missed, and at the deadline.
  */
 export async function awaitResult<T>(
   { name, id, deadlineMs, abort }: Wait,
   check: () => Promise<T | null>,
 ): Promise<T | null> {
   const deadline = performance.now() + deadlineMs;
+  let timer: NodeJS.Timeout | undefined;
+  const overdue = new Promise<null>((resolve) => (timer = setTimeout(resolve, deadlineMs + LAST_CHECK_MS, null)));
   const changed = new Flag();
-  const unsubscribe = subscribe(keyOf(name, id), changed.set);
+  const unsubscribe = onSignal(keyOf(name, id), changed.set);
   abort?.addEventListener("abort", changed.set);
   try {
     for (;;) {
       abort?.throwIfAborted();
-      const result = await check();
+      const result = await Promise.race([check(), overdue]);
       const left = deadline - performance.now();
       if (result !== null || left <= 0) return result;
       await changed.wait(left);
     }
   } finally {
+    clearTimeout(timer);
     abort?.removeEventListener("abort", changed.set);
     unsubscribe();
   }

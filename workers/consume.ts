@@ -71,12 +71,12 @@ export function consume<P extends Payload>(
     const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
     const progress = { completed: false };
     try {
-      if (row.tries > contract.attempts && !row.wasDead) throw new PermanentError("all its attempts were cut short");
+      if (row.attempts > contract.attempts && !row.wasDead) throw new PermanentError("all its attempts were cut short");
       await handler({
         payload: parse(row.payload),
         log: jobLog,
         requestId,
-        attempt: row.tries,
+        attempt: row.attempts,
         signal,
         done: async (tx) => {
           progress.completed = await staged.completeJob(tx, id, generation);
@@ -88,12 +88,12 @@ export function consume<P extends Payload>(
     } catch (error) {
       if (error instanceof AlreadyDone) return { outcome: "skipped" };
       if (error instanceof Snooze) {
-        await staged.snoozeJob(sql, id, generation, error.until);
+        await staged.snoozeJob(sql, id, generation, error.until, error.later);
         return { outcome: "snoozed" };
       }
-      const dead = error instanceof PermanentError || row.wasDead || row.tries >= contract.attempts;
+      const dead = error instanceof PermanentError || row.wasDead || row.attempts >= contract.attempts;
       await staged.failJob(sql, id, generation, describeError(error), dead);
-      const facts = { error: describeErrorWithStack(error), attempt: row.tries };
+      const facts = { error: describeErrorWithStack(error), attempt: row.attempts };
       if (dead) jobLog.error(facts, "job given up");
       else jobLog.warn(facts, "job failed, to be retried");
       return { outcome: dead ? "dead" : "failed", error };

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { config } from "../lib/process/config.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { files } from "../lib/storage/file-store.js";
 import { limits } from "../lib/domain/limits.js";
@@ -6,8 +7,10 @@ import { menuColumns, type MenuHeader } from "../lib/menu-csv/menu-csv.js";
 import { readBatches, type Batch, type Ending } from "../lib/menu-csv/menu-csv-batches.js";
 import { menuImport } from "../queues/index.js";
 import { isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
+import { countOwnItems } from "../sql/queries/menu.js";
 import {
   countImportsAhead,
+  doesAnotherWait,
   findMenuImportWork,
   bringNextImportForward,
   importMenuRows,
@@ -15,8 +18,10 @@ import {
   settleAbandonedImports,
   claimMenuImport,
   updateMenuImportAdvanced,
+  updateMenuImportQueued,
   updateMenuImportSettled,
   updateMenuImportStarted,
+  type ImportBounds,
   type MenuImportFailure,
   type MenuImportWork,
 } from "../sql/queries/menu-imports.js";
@@ -29,6 +34,9 @@ import type { Handler, Task } from "./consume.js";
  */
 const BATCH_ROWS = 1_000;
 const batchRowsOf = (attempt: number) => Math.max(1, Math.floor(BATCH_ROWS / 2 ** (attempt - 1)));
+/** Rows after which an import lets one of another partner run first, if one waits; each row that repeats takes as long as ten. */
+const ROWS_IN_TURN = 10_000;
+const ROWS_PER_REPEAT = 10;
 /** How long an import waits for each earlier one of its partner, and at most. */
 const TURN_MS = 1_000;
 const LONGEST_TURN_MS = 30_000;
@@ -37,6 +45,8 @@ const OVERTAKEN_MS = 5_000;
 
 const GIVEN_UP = "the import failed for an internal reason: please send the file again";
 const OWNED_BY_POS = "the item belongs to the point-of-sale system: change it there";
+const WITHOUT_ROOM = `a menu may have at most ${config.MENU_ITEMS} items, archived ones too`;
+const BEYOND_REPEATS = `more than ${config.REPEATED_ROWS} rows name an item of another row: name each item once`;
 
 type ImportTask = Task<{ importId: string }>;
 
@@ -82,24 +92,43 @@ function headerOf({ columns, delimiter, position, lines }: MenuImportWork): Menu
   };
 }
 
-/** Imports a batch and advances the import past it, in one transaction; snoozes when another run of the job has done so. */
+/**
+ * Imports a batch within `bounds` and advances the import past it, in one transaction; returns what is left of the bounds.
+ * Snoozes when another run of the job has done so.
+ */
 const save = (
   importId: string,
   partnerId: string,
   columns: MenuHeader["columns"],
   { from, rows, rejected, position, lines }: Batch,
-): Promise<void> =>
+  bounds: ImportBounds,
+): Promise<ImportBounds> =>
   transaction(async (tx) => {
     if (!(await claimMenuImport(tx, importId, from.position))) throw new Snooze(inMs(OVERTAKEN_MS));
-    const { created, updated, refused } = await importMenuRows(tx, partnerId, rows, columns);
-    const owned = refused.flatMap((place) => {
-      const row = rows[place - 1];
-      return row ? [{ line: row.line, column: null, message: OWNED_BY_POS }] : [];
-    });
-    const errors = [...rejected, ...owned].sort((one, other) => one.line - other.line);
+    const imported = await importMenuRows(tx, partnerId, rows, columns, bounds);
+    const { created, updated, repeated } = imported;
+    const refused = (places: readonly number[], message: string) =>
+      places.flatMap((place) => {
+        const row = rows[place - 1];
+        return row ? [{ line: row.line, column: null, message }] : [];
+      });
+    const errors = [
+      ...rejected,
+      ...refused(imported.ofPos, OWNED_BY_POS),
+      ...refused(imported.withoutRoom, WITHOUT_ROOM),
+      ...refused(imported.beyondRepeats, BEYOND_REPEATS),
+    ].sort((one, other) => one.line - other.line);
     const failed = errors.length;
-    await updateMenuImportAdvanced(tx, importId, { position, lines, created, updated, failed, errors });
+    await updateMenuImportAdvanced(tx, importId, { position, lines, created, updated, failed, repeated, errors });
+    return { room: bounds.room - created, repeats: bounds.repeats - repeated };
   });
+
+/** Lets an import of another partner run first, if one waits: else two long files would keep all others waiting. */
+async function letOthersRun(importId: string, partnerId: string): Promise<void> {
+  if (!(await doesAnotherWait(sql, partnerId))) return;
+  await updateMenuImportQueued(sql, importId);
+  throw new Snooze(new Date(), 1);
+}
 
 /** Imports the rest of a file, reading each batch while the one before it is saved; returns how the file ended. */
 async function importRows(
@@ -118,14 +147,26 @@ async function importRows(
     rowsBefore: work.rows,
     batchRows: batchRowsOf(attempt),
   });
-  let saving = Promise.resolve();
+  let bounds: ImportBounds = {
+    room: config.MENU_ITEMS - (await countOwnItems(sql, work.partnerId, config.MENU_ITEMS)),
+    repeats: config.REPEATED_ROWS - work.repeated,
+  };
+  let saving = Promise.resolve(bounds);
+  let worked = 0;
   try {
     for (;;) {
       const next = await batches.next();
-      await saving;
+      const left = await saving;
       if (next.done) return next.value;
       if (stopping.aborted) throw new Snooze(new Date());
-      saving = save(importId, work.partnerId, from.columns, next.value);
+      worked += (bounds.repeats - left.repeats) * ROWS_PER_REPEAT;
+      bounds = left;
+      if (worked >= ROWS_IN_TURN) {
+        await letOthersRun(importId, work.partnerId);
+        worked = 0;
+      }
+      worked += next.value.rows.length;
+      saving = save(importId, work.partnerId, from.columns, next.value, bounds);
       // its error is thrown when the next batch has been read
       saving.catch(() => undefined);
     }

@@ -22,6 +22,9 @@ const MINUTE_MS = 60_000;
 /** The highest price of an item: a larger total is an error of the till and would distort reports. */
 const MAX_TOTAL_MINOR = limits.priceMinor;
 
+/** Orders that a partner's POS gives to one user in a day, as anyone's phone may be typed into a till; the others belong to no account. */
+const MAX_ORDERS_A_DAY = 10;
+
 /** The event cannot be applied now; the message is for admins and quotes nothing of the event. */
 export class CannotApply extends Error {
   override name = "CannotApply";
@@ -98,7 +101,7 @@ async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.crea
   const items = await linesOf(tx, event, change);
   const phone = change.customerPhone === null ? null : readPhone(change.customerPhone);
   // a till cannot consent for its customer, so no account is created
-  const userId = phone === null ? null : ((await findCustomer(tx, phone)) ?? null);
+  const userId = phone === null ? null : ((await findCustomer(tx, phone, partnerId, MAX_ORDERS_A_DAY)) ?? null);
   // has blanks, which a client's key cannot have
   const key = `pos ${provider} ${partnerId} ${number}`;
   const placement = await placeOrder(tx, {

@@ -1,7 +1,7 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
 import type { PosEventsPayload } from "../queues/pos-events.js";
-import { isConnectionLost, isDataException, transaction, sql, type Db } from "../sql/db.js";
+import { faultOf, isUnavailable, transaction, sql, type Db } from "../sql/db.js";
 import {
   findNextPosEvent,
   findPosEvent,
@@ -38,7 +38,7 @@ async function applyEvent(tx: Db, event: PosEventRow): Promise<void> {
 async function recordFailure(tx: Db, event: PosEventRow, error: unknown): Promise<void> {
   const { partnerId, requestId, attempts } = event;
   await lockPosEvents(tx, partnerId);
-  if (error instanceof CannotApply || isDataException(error) || attempts + 1 >= ATTEMPTS) {
+  if (error instanceof CannotApply || faultOf(error) === "bad value" || attempts + 1 >= ATTEMPTS) {
     await parkPosEvent(tx, event, reasonOf(error), error instanceof CannotApply ? error.retryInMs : 0);
     if (error instanceof CannotApply && error.needsMenu)
       await requestPosSync(tx, partnerId, { byUser: false, requestId });
@@ -67,8 +67,8 @@ async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<
     });
   } catch (error) {
     const event = current.event;
-    // a lost connection is not the event's fault
-    if (!event || isConnectionLost(error)) throw error;
+    // that the server cannot be used is not the event's fault
+    if (!event || isUnavailable(error)) throw error;
     log.warn({ event: event.id, attempt: event.attempts + 1, error: reasonOf(error) }, "a POS event failed");
     await transaction((tx) => recordFailure(tx, event, error));
     return true;
@@ -91,7 +91,7 @@ async function retryParked(eventId: number): Promise<void> {
       if (next) await scheduleInboxRun(tx, partnerId, next.dueInMs, next.requestId);
     });
   } catch (error) {
-    if (isConnectionLost(error)) throw error;
+    if (isUnavailable(error)) throw error;
     await transaction(async (tx) => {
       await lockPosEvents(tx, partnerId);
       await updatePosEventStillParked(tx, eventId, reasonOf(error));

@@ -1,8 +1,17 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { decryptEnvelope } from "../lib/security/envelope.js";
 import { Snooze } from "../lib/process/errors.js";
-import { PosRefused, PosUnavailable, type MenuEnd, type MenuPage, type PosMenuItem } from "../lib/pos/adapter.js";
-import { findAdapter } from "../lib/pos/index.js";
+import { Bulkhead, Busy, takePlace } from "../lib/outbound/bulkhead.js";
+import {
+  PosRefused,
+  PosSilent,
+  PosUnavailable,
+  type MenuEnd,
+  type MenuPage,
+  type PosConnection,
+} from "../lib/pos/adapter.js";
+import { findAdapter, isVendor } from "../lib/pos/index.js";
+import { posSync } from "../queues/index.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { posCredentialsContext } from "../sql/queries/pos-credentials.js";
 import {
@@ -12,6 +21,7 @@ import {
   lockPosCredentials,
   settlePosSync,
   claimPosSync,
+  requeuePosSync,
   updateSyncPulled,
   upsertPosItems,
   type StartedSync,
@@ -19,6 +29,7 @@ import {
   type SyncOutcome,
 } from "../sql/queries/pos-syncs.js";
 import type { Handler, Task } from "./consume.js";
+import { slotsOf } from "./slots.js";
 
 const BATCH = 1_000;
 const MOST_ITEMS = 100_000;
@@ -26,6 +37,8 @@ const LONGEST_PULL_MS = 10 * 60_000;
 /** Waits before each retry while the POS is unavailable; after the last one the schedule is the next to sync. */
 const RETRY_MINUTES = [1, 5, 15, 60];
 const LONGEST_RETRY_MS = 60 * 60_000;
+
+const systems = new Bulkhead(slotsOf(posSync), isVendor);
 
 type SyncTask = Task<{ syncId: string }>;
 
@@ -48,50 +61,39 @@ class Overtaken extends Error {
 class Pulled {
   /** The ids of all items, also of those that cannot be imported. */
   readonly externalIds = new Set<string>();
-  #good = new Set<string>();
   /** The number of items, also of those without an id. */
   sent = 0;
   failed = 0;
+  #valid = 0;
   /** Whether an item came without an id: it may be any item of the menu. */
-  nameless = false;
+  #nameless = false;
 
-  /** Sorts a page into new items and errors. */
-  sort({ items, rejected }: MenuPage): { items: PosMenuItem[]; errors: SyncError[] } {
+  add({ items, rejected }: MenuPage): void {
     this.sent += items.length + rejected.length;
     if (this.sent > MOST_ITEMS) throw new MenuTooLarge(`the menu has more than ${MOST_ITEMS} items`);
-    const errors: SyncError[] = rejected.map(({ reason, ...item }) => ({ ...item, message: reason }));
-    for (const { externalId } of rejected) {
-      if (externalId === null) this.nameless = true;
+    this.#valid += items.length;
+    for (const { externalId } of [...items, ...rejected]) {
+      if (externalId === null) this.#nameless = true;
       else this.externalIds.add(externalId);
     }
-    const fresh = items.filter((item) => {
-      const { externalId, name } = item;
-      this.externalIds.add(externalId);
-      if (!this.#good.has(externalId)) {
-        this.#good.add(externalId);
-        return true;
-      }
-      errors.push({ externalId, name, position: null, message: "another item has the same id" });
-      return false;
-    });
-    return { items: fresh, errors };
   }
 
   /** Whether items that were not sent are known to be gone. Without one valid item, the menu as a whole is wrong. */
   get knowsWhatIsGone(): boolean {
-    return !this.nameless && this.#good.size > 0;
+    return !this.#nameless && this.#valid > 0;
   }
 }
 
 /** Imports a page in batches, each in a transaction with the sync's progress. */
 async function importPage(sync: StartedSync, page: MenuPage, pulled: Pulled): Promise<void> {
-  const { items, errors } = pulled.sort(page);
+  const { items, rejected } = page;
+  pulled.add(page);
   for (let start = 0; start === 0 || start < items.length; start += BATCH) {
     const batch = items.slice(start, start + BATCH);
     await transaction(async (tx) => {
       const kept = batch.length > 0 ? await upsertPosItems(tx, sync.partnerId, batch) : [];
       const failed: SyncError[] = [
-        ...(start === 0 ? errors : []),
+        ...(start === 0 ? rejected.map(({ reason, ...item }) => ({ ...item, message: reason })) : []),
         ...kept.map((externalId) => ({
           externalId,
           name: batch.find((item) => item.externalId === externalId)?.name ?? null,
@@ -105,14 +107,40 @@ async function importPage(sync: StartedSync, page: MenuPage, pulled: Pulled): Pr
   }
 }
 
-async function pull(sync: StartedSync, signal: AbortSignal): Promise<{ end: MenuEnd; pulled: Pulled }> {
+function connect(sync: StartedSync): PosConnection {
   const adapter = findAdapter(sync.adapter);
   if (!adapter) throw new PosRefused("there is no such adapter any more");
   const credentials: unknown = JSON.parse(decryptEnvelope(sync.encrypted, posCredentialsContext(sync.partnerId)));
   if (!adapter.credentials.safeParse(credentials).success)
     throw new PosRefused("the adapter needs other credentials than it did");
+  return adapter.connect(credentials);
+}
+
+/** Pulls and imports the menu if the POS, and those of other partners, leave a place for it; else puts the sync back. */
+async function pull(sync: StartedSync, signal: AbortSignal): Promise<{ end: MenuEnd; pulled: Pulled }> {
+  const connection = connect(sync);
+  const place = await takePlace(systems, { origin: connection.origin, owner: sync.partnerId });
+  if (place instanceof Busy) {
+    await requeuePosSync(sql, sync, place.until);
+    throw new Snooze(place.until);
+  }
+  let answered = true;
+  try {
+    return await importPages(sync, connection.pullMenu(sync.revision, signal), signal);
+  } catch (error) {
+    answered = !(error instanceof PosSilent);
+    throw error;
+  } finally {
+    place.leave(answered);
+  }
+}
+
+async function importPages(
+  sync: StartedSync,
+  pages: AsyncGenerator<MenuPage, MenuEnd>,
+  signal: AbortSignal,
+): Promise<{ end: MenuEnd; pulled: Pulled }> {
   const pulled = new Pulled();
-  const pages = adapter.connect(credentials).pullMenu(sync.revision, signal);
   for (let asked = pages.next(); ;) {
     const page = await asked;
     signal.throwIfAborted();
@@ -176,7 +204,7 @@ function outcomeOf(error: unknown, sync: StartedSync, tookTooLong: boolean): Syn
   if (error instanceof MenuEmpty) return { failure: "EMPTY", reason: null, retryInMs: null };
   if (!(error instanceof PosUnavailable) && !tookTooLong) return null;
   const asked = error instanceof PosUnavailable ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-  const minutes = RETRY_MINUTES[sync.try - 1];
+  const minutes = RETRY_MINUTES[sync.attempt - 1];
   const wait = Math.min(Math.max(asked, (minutes ?? 0) * 60_000), LONGEST_RETRY_MS);
   return {
     failure: "UNAVAILABLE",
@@ -198,6 +226,7 @@ export const pullMenu: Handler<{ syncId: string }> = async (task) => {
     const { end, pulled } = await pull(sync, AbortSignal.any([task.signal, limit]));
     await settlePulled(sync, task, end, pulled);
   } catch (error) {
+    if (error instanceof Snooze) throw error;
     if (task.signal.aborted) throw new Snooze(new Date());
     const outcome = outcomeOf(error, sync, limit.aborted);
     if (!outcome) throw error;

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { Snooze } from "../lib/process/errors.js";
 import {
@@ -8,10 +10,11 @@ import {
   type NotificationKind,
 } from "../lib/domain/notification-kinds.js";
 import { decide, decideNextStep, settlementOf, type Settlement } from "../lib/domain/notification-rules.js";
-import { LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-sender.js";
-import { sendPush, serviceOf } from "../lib/messaging/push.js";
+import { later, LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-sender.js";
+import { isKnownService, originOf, sendPush, serviceOf } from "../lib/messaging/push.js";
+import { Bulkhead, Busy, takePlace } from "../lib/outbound/bulkhead.js";
 import { push } from "../queues/index.js";
-import { contended, sql, transaction } from "../sql/db.js";
+import { contended, faultOf, sql, transaction } from "../sql/db.js";
 import {
   claimDeliveries,
   listDeliveries,
@@ -19,14 +22,19 @@ import {
   type ClaimedDevice,
   type DeliveryResult,
 } from "../sql/queries/deliveries.js";
+import { countUnanswered } from "../sql/queries/devices.js";
 import { findDueNotification, updateNotificationStatus, type DueRow } from "../sql/queries/notifications.js";
 import { lockPreferencesShared } from "../sql/queries/preferences.js";
 import { stageJob } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 import { pushMessages } from "./metrics.js";
+import { slotsOf } from "./slots.js";
 
 /** An older claim belongs to a dead process: by then a send has its outcome, and has had time to store it. */
 const CLAIM_SECONDS = LONGEST_SEND_MS / 1_000 + 5;
+/** How long a claim is repeated while Postgres cannot be reached, and how often. */
+const LOST_CLAIM_MS = 30_000;
+const RECONNECT_MS = 500;
 /** Push services keep a message for four weeks at most. */
 const LONGEST_TTL_SECONDS = 28 * 24 * 60 * 60;
 
@@ -43,24 +51,42 @@ const statusOf = {
   later: "LATER",
 } as const satisfies Record<PushOutcome["result"], DeliveryResult["status"]>;
 
-async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: PushTask): Promise<PushOutcome> {
-  const { id, kind, now, subjectId, data, facts } = due;
-  const { address, p256dh, auth } = device;
+const services = new Bulkhead(slotsOf(push), isKnownService);
+
+/** The result of a claimed delivery. */
+interface Attempt {
+  readonly deviceId: string;
+  readonly outcome: PushOutcome;
+  /** False when there was no place for a call. */
+  readonly called: boolean;
+  /** True when it counts as unanswered, false when it ends a row of such deliveries to the device; null: neither. */
+  readonly unanswered: boolean | null;
+}
+
+/** Sends to a device if its push service, and those that other users have named, leave a place for a call. */
+async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: PushTask): Promise<Attempt> {
+  const { id, userId, kind, now, subjectId, data, facts } = due;
+  const { id: deviceId, address, p256dh, auth } = device;
   const target = { address, keys: p256dh !== null && auth !== null ? { p256dh, auth } : null };
-  const outcome = await sendPush(
-    target,
-    {
-      notificationId: id,
-      kind,
-      ...textOf(kind, device.locale, facts),
-      data,
-      collapseKey: collapseKeyOf(kind, subjectId),
-      ttlSeconds: Math.min(Math.ceil((expiry.getTime() - now.getTime()) / 1_000), LONGEST_TTL_SECONDS),
-      urgency: notificationKinds[kind].urgency,
-    },
-    log,
-  );
-  const service = serviceOf(target);
+  const [service, origin] = [serviceOf(target), originOf(target)];
+  const message = {
+    notificationId: id,
+    kind,
+    ...textOf(kind, device.locale, facts),
+    data,
+    collapseKey: collapseKeyOf(kind, subjectId),
+    ttlSeconds: Math.min(Math.ceil((expiry.getTime() - now.getTime()) / 1_000), LONGEST_TTL_SECONDS),
+    urgency: notificationKinds[kind].urgency,
+  };
+  const place = await takePlace(services, { origin, owner: userId });
+  if (place instanceof Busy) {
+    pushMessages.inc({ service, result: "busy" });
+    const outcome = later("the push service is busy", Math.ceil(place.waitMs / 1_000));
+    return { deviceId, outcome, called: false, unanswered: null };
+  }
+  const outcome = await sendPush(target, message, log);
+  const silent = "silent" in outcome;
+  place.leave(!silent);
   pushMessages.inc({ service, result: outcome.result });
   if (outcome.result === "unauthorized") {
     log.error(
@@ -68,9 +94,12 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
       "a push service does not accept the deployment's key or configuration",
     );
   } else if (outcome.result === "refused") {
-    log.warn({ service, deviceId: device.id, reason: outcome.reason }, "a push service refuses a message");
+    log.warn({ service, deviceId, reason: outcome.reason }, "a push service refuses a message");
   }
-  return outcome;
+  // an outage of a known service says nothing about its devices, and a failed connection may be the fault of this network
+  const counts = silent && outcome.result === "unknown" && !isKnownService(origin);
+  const unanswered = counts || (device.unanswered > 0 && !silent ? false : null);
+  return { deviceId, outcome, called: true, unanswered };
 }
 
 /** Returns the longest wait that push services asked for; null when none did. */
@@ -102,23 +131,44 @@ const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): 
   });
 
 /**
+ * Claims a notification's open deliveries. When the answer is lost, this run has sent nothing and claims them again; else they
+ * would count as sent.
+ */
+async function claim(notificationId: string, signal: AbortSignal): ReturnType<typeof claimDeliveries> {
+  const token = randomUUID();
+  const patientUntil = performance.now() + LOST_CLAIM_MS;
+  for (;;) {
+    try {
+      return await claimDeliveries(contended, notificationId, CLAIM_SECONDS, token);
+    } catch (error) {
+      if (faultOf(error) !== "unreachable" || signal.aborted || performance.now() > patientUntil) throw error;
+      await delay(RECONNECT_MS);
+    }
+  }
+}
+
+/**
  * Sends a notification to its user's devices, to each at most once: a delivery is claimed before it is sent, and one with an
  * unknown outcome counts as sent. Only what a push service has certainly not accepted is retried.
  */
 async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   const { id, now } = due;
-  const { claimed, others } = await claimDeliveries(contended, id, CLAIM_SECONDS);
-  const attempts = await Promise.all(
-    claimed.map(async (device) => ({ deviceId: device.id, outcome: await sendTo(device, due, expiry, task) })),
-  );
-  const results = attempts.map(({ deviceId, outcome }) => ({
+  const { claimed, others } = await claim(id, task.signal);
+  const attempts = await Promise.all(claimed.map((device) => sendTo(device, due, expiry, task)));
+  const results = attempts.map(({ deviceId, outcome, called }) => ({
     deviceId,
+    called,
     status: statusOf[outcome.result],
     reason: outcome.result === "sent" ? null : outcome.reason,
   }));
   const known = [...results, ...others];
   const ended = known.every(({ status }) => status !== "LATER" && status !== "SENDING");
-  if (await updateDeliveries(sql, id, results, ended ? settlementOf(known) : null)) return;
+  const settled = await updateDeliveries(sql, id, results, ended ? settlementOf(known) : null);
+  const counted = attempts.flatMap(({ deviceId, unanswered }) =>
+    unanswered === null ? [] : [{ deviceId, unanswered }],
+  );
+  if (counted.length > 0) await countUnanswered(sql, counted);
+  if (settled) return;
 
   const deliveries = await listDeliveries(sql, [id]);
   const settlement = settlementOf(deliveries);
@@ -132,8 +182,12 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
     case "settle":
       return settle(task, settlement);
     case "snooze":
-      if (next.waitsFor === "push service")
-        await updateNotificationStatus(sql, id, { status: "DEFERRED", reason: "the push service asks to wait" });
+      if (next.waitsFor === "push service") {
+        const reason = attempts.every(({ called }) => called)
+          ? "the push service asks to wait"
+          : "the push service is busy";
+        await updateNotificationStatus(sql, id, { status: "DEFERRED", reason });
+      }
       throw new Snooze(next.until);
     case "retry":
       // the dead job stays for an operator to replay once the cause is fixed

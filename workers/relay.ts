@@ -1,4 +1,5 @@
 import { describeError } from "../lib/process/describe-error.js";
+import { Flag } from "../lib/process/flag.js";
 import { log } from "../lib/process/log.js";
 import { openQueue, pingBroker } from "../queues/broker.js";
 import type { Contract } from "../queues/contract.js";
@@ -12,18 +13,15 @@ const RECOVERY_MS = 500;
 
 /** Hands staged jobs of these contracts over to BullMQ until it is stopped. It never fails: while Postgres or the broker is down it waits. */
 export function startRelay(contracts: readonly Contract[]): { stop(): Promise<void> } {
+  const due = new Flag();
   let stopping = false;
   let failing = false;
-  let signalled = false;
-  let wakeUp = (): void => undefined;
   const unsubscribe = onJobsDue(() => {
-    signalled = true;
-    if (!failing) wakeUp();
+    if (!failing) due.set();
   });
 
   /** Hands over a batch; returns how many milliseconds the next one can wait. */
   const relayOnce = async (): Promise<number> => {
-    signalled = false;
     try {
       // claiming rows only to release them would bloat the table while the broker is down
       if (failing) await pingBroker();
@@ -37,18 +35,9 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
       return RECOVERY_MS;
     }
   };
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      wakeUp = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      // a signal during a batch may be about a row that the batch did not see
-      if (stopping || (signalled && !failing)) wakeUp();
-    });
   const run = async (): Promise<void> => {
-    while (!stopping) await pause(await relayOnce());
+    // a signal during a batch may be about a row that the batch did not see: then the next batch does not wait
+    while (!stopping) await due.wait(await relayOnce());
   };
   const running = run();
 
@@ -56,7 +45,7 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
     stop: async () => {
       stopping = true;
       unsubscribe();
-      wakeUp();
+      due.set();
       await running;
     },
   };
@@ -93,7 +82,13 @@ const brokerId = ({ id, generation }: DueJob): string => `${id}.${generation}`;
 
 async function handOver(contract: Contract, jobs: readonly DueJob[]): Promise<void> {
   const queue = openQueue(contract);
-  await queue.addBulk(jobs.map((job) => ({ name: contract.queue, data: job.payload, opts: { jobId: brokerId(job) } })));
+  await queue.addBulk(
+    jobs.map((job) => ({
+      name: contract.queue,
+      data: job.payload,
+      opts: { jobId: brokerId(job), priority: job.priority },
+    })),
+  );
   // A resent row may belong to a job that BullMQ has finished, when the row could not be updated. Under the same id BullMQ
   // would ignore it for ever.
   const resent = jobs.filter(({ sends }) => sends > 1);

@@ -9,7 +9,7 @@ const LATEST_DAYS = 3;
 const WEIGHTS = 200;
 
 /** Rolls up one past day of a zone, in one transaction; safe to repeat, also concurrently. */
-export const rollUpOneDay = (day: string, zone: string): Promise<void> =>
+export const rollUpOneDay = (day: string, zone: string) =>
   // in a transaction it has a connection to itself: no other statement waits behind it
   transaction((tx) => rollUpDay(tx, day, zone));
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { JobSchedulerJson } from "bullmq";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
@@ -29,31 +30,25 @@ const LOST_AFTER_MS = 10_000;
 
 /** Keeps the broker's schedules equal to this list until it is stopped: they are back within seconds after the broker was wiped. */
 export function startSchedules(): { stop(): Promise<void> } {
-  let checking = Promise.resolve();
-  let failing = false;
-  const check = async (): Promise<void> => {
-    try {
-      await checkSchedules();
-      failing = false;
-    } catch (error) {
-      if (!failing) log.warn({ error: describeError(error) }, "schedules cannot be checked");
-      failing = true;
+  const stopping = new AbortController();
+  const run = async (): Promise<void> => {
+    let failing = false;
+    while (!stopping.signal.aborted) {
+      try {
+        await checkSchedules();
+        failing = false;
+      } catch (error) {
+        if (!failing) log.warn({ error: describeError(error) }, "schedules cannot be checked");
+        failing = true;
+      }
+      await delay(CHECK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
-  let busy = false;
-  const tick = (): void => {
-    if (busy) return;
-    busy = true;
-    checking = check().finally(() => {
-      busy = false;
-    });
-  };
-  tick();
-  const timer = setInterval(tick, CHECK_MS);
+  const running = run();
   return {
-    stop: async () => {
-      clearInterval(timer);
-      await checking;
+    stop: () => {
+      stopping.abort();
+      return running;
     },
   };
 }

@@ -1,22 +1,9 @@
-import { config } from "../lib/process/config.js";
 import { log } from "../lib/process/log.js";
 import { version } from "../lib/process/version.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import {
-  adEvents,
-  contracts,
-  fanOut,
-  geocode,
-  images,
-  menuImport,
-  posEvents,
-  posSync,
-  push,
-  rollups,
-  sms,
-  upkeep,
-} from "../queues/index.js";
+import * as queues from "../queues/index.js";
 import { countAds } from "./ad-events.js";
+import { checkAddress } from "./address-checks.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
 import { fanOutEvent } from "./fan-out.js";
 import { findAddress } from "./geocode.js";
@@ -28,6 +15,7 @@ import { deliverPush } from "./push.js";
 import { startRelay } from "./relay.js";
 import { rollUp } from "./rollups.js";
 import { startSchedules } from "./schedules.js";
+import { slotsOf } from "./slots.js";
 import { sendCode } from "./sms.js";
 import { runUpkeep } from "./upkeep.js";
 
@@ -38,23 +26,24 @@ interface Service {
 }
 
 function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>): Service {
-  const concurrency = config.WORKER_CONCURRENCY[contract.queue] ?? contract.concurrency;
+  const concurrency = slotsOf(contract);
   return { contract, serve: (signal) => consume(contract, handler, { concurrency, signal }) };
 }
 
 /** Every queue with its handler. */
 const services: readonly Service[] = [
-  service(adEvents, countAds),
-  service(fanOut, fanOutEvent),
-  service(geocode, findAddress),
-  service(images, convertUpload),
-  service(menuImport, importMenu),
-  service(posEvents, applyPosEvents),
-  service(posSync, pullMenu),
-  service(push, deliverPush),
-  service(rollups, rollUp),
-  service(sms, sendCode),
-  service(upkeep, runUpkeep),
+  service(queues.adEvents, countAds),
+  service(queues.addressChecks, checkAddress),
+  service(queues.fanOut, fanOutEvent),
+  service(queues.geocode, findAddress),
+  service(queues.images, convertUpload),
+  service(queues.menuImport, importMenu),
+  service(queues.posEvents, applyPosEvents),
+  service(queues.posSync, pullMenu),
+  service(queues.push, deliverPush),
+  service(queues.rollups, rollUp),
+  service(queues.sms, sendCode),
+  service(queues.upkeep, runUpkeep),
 ];
 
 /** Returns the names that no queue has. */
@@ -70,7 +59,7 @@ export function startWorkers(names: readonly string[]): { stop(): Promise<void> 
   const stopping = new AbortController();
   const served = services.filter(({ contract }) => names.length === 0 || names.includes(contract.queue));
   const workers = served.map(({ serve }) => serve(stopping.signal));
-  const relay = startRelay(contracts);
+  const relay = startRelay(queues.contracts);
   const schedules = startSchedules();
   log.info({ version, queues: served.map(({ contract }) => contract.queue) }, "workers started");
   return {

@@ -3,6 +3,7 @@ import { PermanentError } from "../lib/process/errors.js";
 import { deleteStored, files, isFileKey } from "../lib/storage/file-store.js";
 import { StorageUnavailable } from "../lib/storage/storage.js";
 import { sql, transaction, type Db } from "../sql/db.js";
+import { deleteOldActionCounts } from "../sql/queries/action-counts.js";
 import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { expireBoxes, insertRepeatedBoxes } from "../sql/queries/boxes.js";
@@ -12,13 +13,15 @@ import { updateHeartbeat } from "../sql/queries/heartbeats.js";
 import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
 import { deleteOldNotifications } from "../sql/queries/notifications.js";
 import { deleteOldIdempotencyKeys, listOverdueOrders, moveOrder } from "../sql/queries/orders.js";
-import { deleteOldOtp, deleteOldOtpSendCounts, eraseExpiredCodes } from "../sql/queries/otp.js";
+import { deleteOldOtp, eraseExpiredCodes } from "../sql/queries/otp.js";
+import { deleteForgottenRegistrations } from "../sql/queries/partners.js";
 import { deleteOldPosEvents, rescheduleStalledInboxes } from "../sql/queries/pos-events.js";
 import { eraseCounterAddresses } from "../sql/queries/pos-orders.js";
 import { settleAbandonedSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql/queries/pos-syncs.js";
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { deleteOldJobs } from "../sql/outbox.js";
+import { deleteOldInvitations } from "../sql/queries/staff.js";
 import { eraseAccounts } from "../sql/queries/users.js";
 import type { Handler, Task } from "./consume.js";
 import { settleAllAbandoned } from "./menu-import.js";
@@ -29,7 +32,7 @@ export type Rhythm = { readonly every: number } | { readonly pattern: string };
 interface UpkeepTask {
   readonly rhythm: Rhythm;
   /** May be missed, repeated or cut short without harm. */
-  readonly run: (task: Task<{ task: string }>) => Promise<void>;
+  readonly run: (task: Task<{ task: string }>) => Promise<unknown>;
 }
 
 const BATCH = 5_000;
@@ -73,22 +76,14 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     run: () => updateHeartbeat(sql, "canary"),
   },
   "expire-boxes": inBatches("* * * * *", "boxes expired", expireBoxes),
-  "repeat-boxes": {
-    rhythm: { pattern: "*/10 * * * *" },
-    run: async ({ log }) => {
-      const listed = await insertRepeatedBoxes(sql);
-      if (listed > 0) log.info({ boxes: listed }, "boxes listed again");
-    },
-  },
+  "repeat-boxes": inBatches("*/10 * * * *", "boxes listed again", insertRepeatedBoxes),
   "complete-campaigns": inBatches("* * * * *", "campaigns completed at their end date", completeEndedCampaigns),
   "purge-staged-jobs": purging("7 * * * *", deleteOldJobs),
   "erase-expired-codes": {
     rhythm: { pattern: "*/5 * * * *" },
-    run: async () => {
-      await eraseExpiredCodes(sql);
-    },
+    run: () => eraseExpiredCodes(sql),
   },
-  "purge-logins": purging("17 * * * *", deleteOldOtp, deleteOldOtpSendCounts, deleteExpiredRefreshTokens),
+  "purge-logins": purging("17 * * * *", deleteOldOtp, deleteExpiredRefreshTokens),
   /** Orders that were not picked up: an hour after their last pickup window, or without boxes a day after they were ready. */
   "no-shows": {
     rhythm: { pattern: "*/5 * * * *" },
@@ -106,6 +101,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   /** A small batch, as each account has many rows. */
   "erase-accounts": inBatches("23 * * * *", "accounts erased", (db) => eraseAccounts(db, 100)),
   "erase-counter-addresses": purging("33 * * * *", eraseCounterAddresses),
+  "purge-registrations": purging("42 3 * * *", deleteForgottenRegistrations, deleteOldInvitations),
   "purge-notifications": purging("52 3 * * *", deleteOldNotifications),
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "clear-away-files": {
@@ -139,11 +135,11 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     run: async ({ log }) => {
       const rescheduled = await rescheduleStalledInboxes(sql, BATCH);
       if (rescheduled === 0) return;
-      log.warn({ inboxes: rescheduled }, "events of POS systems had no job left that would look at them");
+      log.warn({ inboxes: rescheduled }, "POS inboxes had due events and no open job");
     },
   },
   "purge-pos-events": purging("47 * * * *", deleteOldPosEvents, deleteOldPosSyncs),
-  "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters),
+  "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters, deleteOldActionCounts),
   "purge-ad-batches": purging("57 * * * *", deleteOldAdBatches),
 };
 

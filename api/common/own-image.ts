@@ -1,6 +1,7 @@
-import { ApiError, conflict, type ErrorCode } from "../../lib/process/errors.js";
+import { conflict, type ErrorCode } from "../../lib/process/errors.js";
 import type { Db } from "../../sql/db.js";
 import { findOwnFile, claimImage } from "../../sql/queries/files.js";
+import { invalidFields } from "../http/errors.js";
 import { Id } from "../http/schemas.js";
 
 export const ImageFileId = Id.meta({ description: "an image that the caller uploaded" });
@@ -19,6 +20,5 @@ export async function claimOwnImage(
     const message = status === "STORED" ? "is still being converted" : "is not fully uploaded yet";
     throw conflict(`${path}: ${message}`, { errors: [{ path, message }] });
   }
-  const message = "is not an image that you uploaded";
-  throw new ApiError(400, code, `${path}: ${message}`, { errors: [{ path, message }] });
+  throw invalidFields(code, [{ path, message: "is not an image that you uploaded" }]);
 }

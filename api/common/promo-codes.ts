@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { config } from "../../lib/process/config.js";
 import { ApiError } from "../../lib/process/errors.js";
 import type { PromoRefusal } from "../../lib/domain/promo.js";
+import { limitFailures } from "../http/limits.js";
 
 /** A promo code, in any case. */
 export const PromoCode = z
@@ -19,6 +21,20 @@ const reasons: Record<PromoRefusal, string> = {
   USED_UP: "This promo code is used up.",
   USED_BY_YOU: "You have used this promo code already.",
 };
+
+const guesses = {
+  name: "promo",
+  perUser: config.PROMO_GUESSES_USER,
+  perAddress: config.PROMO_GUESSES_ADDRESS,
+  refusal: "Too many unknown promo codes were tried",
+};
+
+/** Makes an attempt to use a promo code; throws 429 after too many with codes that are unknown, so that none can be guessed. */
+export const limitGuesses = <Result>(
+  caller: { userId: string; ip: string },
+  attempt: () => Promise<Result>,
+  refusalOf: (result: Result) => PromoRefusal | null,
+): Promise<Result> => limitFailures(guesses, caller, attempt, (result) => refusalOf(result) === "UNKNOWN");
 
 /** The error for a promo code that does not apply. */
 export const invalidPromo = (reason: PromoRefusal) =>

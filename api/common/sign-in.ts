@@ -1,15 +1,38 @@
+import { Counter } from "prom-client";
 import { config } from "../../lib/process/config.js";
-import { keyedHash, matchesKeyedHash, randomDigits, encryptText } from "../../lib/security/crypto.js";
+import { keyedHash, keyedHashes, matchesKeyedHash, randomDigits, encryptText } from "../../lib/security/crypto.js";
 import { ApiError } from "../../lib/process/errors.js";
 import { formatWait } from "../../lib/outbound/retry-after.js";
+import { refreshTokenDigest } from "../../lib/security/tokens.js";
 import { sms } from "../../queues/index.js";
-import { sql, transaction } from "../../sql/db.js";
-import { insertOtp, countGuess } from "../../sql/queries/otp.js";
-import { insertSession } from "../../sql/queries/sessions.js";
+import { contended, inTurn, lookups, sql, transaction } from "../../sql/db.js";
+import { insertOtp, countGuess, type Place } from "../../sql/queries/otp.js";
+import { findSessionOfPhone, insertSession, type Session } from "../../sql/queries/sessions.js";
 import { stageJob } from "../../sql/outbox.js";
 import { clientNetwork } from "../http/client-network.js";
+import { unlessDisabled } from "../http/limits.js";
+import { registry } from "../http/registry.js";
 
 const codeDigits = 6;
+/** Wrong guesses of a device that logged in before; those of others are limited per address. */
+const knownGuesses = { limit: 50, minutes: 24 * 60 };
+
+const codes = new Counter({
+  name: "login_codes_total",
+  help: "Login codes that clients requested, by outcome: sent, or refused by a limit.",
+  labelNames: ["outcome"],
+  registers: [registry],
+});
+
+const guesses = new Counter({
+  name: "login_guesses_total",
+  help: "Codes that clients entered, by outcome: right, wrong, void (no code, used or expired), or refused by a limit.",
+  labelNames: ["outcome"],
+  registers: [registry],
+});
+
+for (const outcome of ["sent", "refused"]) codes.inc({ outcome }, 0);
+for (const outcome of ["right", "wrong", "void", "refused"]) guesses.inc({ outcome }, 0);
 
 const tooMany = (what: string, retryAfterSeconds: number) =>
   new ApiError(429, "RATE_LIMIT", `${what}; try again in ${formatWait(retryAfterSeconds)}.`, { retryAfterSeconds });
@@ -19,40 +42,73 @@ export const invalidCode = () => new ApiError(400, "INVALID_CODE", "The code is 
 /** The text that is hashed; the phone in it makes equal codes hash differently. */
 const otpOf = (phone: string, code: string) => `${phone} ${code}`;
 
+/** Who logs in: a client's address and, from a device that logged in with the phone before, a refresh token of that login. */
+export interface Client {
+  ip: string;
+  refreshToken: string | null;
+}
+
+async function placeOf(phone: string, { ip, refreshToken }: Client): Promise<Place> {
+  const session =
+    refreshToken === null ? undefined : await findSessionOfPhone(lookups, phone, refreshTokenDigest(refreshToken));
+  return session ? { name: `session ${session.id}`, known: true } : { name: clientNetwork(ip), known: false };
+}
+
 /** Stages a new code for a phone and returns the seconds until another may be sent; throws 429 RATE_LIMIT past the limits. */
-export async function sendCode(phone: string, { ip, requestId }: { ip: string; requestId: string }): Promise<number> {
+export async function sendCode(phone: string, client: Client, requestId: string): Promise<number> {
   const code = config.OTP_FIXED_CODE ?? randomDigits(codeDigits);
-  const { id, retryAfterSeconds } = await transaction(async (tx) => {
-    const sent = await insertOtp(tx, {
-      phone,
-      hash: keyedHash("otp", otpOf(phone, code)),
-      encrypted: encryptText(code, `otp:${phone}`),
-      address: clientNetwork(ip, 64),
-      addressLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_PER_ADDRESS,
-      totalLimit: config.RATE_LIMIT_DISABLED ? null : config.OTP_SENDS_TOTAL,
-    });
-    if (sent.id !== null) await stageJob(tx, sms, { otpId: sent.id }, { requestId });
-    return sent;
-  });
+  const place = await placeOf(phone, client);
+  const { id, retryAfterSeconds } = await inTurn(`codes ${place.name}`, () =>
+    transaction(async (tx) => {
+      const sent = await insertOtp(tx, {
+        phone,
+        hash: keyedHash("otp", otpOf(phone, code)),
+        encrypted: encryptText(code, `otp:${phone}`),
+        place,
+        dailyLimit: unlessDisabled(config.OTP_SENDS_PER_PHONE),
+        placeLimit: unlessDisabled(config.OTP_SENDS_PER_ADDRESS),
+        totalLimit: unlessDisabled(config.OTP_SENDS_TOTAL),
+      });
+      if (sent.id !== null) await stageJob(tx, sms, { otpId: sent.id }, { requestId });
+      return sent;
+    }),
+  );
+  codes.inc({ outcome: id === null ? "refused" : "sent" });
   if (id === null) throw tooMany("Too many codes were sent", retryAfterSeconds);
   return retryAfterSeconds;
 }
 
 /**
- * Consumes a phone's code, opens a session for the token with this digest, and returns the user's id. Throws
+ * Consumes a phone's code, and opens a session for the token with this digest. Throws
  * 400 INVALID_CODE, 401 EXPIRED_CODE, and 429 RATE_LIMIT after too many wrong codes.
  */
 export async function openSession(
   phone: string,
   code: string,
+  client: Client,
   tokenDigest: Uint8Array,
   { forDashboard }: { forDashboard: boolean },
-): Promise<string> {
-  const guess = await countGuess(sql, phone);
-  if (guess.outcome === "TOO_MANY") throw tooMany("Too many wrong codes for this phone", guess.retryAfterSeconds);
-  if (guess.outcome === "EXPIRED") throw new ApiError(401, "EXPIRED_CODE", "The code has expired; ask for a new one.");
-  if (guess.outcome === "NO_CODE" || !matchesKeyedHash("otp", otpOf(phone, code), guess.hash)) throw invalidCode();
-  const userId = await insertSession(sql, guess.id, tokenDigest, forDashboard);
-  if (userId === null) throw invalidCode();
-  return userId;
+): Promise<Session> {
+  const place = await placeOf(phone, client);
+  const { limit, minutes } = place.known
+    ? knownGuesses
+    : { limit: unlessDisabled(config.OTP_GUESSES_PER_ADDRESS), minutes: 15 };
+  const guess = await inTurn(`codes ${place.name}`, () => countGuess(contended, phone, place, limit, minutes));
+  if (guess.outcome === "TOO_MANY") {
+    guesses.inc({ outcome: "refused" });
+    throw tooMany("Too many wrong codes; request a new one", guess.retryAfterSeconds);
+  }
+  if (guess.outcome !== "COMPARE") {
+    guesses.inc({ outcome: "void" });
+    throw guess.outcome === "EXPIRED"
+      ? new ApiError(401, "EXPIRED_CODE", "The code has expired; ask for a new one.")
+      : invalidCode();
+  }
+  const right = matchesKeyedHash("otp", otpOf(phone, code), guess.hash);
+  guesses.inc({ outcome: right ? "right" : "wrong" });
+  if (!right) throw invalidCode();
+  const phoneHashes = keyedHashes("phone", phone);
+  const session = await insertSession(sql, guess.id, { phoneHashes, tokenDigest, forDashboard, place });
+  if (!session) throw invalidCode();
+  return session;
 }

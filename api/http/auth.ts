@@ -49,9 +49,10 @@ export interface Caller<A extends Auth> {
   partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : A extends "PARTNER_OR_ADMIN" ? Partner | null : null;
 }
 
-/** A valid credential: the user of an access token, or null for a service key. */
+/** A valid credential: the user and the session of an access token, or null for a service key. */
 export interface Credential {
   user: User | null;
+  sessionId: string | null;
 }
 
 const unauthorized = (detail: string) => new ApiError(401, "UNAUTHORIZED", detail);
@@ -70,17 +71,18 @@ export async function identify(request: Request, auth: Auth): Promise<Credential
     const scopes = await findApiKeyScopes(lookups, apiKeyDigest(token));
     if (scopes === null) throw unauthorized("The service key is unknown.");
     if (!scopes.includes(scope)) throw forbidden(`This endpoint needs a service key with the scope ${scope}.`);
-    return { user: null };
+    return { user: null, sessionId: null };
   }
   const claims = token === undefined ? null : await verifyAccessToken(token);
   if (claims === null) throw unauthorized("The access token is malformed, expired or unknown.");
-  return { user: { id: claims.userId } };
+  return { user: { id: claims.userId }, sessionId: claims.sessionId ?? null };
 }
 
-const gone = () => unauthorized("This account no longer exists.");
+/** The error for a token that has not expired, of an account that was deleted or a session that has ended. */
+export const accountGone = () => unauthorized("This account no longer exists, or this session has ended.");
 
 /**
- * Checks that the caller may use the endpoint, and returns the partner they act for. Accounts and roles are read from
+ * Checks that the caller may use the endpoint, and returns the partner they act for. Accounts, sessions and roles are read from
  * Postgres, so that a change counts at once, whatever the token says.
  */
 export async function authorize(credential: Credential | null, auth: Auth): Promise<Partner | null> {
@@ -91,12 +93,12 @@ export async function authorize(credential: Credential | null, auth: Auth): Prom
   }
   if (credential.user === null) return null;
   if (auth === "USER" || auth === "OPTIONAL_USER" || auth === "BANNER_READER") {
-    if (!(await hasAccount(lookups, credential.user.id))) throw gone();
+    if (!(await hasAccount(lookups, credential.user.id, credential.sessionId))) throw accountGone();
     return null;
   }
 
-  const principal = await findPrincipal(lookups, credential.user.id);
-  if (principal === null) throw gone();
+  const principal = await findPrincipal(lookups, credential.user.id, credential.sessionId);
+  if (principal === undefined) throw accountGone();
   if (auth === "ADMIN" || auth === "LOCATION_WRITER") {
     if (!principal.isAdmin) throw forbidden("This endpoint is for admins.");
     return null;

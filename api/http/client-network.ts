@@ -1,13 +1,16 @@
 import ipaddr from "ipaddr.js";
 
+/** Providers give one customer up to so many IPv6 addresses. */
+const customerBits = 56;
+
 /**
- * Returns the key by which limits count a client: its IPv4 address, or the first `bits` of its IPv6 address, because
- * providers give one customer many of those. Text that is no address, as a proxy may forward, is returned unchanged.
+ * Returns the key by which limits count a client: its IPv4 address, or its IPv6 network. Text that is no address, as a proxy
+ * may forward, is cut to the length of one.
  */
-export function clientNetwork(address: string, bits: number): string {
-  if (!ipaddr.isValid(address)) return address;
+export function clientNetwork(address: string): string {
+  if (!ipaddr.isValid(address)) return address.slice(0, 64);
   const known = ipaddr.process(address);
   if (known.kind() === "ipv4") return known.toString();
-  const network = ipaddr.IPv6.networkAddressFromCIDR(`${known.toString()}/${bits}`);
-  return `${network.toString()}/${bits}`;
+  const network = ipaddr.IPv6.networkAddressFromCIDR(`${known.toString()}/${customerBits}`);
+  return `${network.toString()}/${customerBits}`;
 }

@@ -1,14 +1,17 @@
 import type { IncomingMessage } from "node:http";
 import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
-import type { z } from "zod";
+import { z } from "zod";
 import { ApiError, notFound, type ErrorCode } from "../../lib/process/errors.js";
 import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
+import { MAX_JSON_DEPTH, parseJsonBody } from "../../lib/process/parse-json.js";
 import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
+import { allowSlowBody } from "./body-time.js";
 import { invalidInput } from "./errors.js";
 import { limitRequests, type EndpointLimit } from "./limits.js";
+import { Id } from "./schemas.js";
 import type { Tag } from "./tags.js";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -23,24 +26,20 @@ export type Answer<R extends Answers> = {
 }[keyof R & number];
 
 /** An endpoint without its handler: the source of validation, types, the OpenAPI document and the authorisation tests. */
-export interface Declaration<
-  A extends Auth,
-  P extends Schema,
-  Q extends Schema,
-  H extends Schema,
-  B extends Schema,
-  R extends Answers,
-> {
+export interface Declaration {
   summary: string;
   description?: string;
-  auth: A;
-  params?: P;
-  query?: Q;
-  headers?: H;
-  body?: B;
+  auth: Auth;
+  /** The parameters of the path, where they are not ids. */
+  params?: Schema;
+  query?: Schema;
+  headers?: Schema;
+  body?: Schema;
+  /** The largest body, where callers without a token need more than they may send elsewhere. */
+  bodyBytes?: number;
   /** A file, streamed instead of a body: a part of a multipart form, or the whole body in the media type `alone`. */
   upload?: { part: string; alone?: string };
-  answers: R;
+  answers: Answers;
   limit?: EndpointLimit;
   /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
   csv?: boolean;
@@ -48,18 +47,21 @@ export interface Declaration<
   errors?: readonly `${number} ${ErrorCode}`[];
 }
 
+type Parsed<S, Otherwise = undefined> = S extends Schema ? z.output<S> : Otherwise;
+
+/** The names of the parameters in a path. */
+type Named<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | Named<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
 /** A handler's input: parsed values only. */
-export interface Input<
-  A extends Auth,
-  P extends Schema,
-  Q extends Schema,
-  H extends Schema,
-  B extends Schema,
-> extends Caller<A> {
-  params: z.output<P>;
-  query: z.output<Q>;
-  headers: z.output<H>;
-  body: z.output<B>;
+export interface Input<Path, D extends Declaration> extends Caller<D["auth"]> {
+  params: Parsed<D["params"], Record<Named<Path>, string>>;
+  query: Parsed<D["query"]>;
+  headers: Parsed<D["headers"]>;
+  body: Parsed<D["body"]>;
   /** Path and query string as sent, for links to the next page. */
   address: string;
   ip: string;
@@ -71,7 +73,7 @@ export interface Input<
   log: Logger;
 }
 
-export interface Endpoint extends Declaration<Auth, Schema, Schema, Schema, Schema, Answers> {
+export interface Endpoint extends Declaration {
   method: Method;
   /** The full path in Express form, such as `/api/v1/boxes/:id`. */
   path: string;
@@ -80,31 +82,36 @@ export interface Endpoint extends Declaration<Auth, Schema, Schema, Schema, Sche
   invalid: ErrorCode;
 }
 
-export const ok = <B>(body: B, headers?: Record<string, string>) => ({
-  status: 200 as const,
-  body,
-  ...(headers && { headers }),
-});
+export interface Ok<B> {
+  status: 200;
+  body: B;
+  headers: Record<string, string>;
+}
+
+export const ok = <B>(body: B, headers: Record<string, string> = {}): Ok<B> => ({ status: 200, body, headers });
 export const created = <B>(body: B, location?: string) => ({
   status: 201 as const,
   body,
   ...(location !== undefined && { headers: { Location: location } }),
 });
+export const accepted = <B>(body: B, location: string) => ({
+  status: 202 as const,
+  body,
+  headers: { Location: location },
+});
 export const noContent = () => ({ status: 204 as const });
 
-type Nothing = z.ZodUndefined;
+/** Returns the row that a query found; throws 404 without one. */
+export function found<Row>(row: Row | null | undefined, what: string): Row {
+  if (row === null || row === undefined) throw notFound(what);
+  return row;
+}
 
-type Declare = <
-  A extends Auth,
-  R extends Answers,
-  P extends Schema = Nothing,
-  Q extends Schema = Nothing,
-  H extends Schema = Nothing,
-  B extends Schema = Nothing,
->(
-  path: string,
-  declaration: Declaration<A, P, Q, H, B, R>,
-  handler: (input: Input<A, P, Q, H, B>) => Promise<Answer<R>>,
+/** A member that no declaration has is refused, as it would be in a literal. */
+type Declare = <Path extends string, D extends Declaration>(
+  path: Path,
+  declaration: D & Record<Exclude<keyof D, keyof Declaration>, never>,
+  handler: (input: Input<Path, D>) => Promise<Answer<D["answers"]>>,
 ) => void;
 
 export interface Section extends Record<Method, Declare> {
@@ -113,20 +120,36 @@ export interface Section extends Record<Method, Declare> {
   endpoints: Endpoint[];
 }
 
-const maxJsonBytes = 1_048_576;
-const parseJson: RequestHandler = express.json({ limit: maxJsonBytes, strict: false });
+/** The largest body, and the largest where anyone may call, who sends a phone or a token there. */
+const MAX_JSON_BYTES = 1_048_576;
+const MAX_OPEN_JSON_BYTES = 4_096;
 
-/** Reads the body as JSON. A body of another Content-Type is refused before it is read. */
-async function readJson(request: Request, response: Response): Promise<void> {
+const isOpen = (auth: Auth) => ["ANYONE", "OPTIONAL_USER", "BANNER_READER"].includes(auth);
+
+/** Whether a Content-Type is JSON's; in UTF-8, as RFC 8259 wants it. */
+const isJson = (request: Request) =>
+  typeof request.is("application/json") === "string" &&
+  !/;\s*charset=(?!"?utf-8"?\s*(;|$))/i.test(request.get("content-type") ?? "");
+
+/** Reads the body into `request.body`, as bytes. A body of another Content-Type is refused before it is read. */
+async function readBody(request: Request, response: Response, readBytes: RequestHandler): Promise<void> {
   const sent = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
-  if (sent && !request.is("application/json"))
-    throw new ApiError(400, "BAD_REQUEST", "The body must be sent as application/json.");
+  if (sent && !isJson(request)) throw new ApiError(400, "BAD_REQUEST", "The body must be sent as application/json.");
   await new Promise<void>((resolve, reject) => {
-    parseJson(request, response, (error?: unknown) => {
+    readBytes(request, response, (error?: unknown) => {
       if (error === undefined) resolve();
       else reject(error instanceof Error ? error : new Error("the body could not be read", { cause: error }));
     });
   });
+}
+
+/** Parses a body that was read; no body is an empty object. */
+function jsonOf(body: unknown): unknown {
+  if (!Buffer.isBuffer(body) || body.length === 0) return {};
+  const json = parseJsonBody(body);
+  if (json !== undefined) return json;
+  const detail = `The body is not valid JSON, or is nested deeper than ${MAX_JSON_DEPTH} levels.`;
+  throw new ApiError(400, "BAD_REQUEST", detail);
 }
 
 function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.ZodError) => ApiError): unknown {
@@ -136,16 +159,21 @@ function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.Zod
   return result.data;
 }
 
-/** Declares a group of endpoints under one path; `invalid` is the error code for an invalid body or query. */
-export function section({
-  prefix,
-  tag,
-  invalid = "VALIDATION_ERROR",
-}: {
+/** The parameters of a path, as ids. */
+function idsIn(path: string): { params?: Schema } {
+  const ids = Array.from(path.matchAll(/:(\w+)/g), ([, name = ""]) => [name, Id] as const);
+  return ids.length === 0 ? {} : { params: z.object(Object.fromEntries(ids)) };
+}
+
+interface SectionOptions {
   prefix: string;
   tag: Tag;
+  /** The error code for an invalid body or query. */
   invalid?: ErrorCode;
-}): Section {
+}
+
+/** Declares a group of endpoints under one path. */
+export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOptions): Section {
   const router = Router();
   const endpoints: Endpoint[] = [];
 
@@ -153,6 +181,7 @@ export function section({
     (method: Method): Declare =>
     (path, declaration, handler) => {
       const endpoint: Endpoint = {
+        ...idsIn(path),
         ...declaration,
         method,
         path: `/api/v1${prefix}${path === "/" ? "" : path}`,
@@ -167,11 +196,14 @@ export function section({
         columns: columnsOf(endpoint.answers[200]),
       };
 
+      const largest = endpoint.bodyBytes ?? (isOpen(endpoint.auth) ? MAX_OPEN_JSON_BYTES : MAX_JSON_BYTES);
+      const readBytes: RequestHandler = express.raw({ limit: largest, type: "application/json" });
+
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
         response.locals["route"] = endpoint.path;
         try {
-          // The body is read while the caller is looked up; its errors count only once the caller is authorised.
-          const reading = declaration.body && readJson(request, response);
+          // The body is read while the caller is looked up. It is parsed, and its errors count, once the caller is authorised.
+          const reading = declaration.body && readBody(request, response, readBytes);
           reading?.catch(() => undefined);
           let credential: Credential | null = null;
           try {
@@ -180,23 +212,25 @@ export function section({
             limitRequests(request, response, credential?.user?.id ?? null, declaration.limit);
           }
           const partner = await authorize(credential, declaration.auth);
+          if (declaration.upload) allowSlowBody(request);
           await reading;
           const requestId = String(response.getHeader("x-request-id"));
+          const incoming: IncomingMessage = request;
           const input = {
             user: credential?.user ?? null,
             partner,
-            params: parse(declaration.params, request.params, () => notFound("This address")),
+            params: parse(endpoint.params, request.params, () => notFound("This address")),
             // Express parses the query string on every access
             query: parse(declaration.query, declaration.query && request.query, (error) =>
               invalidInput(invalid, "query", error),
             ),
             headers: parse(declaration.headers, request.headers, (error) => invalidInput(invalid, "headers", error)),
-            body: parse(declaration.body, request.body ?? {}, (error) => invalidInput(invalid, "", error)),
+            body: parse(declaration.body, declaration.body && (jsonOf(request.body) ?? {}), (error) =>
+              invalidInput(invalid, "", error),
+            ),
             address: request.originalUrl,
             requestId,
-            get incoming(): IncomingMessage {
-              return request;
-            },
+            incoming,
             get gone() {
               const gone = new AbortController();
               response.once("close", () => gone.abort());

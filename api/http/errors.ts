@@ -5,7 +5,7 @@ import { z } from "zod";
 import { ApiError, unavailable, type ErrorCode, type FieldError } from "../../lib/process/errors.js";
 import { log } from "../../lib/process/log.js";
 import { StorageUnavailable } from "../../lib/storage/storage.js";
-import { isConnectionLost, isContended, isDataException, isTimedOut } from "../../sql/db.js";
+import { faultOf, type Fault } from "../../sql/db.js";
 
 /** The shape of every error response (RFC 9457); further members depend on the code. */
 export const Problem = z
@@ -58,14 +58,22 @@ export const invalidInput = (code: ErrorCode, where: string, error: z.ZodError):
 /** The properties of errors from http-errors (Express, its body parser). */
 const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string().optional() });
 
+/** What a request is answered when the database fails. */
+const databaseProblems: Record<Fault, () => ApiError | null> = {
+  unreachable: () => unavailable("The database is not reachable; try again shortly."),
+  overloaded: () => unavailable("The database is overloaded; try again shortly."),
+  contended: () => unavailable("Other requests are changing the same data; try again shortly."),
+  timeout: () => unavailable("The database took too long; try again shortly."),
+  "bad value": () => new ApiError(400, "BAD_REQUEST", "A value is out of range."),
+  other: () => null,
+};
+
 function asApiError(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
-  if (isContended(error)) return unavailable("Other requests are changing the same data; try again shortly.");
-  if (isTimedOut(error)) return unavailable("The database took too long; try again shortly.");
-  if (isConnectionLost(error)) return unavailable("The database is not reachable; try again shortly.");
+  const fault = faultOf(error);
+  if (fault) return databaseProblems[fault]();
   if (error instanceof StorageUnavailable)
     return unavailable("The file storage is not reachable; try again shortly.", 30);
-  if (isDataException(error)) return new ApiError(400, "BAD_REQUEST", "A value is out of range.");
   const http = HttpError.safeParse(error);
   if (!http.success) return null;
   if (http.data.status === 413)

@@ -1,10 +1,14 @@
 import type { Request, Response } from "express";
 import { config } from "../../lib/process/config.js";
 import { ApiError } from "../../lib/process/errors.js";
+import { formatWait } from "../../lib/outbound/retry-after.js";
 import { clientNetwork } from "./client-network.js";
-import { SharedCounters, windowMs } from "./shared-counters.js";
+import type { Db } from "../../sql/db.js";
+import { countAction } from "../../sql/queries/action-counts.js";
+import { minuteMs, SharedCounters } from "./shared-counters.js";
 
 const counters = new SharedCounters();
+const failures = new SharedCounters({ windowMs: 60 * minuteMs, whenFull: "FORGET" });
 
 /** A limit of one endpoint, per client address, that replaces the general limits. */
 export interface EndpointLimit {
@@ -18,7 +22,7 @@ export interface EndpointLimit {
  */
 export function limitRequests(request: Request, response: Response, userId: string | null, own?: EndpointLimit): void {
   if (config.RATE_LIMIT_DISABLED) return;
-  const address = () => clientNetwork(request.ip ?? "", 56);
+  const address = () => clientNetwork(request.ip ?? "");
   const [key, limit] = own
     ? [`${own.name} ${address()}`, own.perMinute]
     : userId === null
@@ -27,7 +31,7 @@ export function limitRequests(request: Request, response: Response, userId: stri
   const { totalHits, resetAt } = counters.increment(key);
   const remaining = Math.max(limit - totalHits, 0);
   const secondsLeft = Math.ceil((resetAt - Date.now()) / 1_000);
-  response.setHeader("RateLimit-Policy", `${limit};w=${windowMs / 1_000}`);
+  response.setHeader("RateLimit-Policy", `${limit};w=${minuteMs / 1_000}`);
   response.setHeader("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${secondsLeft}`);
   if (totalHits > limit) throw tooMany(secondsLeft);
 }
@@ -37,6 +41,57 @@ export function limitActions(name: string, userId: string, perMinute: number): v
   if (config.RATE_LIMIT_DISABLED) return;
   const { totalHits, resetAt } = counters.increment(`${name} user ${userId}`);
   if (totalHits > perMinute) throw tooMany(Math.ceil((resetAt - Date.now()) / 1_000));
+}
+
+/** Returns a limit that RATE_LIMIT_DISABLED lifts: null is none. */
+export const unlessDisabled = (limit: number | null) => (config.RATE_LIMIT_DISABLED ? null : limit);
+
+/**
+ * Counts an action of a client address in the action's transaction, exactly; throws 429 RATE_LIMIT past `most` within
+ * `minutes`.
+ */
+export async function limitAddress(tx: Db, action: string, ip: string, most: number | null, minutes: number) {
+  const seconds = await countAction(tx, `${action} from ${clientNetwork(ip)}`, unlessDisabled(most), minutes);
+  if (seconds !== undefined) throw tooMany(seconds);
+}
+
+/** How many attempts of one kind may fail in an hour, and the refusal of further ones. */
+export interface FailureLimit {
+  name: string;
+  perUser: number;
+  perAddress: number;
+  refusal: string;
+}
+
+/**
+ * Makes an attempt, such as to guess a code, unless too many of this user or this address have `failed` within the hour: then it
+ * throws 429 RATE_LIMIT. An attempt counts as long as it runs, so that concurrent ones cannot exceed the limit.
+ */
+export async function limitFailures<Result>(
+  { name, perUser, perAddress, refusal }: FailureLimit,
+  { userId, ip }: { userId: string; ip: string },
+  attempt: () => Promise<Result>,
+  failed: (result: Result) => boolean,
+): Promise<Result> {
+  if (config.RATE_LIMIT_DISABLED) return attempt();
+  const counted = [
+    { key: `${name} user ${userId}`, limit: perUser },
+    { key: `${name} address ${clientNetwork(ip)}`, limit: perAddress },
+  ].map((each) => ({ ...each, ...failures.increment(each.key) }));
+  let hasFailed = false;
+  try {
+    const exceeded = counted.find(({ totalHits, limit }) => totalHits > limit);
+    if (exceeded) {
+      const retryAfterSeconds = Math.ceil((exceeded.resetAt - Date.now()) / 1_000);
+      const detail = `${refusal}; try again in ${formatWait(retryAfterSeconds)}.`;
+      throw new ApiError(429, "RATE_LIMIT", detail, { retryAfterSeconds });
+    }
+    const result = await attempt();
+    hasFailed = failed(result);
+    return result;
+  } finally {
+    if (!hasFailed) for (const { key, resetAt } of counted) failures.decrement(key, resetAt);
+  }
 }
 
 const tooMany = (retryAfterSeconds: number) =>

@@ -32,7 +32,10 @@ function errorsOf(endpoint: Endpoint): Map<number, Set<string>> {
   const found = new Map<number, Set<string>>();
   const add = (status: number, code: string) => found.set(status, (found.get(status) ?? new Set()).add(code));
   if (endpoint.body ?? endpoint.params) add(400, "BAD_REQUEST");
-  if (endpoint.body ?? endpoint.upload) add(413, "PAYLOAD_TOO_LARGE");
+  if (endpoint.body ?? endpoint.upload) {
+    add(408, "BAD_REQUEST");
+    add(413, "PAYLOAD_TOO_LARGE");
+  }
   if (endpoint.body ?? endpoint.query ?? endpoint.headers) add(400, endpoint.invalid);
   if (endpoint.auth !== "ANYONE") add(401, "UNAUTHORIZED");
   if (["PARTNER", "ACTIVE_PARTNER", "ADMIN", "PARTNER_OR_ADMIN"].includes(endpoint.auth) || endpoint.auth in keyScopes)

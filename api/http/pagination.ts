@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ok, type Ok } from "./endpoint.js";
 import { Id, shownAs } from "./schemas.js";
 
 const defaultLimit = 50;
@@ -42,14 +43,21 @@ export const pageQuery = <P extends z.ZodType>(position: P) =>
 /** The parameters of a list that is ordered by id. */
 export const PageQuery = pageQuery(Id);
 
+type List<Place, Row> = (after: Place | null, limit: number) => Promise<readonly Row[]>;
+
+interface PageRequest<Place> {
+  limit: number;
+  cursor?: Place | undefined;
+}
+
 /**
  * Returns one page of a list, and the headers that lead to the next. `list` is asked for one row more than fits, which
  * shows whether a next page exists; `placeOf` returns a row's sort key.
  */
-export async function pageBy<Row, Place>(
+export async function pageBy<Place, Row>(
   address: string,
-  { limit, cursor }: { limit: number; cursor?: Place | undefined },
-  list: (after: Place | null, limit: number) => Promise<readonly Row[]>,
+  { limit, cursor }: PageRequest<Place>,
+  list: List<Place, Row>,
   placeOf: (row: Row) => Place,
 ): Promise<{ rows: Row[]; headers: Record<string, string> }> {
   const found = await list(cursor ?? null, limit + 1);
@@ -62,9 +70,24 @@ export async function pageBy<Row, Place>(
   return { rows, headers: { Link: `<${next.pathname}${next.search}>; rel="next"` } };
 }
 
-/** Returns one page of a list that is ordered by id. */
-export const page = <Row extends { id: string }>(
+/** Returns the response with one page of a list that is ordered by id; `present` makes a row what the caller sees. */
+export function page<Place, Row extends { id: Place }>(
   address: string,
-  query: { limit: number; cursor?: string | undefined },
-  list: (after: string | null, limit: number) => Promise<readonly Row[]>,
-) => pageBy(address, query, list, ({ id }) => id);
+  query: PageRequest<Place>,
+  list: List<Place, Row>,
+): Promise<Ok<Row[]>>;
+export function page<Place, Row extends { id: Place }, Shown>(
+  address: string,
+  query: PageRequest<Place>,
+  list: List<Place, Row>,
+  present: (row: Row) => Shown,
+): Promise<Ok<Shown[]>>;
+export async function page<Place, Row extends { id: Place }>(
+  address: string,
+  query: PageRequest<Place>,
+  list: List<Place, Row>,
+  present: (row: Row) => unknown = (row) => row,
+) {
+  const { rows, headers } = await pageBy(address, query, list, ({ id }) => id);
+  return ok(rows.map(present), headers);
+}

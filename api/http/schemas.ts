@@ -23,16 +23,30 @@ export const text = (max: number, min = 1) =>
     .max(max)
     .refine((value) => !value.includes("\u0000") && value.isWellFormed(), "must be valid text without NUL characters");
 
+/** A field that may be left out, which then is null. */
+export const orNull = <S extends z.ZodType>(field: S) => field.optional().transform((value) => value ?? null);
+
 /** The body of a partial update: any of these fields, at least one. */
 export const changesOf = <S extends z.core.$ZodLooseShape>(fields: S) =>
   z
     .object(fields)
     .partial()
-    .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field");
+    .refine((changes) => Object.values(changes).some((value) => value !== undefined), "must change at least one field")
+    .meta({ description: "Any of the fields, at least one; other fields stay unchanged." });
 
-export const Id = z.uuid().meta({ description: "UUID v7", example: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" });
+/** Returns a row with the fields that a partial update sends. */
+export function withChanges<Row extends object>(
+  row: Row,
+  changes: { [Field in keyof Row]?: Row[Field] | undefined },
+): Row {
+  const sent = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return { ...row, ...Object.fromEntries(sent) };
+}
 
-export const IdParams = z.object({ id: Id });
+export const Id = z
+  .uuid()
+  .toLowerCase()
+  .meta({ description: "UUID v7", example: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" });
 
 export const Phone = z
   .string()
@@ -95,17 +109,16 @@ export const Instant = z
     override: shownAs({ type: "string", format: "date-time" }),
   });
 
-/** An instant as callers see it: UTC with milliseconds. */
-export const Timestamp = z.iso.datetime({ precision: 3 }).meta({ example: "2026-06-01T15:00:00.000Z" });
+/** An instant as callers see it: UTC with milliseconds, which JSON makes of a Date. */
+export const Timestamp = z.date().meta({
+  example: "2026-06-01T15:00:00.000Z",
+  override: shownAs({ type: "string", format: "date-time", pattern: z.regexes.datetime({ precision: 3 }).source }),
+});
 
-export const Latitude = z.number().min(-90).max(90).meta({ example: 55.7558 });
-export const Longitude = z.number().min(-180).max(180).meta({ example: 37.6173 });
+export const Latitude = z.number().min(-90).max(90);
+export const Longitude = z.number().min(-180).max(180);
 
-export const Zone = z
-  .string()
-  .max(64)
-  .refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow")
-  .meta({ example: "Europe/Moscow" });
+export const Zone = z.string().max(64).refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow");
 
 /** A boolean in a query string. */
 export const QueryFlag = z.enum(["true", "false", "1", "0"]).transform((value) => value === "true" || value === "1");

@@ -7,14 +7,15 @@ import { mediaType } from "../../lib/storage/file-types.js";
 /** How many bytes a form may have beside its file. */
 const FORM_BYTES = 16_384;
 
-const MB = 1_048_576;
+export const MB = 1_048_576;
 
 /** A file that is being received. */
 export interface IncomingFile {
   /** The media type that the client declares. */
   declaredType: string;
-  /** The least number of bytes that the client announces; null when it announces none. */
-  announcedBytes: number | null;
+  /** The size that the client announces lies between these, as a form has more bytes than its file. */
+  leastBytes: number;
+  mostBytes: number;
   /** Fails with the error for the client: 413 past `readBytes`, 400 when the form breaks off. */
   body: Readable;
   /** How many bytes have been received so far. */
@@ -82,14 +83,15 @@ export async function receiveFile(
   const isForm = type === "multipart/form-data";
   if (!isForm && type !== alone) throw otherType(["multipart/form-data", alone].filter(Boolean).join(" or "));
   const length = incoming.headers["content-length"];
-  const announcedBytes = length === undefined ? null : Math.max(0, Number(length) - (isForm ? FORM_BYTES : 0));
-  if (announcedBytes !== null && announcedBytes > maxBytes) throw tooLarge(maxBytes);
+  const leastBytes = Math.max(0, Number(length ?? 0) - (isForm ? FORM_BYTES : 0));
+  if (leastBytes > maxBytes) throw tooLarge(maxBytes);
+  const sizes = { leastBytes, mostBytes: Math.min(Number(length ?? maxBytes), maxBytes) };
 
   const { body, receivedBytes } = boundedBody(incoming, readBytes);
-  if (!isForm) return { declaredType: type, announcedBytes, body: incoming.pipe(body), receivedBytes };
+  if (!isForm) return { declaredType: type, ...sizes, body: incoming.pipe(body), receivedBytes };
   try {
     const declaredType = mediaType(await readForm(incoming, part, body));
-    return { declaredType, announcedBytes, body, receivedBytes };
+    return { declaredType, ...sizes, body, receivedBytes };
   } catch (error) {
     body.destroy();
     throw error;

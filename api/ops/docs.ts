@@ -27,6 +27,8 @@ docs.use(
         "upgrade-insecure-requests": null,
       },
     },
+    // the same for all addresses (api/app.ts)
+    strictTransportSecurity: false,
   }),
 );
 docs.get("/swagger-initializer.js", (_request, response) => {

@@ -10,6 +10,7 @@ import { pingBroker } from "../../queues/broker.js";
 import { pingDatabase, sql } from "../../sql/db.js";
 import { pendingMigrations } from "../../sql/migrate.js";
 import { registry } from "../http/registry.js";
+import { ShortCache } from "../http/short-cache.js";
 import { metricsText } from "./metrics.js";
 
 let stopping = false;
@@ -50,6 +51,27 @@ export async function logStorageProblems(): Promise<void> {
   }
 }
 
+/** Anyone may ask, and an answer takes several statements. */
+const KEPT_MS = 1_000;
+
+interface Dependencies {
+  postgres: Check;
+  migrations: Check;
+  queue: Check;
+}
+
+async function checkDependencies(): Promise<Dependencies> {
+  const [postgres, migrations, queue] = await Promise.all([
+    check(pingDatabase().then(ok)),
+    check(pendingMigrations(sql).then(migrated)),
+    check(pingBroker().then(ok)),
+  ]);
+  return { postgres, migrations, queue };
+}
+
+const dependencies = new ShortCache<Dependencies>(KEPT_MS, 1);
+const metrics = new ShortCache<string>(KEPT_MS, 1);
+
 export const health = Router();
 
 health.get("/healthz", (_request, response) => {
@@ -61,11 +83,7 @@ health.get("/healthz", (_request, response) => {
  * requests only stage their jobs in Postgres, and orders are taken while Redis is down.
  */
 health.get("/readyz", async (_request, response) => {
-  const [postgres, migrations, queue] = await Promise.all([
-    check(pingDatabase().then(ok)),
-    check(pendingMigrations(sql).then(migrated)),
-    check(pingBroker().then(ok)),
-  ]);
+  const { postgres, migrations, queue } = await dependencies.get("", checkDependencies);
   const ready = !stopping && postgres === "ok" && migrations === "ok";
   response
     .status(ready ? 200 : 503)
@@ -76,5 +94,5 @@ health.get("/readyz", async (_request, response) => {
 health.get("/metrics", async (request, response) => {
   if (!mayReadMetrics(request.headers.authorization))
     throw new ApiError(401, "UNAUTHORIZED", "Metrics need the token of METRICS_TOKEN as a bearer token.");
-  response.type(registry.contentType).send(await metricsText());
+  response.type(registry.contentType).send(await metrics.get("", metricsText));
 });

@@ -75,7 +75,7 @@ measure({
 
 measure({
   name: "worker_canary_age_seconds",
-  help: "Time since a worker last ran the canary, which is scheduled every minute; since this process started when none ever did.",
+  help: "Time since a worker last ran the canary, which is scheduled every 30 seconds; since this process started when none ever did.",
   aggregator: "max",
   collect: async (gauge) => gauge.set((await findHeartbeatAge(sql, "canary")) ?? process.uptime()),
 });
@@ -98,8 +98,17 @@ measure({
   collect: async (gauge) => {
     await Promise.all(
       openQueues().map(async (queue) => {
-        const counts = await queue.getJobCounts("waiting", "active", "delayed", "completed", "failed");
+        const { prioritized = 0, ...counts } = await queue.getJobCounts(
+          "waiting",
+          "prioritized",
+          "active",
+          "delayed",
+          "completed",
+          "failed",
+        );
         for (const [state, jobs] of Object.entries(counts)) gauge.set({ queue: queue.name, state }, jobs);
+        // jobs with a priority wait like the others
+        gauge.inc({ queue: queue.name, state: "waiting" }, prioritized);
       }),
     );
   },

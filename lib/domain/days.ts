@@ -1,3 +1,5 @@
+import { memoize } from "./memoize.js";
+
 /** A range of days in a time zone, as dates and as instants. */
 export interface Days {
   zone: string;
@@ -15,17 +17,12 @@ export type Period = keyof typeof periods;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-const formats = new Map<string, Intl.DateTimeFormat>();
+const formatOf = memoize(
+  (timeZone) => new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" }),
+);
 
 /** Returns the day of an instant in a zone: YYYY-MM-DD. */
-export function dayOf(instant: number, zone: string): string {
-  let format = formats.get(zone);
-  if (!format) {
-    format = new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" });
-    formats.set(zone, format);
-  }
-  return format.format(instant);
-}
+export const dayOf = (instant: number, zone: string): string => formatOf(zone).format(instant);
 
 /** Adds days to a date; `days` may be negative. */
 export const addDays = (day: string, days: number) =>

@@ -21,12 +21,23 @@ interface Kind {
 
 const toCustomer = { audience: "customer", preference: "push", urgency: "high", group: "order" } as const;
 const toPartner = { audience: "partner", preference: "push", urgency: "high", group: "sale" } as const;
-const marketing = { audience: "customer", preference: "marketing", urgency: "low", group: "box" } as const;
 /** When the pickup window ends. */
 const atPickupEnd = { at: "pickupUntil", orHours: 24 } as const;
 
 /** The order has not been picked up yet. */
 const orderIsOpen = { order: ["ACCEPTED", "READY"] } as const;
+
+/** News that can wait and stays true. */
+const news = { sentWhile: "ALWAYS", urgency: "normal", expiry: { hours: 72 } } as const;
+const aboutPartner = { ...toPartner, sentWhile: "ALWAYS", group: "partner", expiry: { hours: 168 } } as const;
+const aboutOffer = {
+  audience: "customer",
+  preference: "marketing",
+  sentWhile: { box: "ON_OFFER" },
+  urgency: "low",
+  group: "box",
+  expiry: atPickupEnd,
+} as const;
 
 /**
  * Every kind of notification: when it may be sent, and its text. A new kind is a new entry here, and in `recipientsOf`
@@ -71,26 +82,21 @@ export const notificationKinds = {
   },
   POINTS_EARNED: {
     ...toCustomer,
-    sentWhile: "ALWAYS",
-    urgency: "normal",
+    ...news,
     group: "points",
-    expiry: { hours: 72 },
     ru: ({ points, partner }) => [`+${points}`, `${partner}: спасибо за спасённую еду!`],
     en: ({ points, partner }) => [`+${points}`, `${partner}: thank you for saving food!`],
   },
   FRIEND_CAME: {
     ...toCustomer,
-    sentWhile: "ALWAYS",
-    urgency: "normal",
+    ...news,
     group: "points",
-    expiry: { hours: 72 },
     ru: ({ points }) => [`+${points}`, "За друга, который забрал первый заказ."],
     en: ({ points }) => [`+${points}`, "For a friend who picked up their first order."],
   },
   LEVEL_REACHED: {
     ...toCustomer,
-    sentWhile: "ALWAYS",
-    urgency: "normal",
+    ...news,
     group: "level",
     expiry: { hours: 168 },
     ru: ({ level }) => ["Новый уровень", `Теперь у вас ${level} уровень.`],
@@ -98,40 +104,30 @@ export const notificationKinds = {
   },
   REVIEW_APPROVED: {
     ...toCustomer,
-    sentWhile: "ALWAYS",
-    urgency: "normal",
+    ...news,
     group: "review",
-    expiry: { hours: 72 },
     ru: ({ partner }) => ["Отзыв одобрен", `${partner}: ваш отзыв видят все.`],
     en: ({ partner }) => ["Review approved", `${partner}: everyone can see your review.`],
   },
   REVIEW_REJECTED: {
     ...toCustomer,
-    sentWhile: "ALWAYS",
-    urgency: "normal",
+    ...news,
     group: "review",
-    expiry: { hours: 72 },
     ru: ({ partner }) => ["Отзыв отклонён", `${partner}: ваш отзыв не опубликован.`],
     en: ({ partner }) => ["Review rejected", `${partner}: your review is not published.`],
   },
   FAVORITE_LISTED: {
-    ...marketing,
-    sentWhile: { box: "ON_OFFER" },
-    expiry: atPickupEnd,
+    ...aboutOffer,
     ru: ({ partner, box, price }) => [`Новый бокс: ${partner}`, `${box} за ${price}.`],
     en: ({ partner, box, price }) => [`A new box: ${partner}`, `${box} for ${price}.`],
   },
   BOX_BACK: {
-    ...marketing,
-    sentWhile: { box: "ON_OFFER" },
-    expiry: atPickupEnd,
+    ...aboutOffer,
     ru: ({ partner, box, price }) => ["Снова в наличии", `${box} за ${price}, ${partner}.`],
     en: ({ partner, box, price }) => ["Back again", `${box} for ${price}, ${partner}.`],
   },
   BOX_CHEAPER: {
-    ...marketing,
-    sentWhile: { box: "ON_OFFER" },
-    expiry: atPickupEnd,
+    ...aboutOffer,
     ru: ({ partner, box, price }) => ["Цена снижена", `${box} теперь за ${price}, ${partner}.`],
     en: ({ partner, box, price }) => ["Price dropped", `${box} is now ${price}, ${partner}.`],
   },
@@ -151,34 +147,31 @@ export const notificationKinds = {
   },
   REVIEW_RECEIVED: {
     ...toPartner,
-    sentWhile: "ALWAYS",
-    urgency: "normal",
+    ...news,
     group: "review",
-    expiry: { hours: 72 },
     ru: ({ partner, stars }) => ["Новый отзыв", `${partner}: ${stars}.`],
     en: ({ partner, stars }) => ["New review", `${partner}: ${stars}.`],
   },
+  PARTNER_OWNED: {
+    ...aboutPartner,
+    ru: ({ partner }) => ["Магазин ваш?", `${partner}: указан ваш номер. Если магазин не ваш, откажитесь от него.`],
+    en: ({ partner }) => [
+      "Is this your shop?",
+      `${partner} was registered with your phone. If it is not yours, decline it.`,
+    ],
+  },
   PARTNER_APPROVED: {
-    ...toPartner,
-    sentWhile: "ALWAYS",
-    group: "partner",
-    expiry: { hours: 168 },
+    ...aboutPartner,
     ru: ({ partner }) => ["Заявка одобрена", `${partner}: можно размещать боксы.`],
     en: ({ partner }) => ["You are in", `${partner} can list boxes now.`],
   },
   PARTNER_REJECTED: {
-    ...toPartner,
-    sentWhile: "ALWAYS",
-    group: "partner",
-    expiry: { hours: 168 },
+    ...aboutPartner,
     ru: ({ partner }) => ["Заявка отклонена", `${partner}: причину скажет поддержка.`],
     en: ({ partner }) => ["Registration rejected", `${partner}: our support can tell you why.`],
   },
   PARTNER_SUSPENDED: {
-    ...toPartner,
-    sentWhile: "ALWAYS",
-    group: "partner",
-    expiry: { hours: 168 },
+    ...aboutPartner,
     ru: ({ partner }) => ["Магазин приостановлен", `${partner}: боксы сейчас не видны клиентам.`],
     en: ({ partner }) => ["Shop suspended", `${partner}: customers do not see your boxes now.`],
   },
@@ -195,6 +188,11 @@ export const notificationKinds = {
 } as const satisfies Record<string, Kind>;
 
 export type NotificationKind = keyof typeof notificationKinds;
+
+/** A kind that is sent only to users who want marketing. */
+export type MarketingKind = {
+  [Name in NotificationKind]: (typeof notificationKinds)[Name]["preference"] extends "marketing" ? Name : never;
+}[NotificationKind];
 
 export const isNotificationKind = (kind: string): kind is NotificationKind => Object.hasOwn(notificationKinds, kind);
 

@@ -1,4 +1,3 @@
-import NodeGeocoder from "node-geocoder";
 import { z } from "zod";
 import { config } from "../process/config.js";
 
@@ -71,15 +70,31 @@ async function readText({ body }: Response): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
+/** The code of the error when the provider gives no response; of an error in `fetch`, node-geocoder keeps the message and this. */
+const NO_RESPONSE = "NO_RESPONSE";
+
+/** Whether `findPlace` failed because the provider gave no response. */
+export const gaveNoResponse = (error: unknown): boolean =>
+  error instanceof Error && Reflect.get(error, "code") === NO_RESPONSE;
+
+function throwNoResponse(): never {
+  throw Object.assign(new Error("the geocoder gives no answer"), { code: NO_RESPONSE });
+}
+
 /** Fetches for node-geocoder; throws when the response is no success or malformed. */
 async function ask(provider: keyof typeof answers, url: string): Promise<Response> {
+  const signal = AbortSignal.timeout(timeoutMs);
   const response = await fetch(addressed(url), {
     headers: { "user-agent": "surplus-food marketplace" },
     redirect: "error",
-    signal: AbortSignal.timeout(timeoutMs),
-  });
+    signal,
+  }).catch(throwNoResponse);
   if (!response.ok) throw new Error(`the geocoder answered ${response.status}`);
-  const answer = answers[provider].safeParse(JSON.parse(await readText(response)));
+  const text = await readText(response).catch((error: unknown) => {
+    if (signal.aborted) throwNoResponse();
+    throw error;
+  });
+  const answer = answers[provider].safeParse(JSON.parse(text));
   if (!answer.success) throw new Error("the geocoder's answer is malformed");
   return Response.json(answer.data);
 }
@@ -89,7 +104,7 @@ const { GEOCODER: provider } = config;
 const geocoder =
   provider === "none"
     ? undefined
-    : NodeGeocoder({
+    : (await import("node-geocoder")).default({
         provider,
         apiKey: config.GEOCODER_KEY ?? "",
         fetch: (url) => ask(provider, url),

@@ -171,39 +171,25 @@ class Fault extends Error implements RowFault {
 
 const price = /^(\d{1,8})(?:[.,](\d{1,2}))?$/;
 
-const availability = new Map([
-  ["true", true],
-  ["1", true],
-  ["yes", true],
-  ["false", false],
-  ["0", false],
-  ["no", false],
-]);
+const yes: readonly string[] = ["true", "1", "yes"];
+const no: readonly string[] = ["false", "0", "no"];
 
 /** Whether a field took in the lines after a quote that was not closed; the quote then stays at its beginning. */
 const swallowed = (field: string) => field.startsWith('"') && /[\r\n]/.test(field);
 
 /** Returns a function that parses rows with these columns: null for an empty row, else the row or its fault. */
 export function rowReader(columns: readonly MenuColumn[]): (fields: readonly string[]) => MenuRow | RowFault | null {
-  const nameAt = columns.indexOf("name");
-  const categoryAt = columns.indexOf("category");
-  const priceAt = columns.indexOf("price");
-  const externalIdAt = columns.indexOf("externalId");
-  const descriptionAt = columns.indexOf("description");
-  const weightAt = columns.indexOf("weightGrams");
-  const availableAt = columns.indexOf("available");
-
   // a missing column reads as an empty one
-  const trimmed = (fields: readonly string[], at: number) => fields[at]?.trim() ?? "";
-  const optional = (fields: readonly string[], at: number, column: MenuColumn, max: number): string | null => {
-    const text = trimmed(fields, at);
+  const trimmed = (fields: readonly string[], column: MenuColumn) => fields[columns.indexOf(column)]?.trim() ?? "";
+  const optional = (fields: readonly string[], column: MenuColumn, max: number): string | null => {
+    const text = trimmed(fields, column);
     if (text === "") return null;
     if (text.length > max) throw new Fault(column, `must have at most ${max} characters`);
     if (text.includes("\u0000")) throw new Fault(column, "must be text without NUL characters");
     return text;
   };
-  const text = (fields: readonly string[], at: number, column: MenuColumn, max: number): string => {
-    const value = optional(fields, at, column, max);
+  const text = (fields: readonly string[], column: MenuColumn, max: number): string => {
+    const value = optional(fields, column, max);
     if (value === null) throw new Fault(column, "must not be empty");
     return value;
   };
@@ -226,9 +212,9 @@ export function rowReader(columns: readonly MenuColumn[]): (fields: readonly str
   };
   const readAvailable = (field: string): boolean | null => {
     if (field === "") return null;
-    const available = availability.get(field.toLowerCase());
-    if (available === undefined) throw new Fault("available", "must be true, false, 1, 0, yes or no");
-    return available;
+    const answer = field.toLowerCase();
+    if (![...yes, ...no].includes(answer)) throw new Fault("available", "must be true, false, 1, 0, yes or no");
+    return yes.includes(answer);
   };
 
   const read = (fields: readonly string[]): MenuRow => {
@@ -238,13 +224,13 @@ export function rowReader(columns: readonly MenuColumn[]): (fields: readonly str
       throw new Fault(null, `must have as many fields as the header, ${columns.length}, and has ${count}`);
     }
     return {
-      name: text(fields, nameAt, "name", limits.text.name),
-      category: text(fields, categoryAt, "category", limits.text.category),
-      priceMinor: readPrice(trimmed(fields, priceAt)),
-      externalId: optional(fields, externalIdAt, "externalId", limits.text.externalId),
-      description: optional(fields, descriptionAt, "description", limits.text.description),
-      weightGrams: readWeight(trimmed(fields, weightAt)),
-      available: readAvailable(trimmed(fields, availableAt)),
+      name: text(fields, "name", limits.text.name),
+      category: text(fields, "category", limits.text.category),
+      priceMinor: readPrice(trimmed(fields, "price")),
+      externalId: optional(fields, "externalId", limits.text.externalId),
+      description: optional(fields, "description", limits.text.description),
+      weightGrams: readWeight(trimmed(fields, "weightGrams")),
+      available: readAvailable(trimmed(fields, "available")),
     };
   };
 

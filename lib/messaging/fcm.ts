@@ -3,7 +3,8 @@ import { initializeApp } from "firebase-admin/app";
 import { FirebaseMessagingError, getMessaging, type Messaging, type TokenMessage } from "firebase-admin/messaging";
 import { z } from "zod";
 import { config } from "../process/config.js";
-import { accessTokens, NotSent, parseJson, toGoogle } from "./google-tokens.js";
+import { accessTokens, NotSent, toGoogle } from "./google-tokens.js";
+import { parseJson } from "../process/parse-json.js";
 import type { ServiceAccount } from "../process/push-keys.js";
 import {
   ANSWER_TIMEOUT_MS,

@@ -2,8 +2,9 @@ import type { Credential } from "firebase-admin/app";
 import { importPKCS8, SignJWT } from "jose";
 import { Agent } from "undici";
 import { z } from "zod";
+import { parseJson } from "../process/parse-json.js";
 import type { ServiceAccount } from "../process/push-keys.js";
-import { callPushService, CONNECT_TIMEOUT_MS, later, LONGEST_ANSWER, type PushOutcome } from "./push-sender.js";
+import { callPushService, CONNECT_TIMEOUT_MS, later, LONGEST_ANSWER, silent, type PushOutcome } from "./push-sender.js";
 
 const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
 const ASSERTION_SECONDS = 3_600;
@@ -12,15 +13,6 @@ const TOKEN_MARGIN_MS = 5 * 60_000;
 
 /** The connections to Google. */
 export const toGoogle = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS }, maxResponseSize: LONGEST_ANSWER });
-
-/** Parses JSON; undefined when it is invalid. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Why a message was not sent. firebase-admin passes on errors that are not its own. */
 export class NotSent extends Error {
@@ -51,7 +43,7 @@ async function askForToken(account: ServiceAccount, timeoutMs: number): Promise<
     timeoutMs,
   });
   // whatever the outcome of this call, the message itself was not sent
-  if ("outcome" in called) throw new NotSent(later("Google gives no access token"));
+  if ("outcome" in called) throw new NotSent(silent("Google gives no access token"));
   const { status, text, retryAfter } = called.answer;
   const token = Token.safeParse(parseJson(text));
   if (status === 200 && token.success)

@@ -28,12 +28,18 @@ export interface PushMessage {
  * - `unauthorized`: the deployment's key or configuration is wrong, for every device.
  * - `refused`: this message cannot be sent to this device, now or later.
  *
- * A `reason` may be logged and shown: it contains no address, text or key.
+ * It is `silent` when the push service gave no response. A `reason` may be logged and shown: it contains no address, text or key.
  */
 export type PushOutcome =
   | { readonly result: "sent" }
-  | { readonly result: "unknown" | "gone" | "unauthorized" | "refused"; readonly reason: string }
-  | { readonly result: "later"; readonly reason: string; readonly retryAfterSeconds: number | null };
+  | { readonly result: "gone" | "unauthorized" | "refused"; readonly reason: string }
+  | { readonly result: "unknown"; readonly reason: string; readonly silent?: true }
+  | {
+      readonly result: "later";
+      readonly reason: string;
+      readonly retryAfterSeconds: number | null;
+      readonly silent?: true;
+    };
 
 /** Sends a message to a device; never throws. */
 export type PushSender = (device: PushAddress, message: PushMessage) => Promise<PushOutcome>;
@@ -42,6 +48,14 @@ export const later = (reason: string, retryAfterSeconds: number | null = null): 
   result: "later",
   reason,
   retryAfterSeconds,
+});
+
+/** The message was not accepted, because there was no response. */
+export const silent = (reason: string): PushOutcome => ({
+  result: "later",
+  reason,
+  retryAfterSeconds: null,
+  silent: true,
 });
 
 /** The limit on connecting; when it passes, certainly nothing was sent. */
@@ -93,6 +107,6 @@ export async function callPushService(
 function outcomeOfError(error: unknown): PushOutcome {
   if (error instanceof PrivateAddress) return { result: "refused", reason: error.message };
   const code = networkCode(error);
-  if (neverSent(error)) return later(`the push service cannot be reached (${code})`);
-  return { result: "unknown", reason: `no answer from the push service (${code})` };
+  if (neverSent(error)) return silent(`the push service cannot be reached (${code})`);
+  return { result: "unknown", reason: `no answer from the push service (${code})`, silent: true };
 }

@@ -1,6 +1,7 @@
 import { ECDH } from "node:crypto";
 import { z } from "zod";
 import type { Enum } from "../domain/enums.js";
+import { parseJson } from "../process/parse-json.js";
 
 export type Platform = Enum<"devicePlatform">;
 
@@ -50,15 +51,7 @@ const Subscription = z.object({
 });
 const LocalSubscription = Subscription.extend({ endpoint: endpoint(/^https?:\/\/[\x21-\x7e]+$/) });
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Parses a push token as an app sends it; null when it is none. `allowHttp` is for a push service on a developer's machine. */
+/** Parses a push token as an app sends it; null when it is not one. `allowHttp` is for a push service on a developer's machine. */
 export function parsePushToken(
   platform: Platform,
   sent: string,

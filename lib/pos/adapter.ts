@@ -1,5 +1,8 @@
 import type { z } from "zod";
 import type { FieldError } from "../process/errors.js";
+import type { PosChange } from "./event.js";
+
+export type { PosChange };
 
 /** An item of a POS menu, in the form of the marketplace's menu. */
 export interface PosMenuItem {
@@ -25,6 +28,7 @@ export interface RejectedItem {
 }
 
 export interface MenuPage {
+  /** Each id comes at most once in a pull. */
   items: readonly PosMenuItem[];
   rejected: readonly RejectedItem[];
 }
@@ -36,6 +40,8 @@ export type MenuEnd = { unchanged: true } | { unchanged: false; revision: string
 export interface PosConnection {
   /** The name that the POS's events give this account. */
   readonly account: string;
+  /** The origin of its address. */
+  readonly origin: string;
   /** The partner's own webhook secret; null: the deployment's applies. */
   readonly webhookSecret: string | null;
   /** Asks the POS whether the credentials are valid; its refusal or outage is a result, not an error. */
@@ -57,22 +63,13 @@ export class PosUnavailable extends Error {
   }
 }
 
+/** The POS is unavailable and sent no response. */
+export class PosSilent extends PosUnavailable {}
+
 /** The POS refuses these credentials, or its address may not be called: a retry changes nothing. */
 export class PosRefused extends Error {
   override name = "PosRefused";
 }
-
-export type PosChange =
-  | { kind: "menu.updated" }
-  | { kind: "item.availability"; items: readonly { externalId: string; available: boolean }[] }
-  | {
-      kind: "order.created";
-      items: readonly { externalId: string; qty: number }[];
-      totalMinor: number;
-      customerPhone: string | null;
-      address: string | null;
-    }
-  | { kind: "order.status"; orderExternalId: string; status: string };
 
 /** One event of a verified webhook call; `change` is null for events that are acknowledged and ignored. */
 export interface PosEvent {
@@ -108,7 +105,7 @@ export interface PosAdapter {
   /** Returns a connection with these credentials; throws ZodError when they are invalid. */
   connect(credentials: unknown): PosConnection;
   readonly webhook: {
-    /** Returns the account that an unverified call names; null when it names none. */
+    /** Returns the account that an unverified call names, without parsing its body; null when it names none. */
     account(call: WebhookCall): string | null;
     /** Whether the call has a current signature by one of the secrets; false without secrets. Never throws. */
     verify(call: WebhookCall, secrets: readonly string[], now: Date): boolean;

@@ -4,7 +4,7 @@ import { PosRefused, PosUnavailable } from "./adapter.js";
 /** The most that one pull of a menu waits because the POS asks to. */
 const patience = { waits: 3, seconds: 20 };
 
-/** Vendors send about a hundred items a page; a list with more pages than this has no end. */
+/** Vendors send about a hundred items a page; a list with more pages than this counts as endless. */
 const maxPages = 2_000;
 
 /** Returns a function that repeats a call when the POS asks to wait. One budget of waits serves all its calls. */
@@ -31,7 +31,7 @@ export interface ListPage {
   next: string | null | undefined;
 }
 
-/** Reads a list page by page; throws PosUnavailable when it has no end. */
+/** Reads a list page by page; throws PosUnavailable when it is endless. */
 export async function* readPages(
   read: (cursor: string | null) => Promise<ListPage>,
 ): AsyncGenerator<readonly unknown[]> {

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import type { PosChange } from "./adapter.js";
 
 /** A change as it is stored between the webhook that reports it and the job that applies it. */
-export const PosChangeJson: z.ZodType<PosChange> = z.discriminatedUnion("kind", [
+export const PosChangeJson = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("menu.updated") }),
   z.object({
     kind: z.literal("item.availability"),
@@ -17,6 +16,8 @@ export const PosChangeJson: z.ZodType<PosChange> = z.discriminatedUnion("kind", 
   }),
   z.object({ kind: z.literal("order.status"), orderExternalId: z.string(), status: z.string() }),
 ]);
+
+export type PosChange = z.output<typeof PosChangeJson>;
 
 /** Returns an event's id where events of several types may share a number, as those of one order do. */
 export const eventIdOf = (type: string, externalId: string) => `${type}:${externalId}`;

@@ -1,7 +1,8 @@
 import { Agent, request } from "undici";
 import { config } from "../process/config.js";
 import { networkCode } from "../outbound/network-error.js";
-import { PosRefused, PosUnavailable } from "./adapter.js";
+import { parseJson } from "../process/parse-json.js";
+import { PosRefused, PosSilent, PosUnavailable } from "./adapter.js";
 import { PrivateAddress, publicLookup, requirePublicHost } from "../outbound/public-address.js";
 import { retryAfterSeconds } from "../outbound/retry-after.js";
 
@@ -85,17 +86,15 @@ export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeout
         call.signal.throwIfAborted();
         if (error instanceof PosRefused || error instanceof PosUnavailable) throw error;
         if (error instanceof PrivateAddress) throw new PosRefused("the address of the POS is not a public one");
-        throw new PosUnavailable(
+        throw new PosSilent(
           deadline.aborted ? "the POS takes too long to answer" : `the POS gives no answer (${networkCode(error)})`,
         );
       },
     );
     if (text === null) return undefined;
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      throw new PosUnavailable("the POS does not answer with JSON");
-    }
+    const json = parseJson(text);
+    if (json === undefined) throw new PosUnavailable("the POS does not answer with JSON");
+    return json;
   };
 }
 

@@ -5,9 +5,9 @@ import { callOutbound, TokenRefused } from "./http.js";
 import { MalformedWebhook, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
 import { retrying, testCredentials } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
-import { Entries, inBatches, listUpTo, MaybeEntries, MaybeParts, partsOf } from "./lists.js";
+import { Entries, inBatches, listUpTo, MaybeEntries, MaybeParts, partsOf, validOf } from "./lists.js";
 import { IdText, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
-import { headerOf, jsonOf, Name, readCall, sameText, textOf } from "./webhook.js";
+import { firstText, headerOf, isSignedBy, jsonOf, Name, readCall, textOf } from "./webhook.js";
 
 const Credentials = z
   .strictObject({
@@ -84,15 +84,8 @@ const Stopped = z.array(
   z.object({ productId: z.string(), sizeId: z.string().nullish(), balance: z.number().nullish() }),
 );
 
-async function namesOf(sent: readonly unknown[]): Promise<ReadonlyMap<string, string>> {
-  const names = new Map<string, string>();
-  for await (const part of inBatches(sent))
-    for (const one of part) {
-      const named = Named.safeParse(one);
-      if (named.success) names.set(named.data.id, named.data.name);
-    }
-  return names;
-}
+const namesOf = async (sent: readonly unknown[]): Promise<ReadonlyMap<string, string>> =>
+  new Map((await validOf(Named, sent)).map(({ id, name }) => [id, name]));
 
 async function readerOf({ groups, productCategories, sizes }: Nomenclature, stopped: ReadonlySet<string>) {
   const groupNames = await namesOf(groups);
@@ -187,6 +180,7 @@ function connect(baseUrl: string, credentials: Credentials): PosConnection {
 
   return {
     account: organizationId,
+    origin: new URL(baseUrl).origin,
     webhookSecret: webhookSecret ?? null,
 
     test: (signal) =>
@@ -220,7 +214,6 @@ const Event = z.object({
   correlationId: z.string().nullish(),
   eventInfo: z.unknown().optional(),
 });
-const First = z.object({ organizationId: Name });
 const Events = listUpTo(1_000, Event);
 
 /** Returns an event's id: a digest of its content, as events have none of their own. */
@@ -241,12 +234,11 @@ export const iiko = (baseUrl = config.POS_IIKO_URL): PosAdapter => ({
   credentials: Credentials,
   connect: (credentials) => connect(baseUrl, Credentials.parse(credentials)),
   webhook: {
-    // before the call is verified, only its first event is parsed
-    account: (call) => First.safeParse([jsonOf(call)].flat()[0]).data?.organizationId ?? null,
+    account: (call) => firstText(call, "organizationId"),
 
     verify(call, secrets) {
       const token = headerOf(call, "authorization")?.replace(/^Bearer /i, "");
-      return token !== undefined && secrets.some((secret) => secret !== "" && sameText(token, secret));
+      return token !== undefined && isSignedBy(token, secrets, (secret) => secret);
     },
 
     read(call) {

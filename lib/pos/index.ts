@@ -1,10 +1,21 @@
+import { config } from "../process/config.js";
 import type { PosAdapter } from "./adapter.js";
 import { generic } from "./generic.js";
 import { iiko } from "./iiko.js";
 import { poster } from "./poster.js";
 import { square } from "./square.js";
 
+const byName = { square: square(), poster: poster(), iiko: iiko(), generic: generic() };
+
+/** The tests hold a stand-in and forgeries for each. */
+export type AdapterName = keyof typeof byName;
+
 /** Every POS that partners can connect. */
-export const adapters: readonly PosAdapter[] = [square(), poster(), iiko(), generic()];
+export const adapters: readonly PosAdapter[] = Object.values(byName);
+
+const vendors = [config.POS_SQUARE_URL, config.POS_POSTER_URL, config.POS_IIKO_URL].map((url) => new URL(url).origin);
+
+/** Whether an origin is a vendor's, and so not a server of one partner. */
+export const isVendor = (origin: string): boolean => vendors.includes(origin);
 
 export const findAdapter = (name: string): PosAdapter | undefined => adapters.find((adapter) => adapter.name === name);

@@ -37,3 +37,14 @@ export async function* inBatches<T>(list: readonly T[]): AsyncGenerator<readonly
     yield list.slice(start, start + batch);
   }
 }
+
+/** Returns the valid entries of a list. */
+export async function validOf<T>(entry: z.ZodType<T>, list: readonly unknown[]): Promise<T[]> {
+  const valid: T[] = [];
+  for await (const part of inBatches(list))
+    for (const sent of part) {
+      const read = entry.safeParse(sent);
+      if (read.success) valid.push(read.data);
+    }
+  return valid;
+}

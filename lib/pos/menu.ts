@@ -47,7 +47,7 @@ const fit = (text: string | null | undefined, length: number): string =>
     .replace(/[\ud800-\udbff]$/, "")
     .trim();
 
-/** Converts major units that a vendor keeps as a double, ignoring noise in the last digits; null when it is no price. */
+/** Converts major units that a vendor keeps as a double, ignoring noise in the last digits; null when it is not a price. */
 export function minorOfDouble(major: number): Minor | null {
   const rounded = Number(major.toFixed(2));
   return Math.abs(rounded - major) < 1e-6 ? toMinor(rounded) : null;

@@ -5,9 +5,9 @@ import { callOutbound } from "./http.js";
 import { PosUnavailable, type MenuEnd, type MenuPage, type PosAdapter, type PosConnection } from "./adapter.js";
 import { readPages, retrying, testCredentials } from "./calls.js";
 import { Secret, WebhookSecret } from "./credentials.js";
-import { inBatches, MaybeEntries, MaybeParts, partsOf } from "./lists.js";
+import { MaybeEntries, MaybeParts, partsOf, validOf } from "./lists.js";
 import { IdText, MaybeText, menuPages, readAnswer, readOne, type Candidate } from "./menu.js";
-import { headerOf, jsonOf, Name, readCall, sameText } from "./webhook.js";
+import { firstText, headerOf, isSignedBy, jsonOf, Name, readCall } from "./webhook.js";
 
 /** The version of Square's API that this was written for. */
 const version = "2025-01-23";
@@ -148,6 +148,7 @@ function connect(baseUrl: string, { accessToken, merchantId, locationId, webhook
 
   return {
     account: merchantId,
+    origin: new URL(baseUrl).origin,
     webhookSecret: webhookSecret ?? null,
 
     test: (signal) =>
@@ -166,11 +167,7 @@ function connect(baseUrl: string, { accessToken, merchantId, locationId, webhook
       // a page of items may come before the page that names their categories, so these are read first
       const categories = new Map<string, string>();
       for await (const sent of objects("CATEGORY", ask, signal))
-        for await (const part of inBatches(sent))
-          for (const one of part) {
-            const category = Category.safeParse(one);
-            if (category.success) categories.set(category.data.id, category.data.category_data.name);
-          }
+        for (const { id, category_data } of await validOf(Category, sent)) categories.set(id, category_data.name);
       const pages = menuPages((sent) => candidatesOf(sent, categories, location), ItemName);
       for await (const entries of objects("ITEM", ask, signal)) yield* pages(entries);
       return { unchanged: false, revision: null };
@@ -190,16 +187,13 @@ export const square = (
   credentials: Credentials,
   connect: (credentials) => connect(baseUrl, Credentials.parse(credentials)),
   webhook: {
-    account: (call) => Event.safeParse(jsonOf(call)).data?.merchant_id ?? null,
+    account: (call) => firstText(call, "merchant_id"),
 
     verify(call, secrets) {
       const signature = headerOf(call, "x-square-hmacsha256-signature");
-      if (signature === null) return false;
-      return secrets.some((secret) => {
-        if (secret === "") return false;
-        const expected = createHmac("sha256", secret).update(notificationUrl).update(call.body).digest("base64");
-        return sameText(signature, expected);
-      });
+      const sign = (secret: string) =>
+        createHmac("sha256", secret).update(notificationUrl).update(call.body).digest("base64");
+      return signature !== null && isSignedBy(signature, secrets, sign);
     },
 
     read(call) {

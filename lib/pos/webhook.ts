@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { sha256 } from "../security/crypto.js";
 import { describeIssue } from "../process/input-errors.js";
+import { parseJson, parseJsonBody } from "../process/parse-json.js";
 import { MalformedWebhook, type WebhookCall } from "./adapter.js";
 
 /** How much the clocks of sender and receiver may differ. */
@@ -14,16 +15,31 @@ export function headerOf({ headers }: WebhookCall, name: string): string | null 
 }
 
 /** Parses the body as JSON; undefined when it is not. */
-export function jsonOf({ body }: WebhookCall): unknown {
-  try {
-    return JSON.parse(body.toString()) as unknown;
-  } catch {
-    return undefined;
-  }
+export const jsonOf = ({ body }: WebhookCall): unknown => parseJsonBody(body);
+
+/** More bytes than the longest name of an account has, escaped. */
+const MOST_BYTES_OF_NAME = 2_000;
+
+/**
+ * Returns the text of the first field with this name, at any depth; null without one. Does not parse the body: until it is
+ * verified, anyone may have sent it. The events that are read after the verification name their accounts themselves.
+ */
+export function firstText({ body }: WebhookCall, field: string): string | null {
+  const name = `"${field}"`;
+  const at = body.indexOf(name);
+  if (at < 0) return null;
+  const after = body.subarray(at + name.length, at + name.length + MOST_BYTES_OF_NAME).toString();
+  const [, value = ""] = /^\s*:\s*("(?:[^"\\]|\\.)*")/.exec(after) ?? [];
+  const text = parseJson(value);
+  return typeof text === "string" ? text : null;
 }
 
 /** Whether two texts are equal, in constant time whatever their lengths. */
 export const sameText = (one: string, other: string): boolean => timingSafeEqual(sha256(one), sha256(other));
+
+/** Whether a signature is the one that `sign` makes with one of the secrets. */
+export const isSignedBy = (signature: string, secrets: readonly string[], sign: (secret: string) => string): boolean =>
+  secrets.some((secret) => secret !== "" && sameText(signature, sign(secret)));
 
 /** Converts a signature's Unix seconds to milliseconds; null when they are not plain digits. */
 export const instantOf = (seconds: string): number | null =>

@@ -1,6 +1,6 @@
 /**
- * Returns a function that starts `work`, which must never reject. Calls during a run share the next run, which begins when
- * the current one has ended.
+ * Returns a function that starts `work`, which must never reject. Calls during a run share one further run, which begins
+ * when the current one has ended.
  */
 export function coalesce(work: () => Promise<unknown>): () => void {
   let running = false;

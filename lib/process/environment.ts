@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
 import { phonePattern } from "../domain/phone.js";
+import { parseJson } from "./parse-json.js";
 import { isVapidPair, isVapidPrivateKey, isVapidPublicKey, parseServiceAccount, type VapidKeys } from "./push-keys.js";
 import { isTimeZone } from "../domain/time-zones.js";
 
@@ -18,11 +19,27 @@ const count = (fallback: number, min = 1, max = 1_000_000) => {
   const error = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
-    .regex(/^\d{1,10}$/, error)
+    .regex(/^\d{1,13}$/, error)
     .default(String(fallback))
     .transform(Number)
     .refine((value) => value >= min && value <= max, error);
 };
+/** Defaults of limits in production and otherwise, where all clients have one address; null is no limit. */
+const limitDefaults = {
+  OTP_SENDS_PER_PHONE: { production: 10, otherwise: null },
+  OTP_GUESSES_PER_ADDRESS: { production: 60, otherwise: 300 },
+  REGISTRATIONS_PER_ADDRESS: { production: 30, otherwise: null },
+};
+type Limits = Record<keyof typeof limitDefaults, number | null>;
+const limit = (name: keyof Limits, what: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,5}$/, "must be a whole number from 1 to 999999")
+    .transform(Number)
+    .optional()
+    .describe(
+      `${what}; default ${limitDefaults[name].production} in production and ${limitDefaults[name].otherwise ?? "no limit"} otherwise`,
+    );
 const oneOf = <const T extends readonly [string, ...string[]]>(...names: T) =>
   z.enum(names, { error: `must be one of ${names.join(", ")}` });
 const url = (protocol: RegExp, example: string) =>
@@ -63,13 +80,8 @@ function parseHeaders(value: string): Record<string, string> | null {
     return null;
   }
 }
-function parseSecrets(value: string): Readonly<Record<string, readonly string[]>> | null {
-  try {
-    return z.record(z.string().min(1), z.array(z.string().min(8)).min(1)).parse(JSON.parse(value));
-  } catch {
-    return null;
-  }
-}
+const Secrets = z.record(z.string().min(1), z.array(z.string().min(8)).min(1)).readonly();
+const parseSecrets = (value: string) => Secrets.safeParse(parseJson(value)).data ?? null;
 const zone = z.string().refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow");
 
 /** Every variable the service reads, with its default and what it is for (`description` feeds the table in scripts/ops/README.md). */
@@ -80,7 +92,10 @@ export const environment = z
       .describe("`production` refuses development shortcuts"),
     HOST: z.string().default("0.0.0.0").describe("address the API listens on"),
     PORT: count(3000, 0, 65_535).describe("port the API listens on"),
-    PUBLIC_URL: z.url().optional().describe("the address clients reach the API at; default `http://localhost:PORT`"),
+    PUBLIC_URL: z
+      .url()
+      .optional()
+      .describe("the address clients reach the API at, https in production; default `http://localhost:PORT`"),
     DATABASE_URL: url(/^postgres(ql)?$/, "postgres://user:password@host:5432/name").describe(
       "Postgres 15 or later; `npm start` brings its own when this is not set",
     ),
@@ -89,6 +104,12 @@ export const environment = z
     ),
     DATABASE_TIMEOUT_MS: count(10_000, 100, 600_000).describe(
       "longest duration of a statement, and of a pause between two in a transaction",
+    ),
+    DATABASE_WAIT_MS: count(3_000, 100, 600_000).describe(
+      "longest wait for a connection for a transaction; a request that has to wait for longer is answered 503",
+    ),
+    SEARCH_TIMEOUT_MS: count(800, 100, 600_000).describe(
+      "longest duration of a search or another list that is read without a token, and its longest wait for a turn",
     ),
     REDIS_URL: url(/^rediss?$/, "redis://host:6379")
       .optional()
@@ -154,7 +175,16 @@ export const environment = z
       .optional()
       .describe("development only: the code of every login"),
     OTP_SENDS_PER_ADDRESS: count(100).describe("codes sent per client address in 5 minutes"),
+    OTP_SENDS_PER_PHONE: limit(
+      "OTP_SENDS_PER_PHONE",
+      "codes sent to a phone in a day, after which it gets one each half an hour",
+    ),
+    OTP_GUESSES_PER_ADDRESS: limit("OTP_GUESSES_PER_ADDRESS", "wrong codes per client address in 15 minutes"),
     OTP_SENDS_TOTAL: count(10_000).describe("codes sent by the whole deployment in 5 minutes (SMS pumping)"),
+    REGISTRATIONS_PER_ADDRESS: limit(
+      "REGISTRATIONS_PER_ADDRESS",
+      "partners registered without a token per client address in an hour",
+    ),
     SMS_SENDER: oneOf("log", "http")
       .optional()
       .describe("`log` writes codes to the log (default outside production); `http` calls a gateway"),
@@ -194,10 +224,17 @@ export const environment = z
       )
       .optional()
       .describe("the JSON key of a service account that may send through FCM, from the Firebase console"),
-    FCM_URL: z
-      .url({ protocol: /^https?$/, error: "must be an address such as https://fcm.example.com" })
+    FCM_URL: url(/^https?$/, "https://fcm.example.com")
       .default("https://fcm.googleapis.com")
       .describe("address of FCM, or of your own server with its protocol"),
+    PUSH_SERVICES: list
+      .refine(
+        (hosts) => hosts.every((host) => /^[a-z0-9.-]+(:\d+)?$/.test(host)),
+        "must be hosts such as push.example.com, comma-separated",
+      )
+      .describe(
+        "further hosts of push services, besides those of the common browsers, that may take most of a worker's slots",
+      ),
     CURRENCY: z
       .string()
       .regex(/^[A-Z]{3}$/, "must be an ISO 4217 code")
@@ -209,22 +246,47 @@ export const environment = z
     CORS_ORIGINS: list.describe("origins that browsers may call from, comma-separated, or `*`"),
     TRUST_PROXY: count(0, 0, 10).describe("how many proxies in front set X-Forwarded-For"),
     RATE_LIMIT_DISABLED: flag.describe(
-      "`1` lifts the general limits and the OTP limits per address and deployment (load tests)",
+      "`1` lifts the limits that count requests, except the 3 codes per phone (load tests)",
     ),
     RATE_LIMIT_USER: count(600).describe("requests a minute per user"),
     RATE_LIMIT_ADDRESS: count(1_200).describe("requests a minute per address without a token"),
     RATE_LIMIT_BANNERS: count(240).describe("reads of banners a minute per address"),
     RATE_LIMIT_WEBHOOKS: count(12_000).describe("calls of POS webhooks a minute per address"),
+    ORDERS_OPEN_MAX: count(50).describe("orders a customer may have open at a time; after 3 no-shows in 30 days, one"),
+    PROMO_GUESSES_USER: count(30).describe("unknown promo codes that a user may try in an hour"),
+    PROMO_GUESSES_ADDRESS: count(300).describe("unknown promo codes that a client address may try in an hour"),
+    AD_EVENTS_PER_MINUTE: count(30).describe(
+      "impressions of a banner, or clicks on it, a minute that one user or address may cause; more are invalid traffic",
+    ),
+    AD_EVENTS_PER_DAY: count(500).describe("the same a day"),
+    POINTS_PER_ORDER_MAX: count(10_000).describe("most loyalty points that one order earns"),
+    POINTS_PER_DAY_MAX: count(20_000).describe("most loyalty points that a customer's orders earn in 24 hours"),
+    BODY_SECONDS: count(20, 1, 300).describe(
+      "how long a client may take to send the body of a request; a file may take 5 minutes",
+    ),
+    MAX_CONNECTIONS: count(10_000, 2).describe(
+      "connections that an API process keeps open; without a proxy in front (`TRUST_PROXY`) one client address gets half of them",
+    ),
     SYNC_WAIT_MS: count(10_000, 0, 60_000).describe(
       "how long a request waits for a worker's result before it answers 202",
     ),
+    OPEN_UPLOADS: count(50).describe("uploads of one user that may be unfinished, or wait for their conversion"),
+    OPEN_UPLOAD_BYTES: count(1_073_741_824, 1, 1_099_511_627_776).describe("their sizes together"),
+    OPEN_IMPORTS: count(2).describe("menus as CSV of one partner that may wait or be imported"),
+    MENU_ITEMS: count(50_000).describe("items of one menu, archived ones too, that may be made by hand and by CSV"),
+    REPEATED_ROWS: count(10_000).describe(
+      "rows of one CSV file that may name an item of another row close by; they are imported one by one",
+    ),
+    IMAGE_MEMORY_MB: count(1_024, 128, 65_536).describe(
+      "memory that the conversion of one image may take (watched on Linux only); beyond it the image is refused",
+    ),
+    IMAGE_SECONDS: count(30, 1, 3_600).describe("how long it may take; beyond it the image is refused"),
     MAX_UPLOAD_BYTES: count(104_857_600, 1, 1_073_741_824).describe("largest file that may be uploaded, in parts"),
     GEOCODER: oneOf("none", "openstreetmap", "yandex", "google")
       .default("none")
       .describe("geocoding provider: `openstreetmap`, `yandex`, `google` or `none`"),
     GEOCODER_KEY: z.string().optional().describe("the key for the geocoder; openstreetmap needs none"),
-    GEOCODER_URL: z
-      .url({ protocol: /^https?$/, error: "must be an address such as https://nominatim.example.com" })
+    GEOCODER_URL: url(/^https?$/, "https://nominatim.example.com")
       .optional()
       .describe("your own server with the geocoder's protocol, such as `https://maps.example.com/nominatim`"),
     GEOCODER_PER_SECOND: count(1, 1, 1_000).describe("calls to the geocoder per second, all processes together"),
@@ -258,6 +320,7 @@ export const environment = z
       if (env.OTP_FIXED_CODE !== undefined) refuse("OTP_FIXED_CODE", "must not be set in production");
       if (env.ALLOW_PRIVATE_ADDRESSES) refuse("ALLOW_PRIVATE_ADDRESSES", "must not be set in production");
       if (env.RATE_LIMIT_DISABLED) refuse("RATE_LIMIT_DISABLED", "must not be set in production");
+      if (env.PUBLIC_URL?.startsWith("https:") !== true) refuse("PUBLIC_URL", "must be https in production");
       if (env.SMS_SENDER !== "http") refuse("SMS_SENDER", "must be `http` in production");
       if (!env.FCM_URL.startsWith("https:")) refuse("FCM_URL", "must be https in production");
       if (env.FCM_SERVICE_ACCOUNT?.token_uri.startsWith("https:") === false)
@@ -285,7 +348,7 @@ export const environment = z
       refuse("SMS_HTTP_URL", "is missing; SMS_SENDER is `http`");
   });
 
-export type Config = Readonly<z.output<typeof environment>> & {
+export type Config = Readonly<Omit<z.output<typeof environment>, keyof Limits> & Limits> & {
   readonly PUBLIC_URL: string;
   readonly SMS_SENDER: "log" | "http";
   /** Null: no Web Push. */
@@ -302,9 +365,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   }
   const { data } = result;
   const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject } = data;
+  const limitOf = (name: keyof Limits) =>
+    data[name] ?? limitDefaults[name][data.NODE_ENV === "production" ? "production" : "otherwise"];
   return Object.freeze({
     ...data,
     PUBLIC_URL: (data.PUBLIC_URL ?? `http://localhost:${data.PORT}`).replace(/\/$/, ""),
+    OTP_SENDS_PER_PHONE: limitOf("OTP_SENDS_PER_PHONE"),
+    OTP_GUESSES_PER_ADDRESS: limitOf("OTP_GUESSES_PER_ADDRESS"),
+    REGISTRATIONS_PER_ADDRESS: limitOf("REGISTRATIONS_PER_ADDRESS"),
     SMS_SENDER: data.SMS_SENDER ?? "log",
     VAPID: publicKey && privateKey && subject ? { publicKey, privateKey, subject } : null,
   });

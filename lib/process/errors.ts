@@ -46,10 +46,16 @@ export class PermanentError extends Error {
   override name = "PermanentError";
 }
 
-/** The job must not run before `until`: it comes back then and no attempt is spent. */
+/**
+ * The job must not run before `until`: it comes back then and no attempt is spent. `later` is added to its priority: a job that
+ * lets others of its queue run first comes back behind them.
+ */
 export class Snooze extends Error {
   override name = "Snooze";
-  constructor(readonly until: Date) {
+  constructor(
+    readonly until: Date,
+    readonly later = 0,
+  ) {
     super(`snoozed until ${until.toISOString()}`);
   }
 }

@@ -1,5 +1,6 @@
 import { createECDH, createPrivateKey } from "node:crypto";
 import { z } from "zod";
+import { parseJson } from "./parse-json.js";
 
 /** The key pair that identifies this service to push services, in base64url, and a contact for them. */
 export interface VapidKeys {
@@ -62,10 +63,5 @@ const ServiceAccount = z
 export type ServiceAccount = z.output<typeof ServiceAccount>;
 
 /** FCM_SERVICE_ACCOUNT: the JSON of a service account's key. */
-export function parseServiceAccount(value: string): ServiceAccount | null {
-  try {
-    return ServiceAccount.parse(JSON.parse(value));
-  } catch {
-    return null;
-  }
-}
+export const parseServiceAccount = (value: string): ServiceAccount | null =>
+  ServiceAccount.safeParse(parseJson(value)).data ?? null;

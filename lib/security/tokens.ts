@@ -17,19 +17,31 @@ const algorithms = [...new Set(config.SIGNING_KEYS.map(({ alg }) => alg))];
 /** The caller that an access token names, with the roles of the time it was issued. */
 export interface AccessClaims {
   userId: string;
+  /** The login that it belongs to: it is void when that has ended. */
+  sessionId?: string | undefined;
   /** Space-separated roles: `USER`, and `PARTNER` and `ADMIN` where they apply. */
   scope: string;
   partnerId?: string | undefined;
 }
 
-const Payload = z.object({ sub: z.uuid(), scope: z.string(), partnerId: z.uuid().optional(), exp: z.int() });
+const Payload = z.object({
+  sub: z.uuid(),
+  scope: z.string(),
+  partnerId: z.uuid().optional(),
+  sid: z.uuid().optional(),
+  exp: z.int(),
+});
 
 /** Signs an access token with the first key. */
-export async function signAccessToken({ userId, scope, partnerId }: AccessClaims): Promise<string> {
+export async function signAccessToken({ userId, sessionId, scope, partnerId }: AccessClaims): Promise<string> {
   const [key] = config.SIGNING_KEYS;
   if (!key) throw new Error("SIGNING_KEYS holds no key");
   const now = Math.floor(Date.now() / 1_000);
-  return new SignJWT({ scope, ...(partnerId !== undefined && { partnerId }) })
+  return new SignJWT({
+    scope,
+    ...(sessionId !== undefined && { sid: sessionId }),
+    ...(partnerId !== undefined && { partnerId }),
+  })
     .setProtectedHeader({ alg: key.alg, kid: key.kid, typ })
     .setIssuer(issuer)
     .setAudience(audience)
@@ -61,12 +73,8 @@ export async function verifyAccessToken(token: string): Promise<AccessClaims | n
 
   const fresh = await checkSignature(token);
   if (fresh === null) return null;
-  if (verified.size >= maxVerified) {
-    for (const oldest of verified.keys()) {
-      verified.delete(oldest);
-      break;
-    }
-  }
+  const [oldest] = verified.keys();
+  if (oldest !== undefined && verified.size >= maxVerified) verified.delete(oldest);
   verified.set(token, fresh);
   return fresh.claims;
 }
@@ -83,8 +91,8 @@ async function checkSignature(token: string): Promise<Verified | null> {
       },
       { algorithms, issuer, audience, typ, requiredClaims: ["sub", "iat", "exp", "jti"] },
     );
-    const { sub, scope, partnerId, exp } = Payload.parse(payload);
-    return { claims: { userId: sub, scope, partnerId }, expiresAt: exp * 1_000 };
+    const { sub, sid, scope, partnerId, exp } = Payload.parse(payload);
+    return { claims: { userId: sub, sessionId: sid, scope, partnerId }, expiresAt: exp * 1_000 };
   } catch {
     return null;
   }

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { config } from "../process/config.js";
 import { keyedHash, matchesKeyedHash } from "../security/crypto.js";
 import { folderStorage } from "./folder-storage.js";
-import { s3Storage } from "./s3-storage.js";
-import type { Storage } from "./storage.js";
+import type { PartsUpload, Storage } from "./storage.js";
 
 /** Returns 160 random bits in hex: names cannot be guessed. */
 export const newFileName = (): string => randomBytes(20).toString("hex");
@@ -49,23 +48,28 @@ export const thumbnailAddress = (name: string): string => `${config.PUBLIC_URL}/
 export const documentAddress = (name: string): string =>
   `${config.PUBLIC_URL}/files/${name}.pdf?${signature(`document ${name}`, new Date(Date.now() + DOCUMENT_SECONDS * 1_000))}`;
 
-/** Storage in a folder, for deployments without a bucket. */
-export const folder = folderStorage(
-  config.STORAGE_DIR ?? join(config.DATA_DIR, "files"),
-  ({ uploadId }, part, expiresAt) =>
-    `${config.PUBLIC_URL}/files/uploads/${uploadId}/${part}?${signature(`part ${uploadId} ${part}`, expiresAt)}`,
-);
+/** The subject of the signature of a part's address. */
+export const partSubject = ({ key, uploadId }: PartsUpload, part: string): string => `part ${key} ${uploadId} ${part}`;
+
+/** Returns the address at which this service takes one part by PUT, without a token, until `expiresAt`. */
+export function partAddress(upload: PartsUpload, partNumber: number, expiresAt: Date): string {
+  const path = `/files/uploads/${encodeURIComponent(upload.uploadId)}/${partNumber}`;
+  const query = signature(partSubject(upload, String(partNumber)), expiresAt);
+  return `${config.PUBLIC_URL}${path}?key=${encodeURIComponent(upload.key)}&${query}`;
+}
 
 /** This deployment's storage. */
-export const files: Storage = bucket() ?? folder;
+export const files: Storage = (await bucket()) ?? folderStorage(config.STORAGE_DIR ?? join(config.DATA_DIR, "files"));
 
-function bucket(): Storage | null {
+/** Storage in a bucket, if one is configured. Its client is loaded only then. */
+async function bucket(): Promise<Storage | null> {
   const { S3_BUCKET, S3_REGION, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = config;
   if (S3_BUCKET === undefined || S3_REGION === undefined) return null;
   const credentials =
     S3_ACCESS_KEY_ID !== undefined && S3_SECRET_ACCESS_KEY !== undefined
       ? { accessKeyId: S3_ACCESS_KEY_ID, secretAccessKey: S3_SECRET_ACCESS_KEY }
       : undefined;
+  const { s3Storage } = await import("./s3-storage.js");
   return s3Storage({ bucket: S3_BUCKET, region: S3_REGION, endpoint: S3_ENDPOINT, credentials });
 }
 

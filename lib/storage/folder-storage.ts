@@ -8,18 +8,13 @@ import { isNativeError } from "node:util/types";
 import { checkedKey } from "./storage-key.js";
 import {
   NoFile,
+  partsTooLarge,
   StorageUnavailable,
   WrongParts,
   type PartsUpload,
   type Storage,
   type UploadedPart,
 } from "./storage.js";
-
-/** Storage in a folder; the API itself receives the parts of uploads. */
-export interface FolderStorage extends Storage {
-  /** Stores a part of an upload, replacing an earlier version of it; returns its ETag. */
-  putPart(uploadId: string, partNumber: number, body: Readable): Promise<string>;
-}
 
 const nothing = (): void => undefined;
 
@@ -38,10 +33,7 @@ const onDisk =
   };
 
 /** Stores files in a folder. A file appears once it is complete and on disk, never in part. */
-export function folderStorage(
-  folder: string,
-  partAddress: (upload: PartsUpload, partNumber: number, expiresAt: Date) => string,
-): FolderStorage {
+export function folderStorage(folder: string): Storage {
   const pathOf = (key: string) => join(folder, checkedKey(key));
   /** Writes a temporary file and, once it is complete, moves it to the path that `place` returns. */
   const write = async (place: () => string | Promise<string>, body: AsyncIterable<Uint8Array>) => {
@@ -64,6 +56,15 @@ export function folderStorage(
     });
     return createReadStream("", { fd: file, ...range });
   });
+
+  const size = async (key: string) => {
+    try {
+      return (await stat(pathOf(key))).size;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  };
 
   async function* bytesOf(keys: readonly string[]): AsyncGenerator<Uint8Array> {
     for (const key of keys) yield* (await read(key)) as AsyncIterable<Uint8Array>;
@@ -98,11 +99,13 @@ export function folderStorage(
     });
   };
 
-  const joinOnce = async ({ key, uploadId }: PartsUpload, parts: readonly UploadedPart[]) => {
+  const joinOnce = async ({ key, uploadId }: PartsUpload, parts: readonly UploadedPart[], maxBytes: number) => {
     const keys = await partKeys(
       uploadId,
       [...parts].sort((a, b) => a.partNumber - b.partNumber),
     );
+    const sizes = await Promise.all(keys.map(size));
+    if (sizes.reduce<number>((total, each) => total + (each ?? 0), 0) > maxBytes) throw partsTooLarge(maxBytes);
     await mkdir(dirname(pathOf(key)), { recursive: true });
     await write(() => pathOf(key), bytesOf(keys)).catch((error: unknown) => {
       throw error instanceof NoFile ? new WrongParts("this upload is over, or a part was sent again") : error;
@@ -117,14 +120,7 @@ export function folderStorage(
       await mkdir(dirname(pathOf(key)), { recursive: true });
       await write(() => pathOf(key), body);
     }),
-    size: onDisk(async (key) => {
-      try {
-        return (await stat(pathOf(key))).size;
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw error;
-      }
-    }),
+    size: onDisk(size),
     read,
     delete: onDisk((key) => rm(pathOf(key), { force: true })),
 
@@ -133,8 +129,8 @@ export function folderStorage(
       await mkdir(uploadFolder(uploadId), { recursive: true });
       return { key, uploadId };
     }),
-    partUrl: (upload, partNumber, expiresAt) => Promise.resolve(partAddress(upload, partNumber, expiresAt)),
-    putPart: onDisk(async (uploadId, partNumber, body) => {
+    partUrl: () => Promise.resolve(null),
+    putPart: onDisk(async ({ uploadId }, partNumber, body) => {
       let digest = "";
       const hashed = async function* () {
         const hash = createHash("md5");
@@ -157,9 +153,11 @@ export function folderStorage(
       }
       return `"${digest}"`;
     }),
-    joinParts: onDisk(async (upload, parts) => {
+    joinParts: onDisk(async (upload, parts, maxBytes) => {
       const { uploadId } = upload;
-      const turn = (joining.get(uploadId) ?? Promise.resolve()).catch(nothing).then(() => joinOnce(upload, parts));
+      const turn = (joining.get(uploadId) ?? Promise.resolve())
+        .catch(nothing)
+        .then(() => joinOnce(upload, parts, maxBytes));
       joining.set(uploadId, turn);
       try {
         await turn;

@@ -1,73 +1,148 @@
-import type { Readable } from "node:stream";
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { Writable, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import sharp from "sharp";
+import { z } from "zod";
+import { config } from "../process/config.js";
 
-const maxSide = 2_048;
-const maxThumbnailSide = 400;
-/** 50 megapixels: larger than any phone's photograph, and 200 MB once it is decoded. */
-const maxPixels = 50_000_000;
-const secondsToConvert = 30;
+/** The source starts the source, and the compiled file the compiled one. */
+const program = new URL(`./converter${extname(import.meta.url)}`, import.meta.url);
+const execArgv = extname(import.meta.url) === ".ts" ? ["--import", "tsx"] : [];
 
-// One thread per image, and as many images at once as there are cores: together that is faster than all threads on one.
-sharp.concurrency(1);
-sharp.cache(false);
-// Only the decoders of accepted types; libvips has many more.
-sharp.block({ operation: ["VipsForeignLoad"] });
-sharp.unblock({
-  operation: [
-    "VipsForeignLoadJpeg",
-    "VipsForeignLoadPng",
-    "VipsForeignLoadWebp",
-    "VipsForeignLoadHeif",
-    "VipsForeignLoadNsgif",
-  ],
-});
+const CHECK_MS = 50;
+/** A converter's memory grows with use, so it is replaced; an idle one returns its memory to the system. */
+const LIFETIME_MS = 60_000;
 
-export interface Converted {
-  image: Buffer;
-  thumbnail: Buffer;
+const Converted = z.object({
+  image: z.instanceof(Buffer),
+  thumbnail: z.instanceof(Buffer),
   /** In pixels, upright. */
-  width: number;
-  height: number;
-}
+  width: z.int(),
+  height: z.int(),
+});
+/** What a converter answers: the result, or why it cannot decode the image. */
+const Answer = z.union([Converted, z.object({ refusal: z.string() })]);
 
-/** The image cannot be decoded: it is broken, too large or no image. */
+export type Converted = z.output<typeof Converted>;
+export type Answer = z.output<typeof Answer>;
+
+/** The image cannot be decoded: it is broken, too large, takes too much memory or time, or is no image. */
 export class UnreadableImage extends Error {
   override name = "UnreadableImage";
 }
 
-const webp = { quality: 80, effort: 2 } as const;
+/** What the conversion of one image may take. */
+interface Limits {
+  megabytes: number;
+  seconds: number;
+}
+
+/** A child process that converts one image at a time. */
+interface Converter {
+  readonly child: ChildProcess;
+  /** Aborted, with the reason, when the process has ended. */
+  readonly ended: AbortSignal;
+  /** Kills the process; the first reason is that of its end. */
+  readonly kill: (reason: unknown) => void;
+  /** It converts no further image. */
+  retired: boolean;
+}
+
+const idle = new Set<Converter>();
+
+function startConverter(): Converter {
+  const child = fork(program, {
+    execArgv,
+    // no secrets in the memory of a process that decodes files of strangers
+    env: {},
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  // it ends when its channel closes, and so with this process
+  child.unref();
+  child.channel?.unref();
+  const ended = new AbortController();
+  let killedFor: unknown;
+  const converter: Converter = {
+    child,
+    ended: ended.signal,
+    kill: (reason) => {
+      killedFor ??= reason;
+      converter.retired = true;
+      child.kill("SIGKILL");
+    },
+    retired: false,
+  };
+  const lifetime = setTimeout(() => {
+    converter.retired = true;
+    if (idle.has(converter)) child.kill("SIGKILL");
+  }, LIFETIME_MS).unref();
+  const end = (error: Error) => {
+    clearTimeout(lifetime);
+    idle.delete(converter);
+    ended.abort(killedFor ?? error);
+  };
+  child.on("error", end);
+  child.on("exit", (code, signal) => end(new Error(`the image converter ended with ${signal ?? `code ${code}`}`)));
+  return converter;
+}
+
+/** The most memory that a process has held, in MB; 0 where the system has no /proc. */
+function peakMegabytes(pid: number | undefined): number {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${String(pid)}/status`, "utf8"))?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}
+
+/** Sends an image to a converter and returns its answer. Kills the converter at a limit, and then throws UnreadableImage. */
+async function ask({ child, ended, kill }: Converter, original: Readable, limits: Limits): Promise<Answer> {
+  const image = new Writable({
+    write: (piece: Buffer, _encoding, written) => void child.send(piece, written),
+    final: (written) => void child.send("end", written),
+  });
+  // Checks are counted instead of time, so that the time in which this process is suspended does not count.
+  let checks = 0;
+  const watch = setInterval(() => {
+    // nor does the time that storage takes
+    if (image.writableFinished) checks += 1;
+    if (peakMegabytes(child.pid) > limits.megabytes)
+      kill(new UnreadableImage(`its conversion takes more than ${limits.megabytes} MB of memory`));
+    if (checks * CHECK_MS > limits.seconds * 1_000)
+      kill(new UnreadableImage(`its conversion takes longer than ${limits.seconds} s`));
+  }, CHECK_MS);
+  try {
+    const [message] = await Promise.all([
+      once(child, "message", { signal: ended }),
+      pipeline(original, image, { signal: ended }),
+    ]);
+    return Answer.parse(message[0]);
+  } catch (error) {
+    kill(error);
+    if (!ended.aborted) await once(ended, "abort");
+    ended.throwIfAborted();
+    throw error;
+  } finally {
+    clearInterval(watch);
+  }
+}
 
 /**
  * Converts an image to a WebP of at most 2048 pixels a side and a thumbnail of at most 400: upright, first frame, without
- * metadata. It is decoded once for both. Throws UnreadableImage when it cannot be decoded.
+ * metadata. Throws UnreadableImage when it cannot be decoded within the limits; another error says nothing about the image.
  */
-export async function convertImage(original: Readable): Promise<Converted> {
-  const decoder = sharp({ limitInputPixels: maxPixels, failOn: "error", autoOrient: true })
-    .timeout({ seconds: secondsToConvert })
-    .resize(maxSide, maxSide, { fit: "inside", withoutEnlargement: true })
-    .toColourspace("srgb")
-    .raw();
-  const decoded = decoder.toBuffer({ resolveWithObject: true });
-  // an error of storage says nothing about the image
-  let readError: Error | undefined;
-  const bytes = async function* () {
-    try {
-      yield* original as AsyncIterable<Buffer>;
-    } catch (error) {
-      readError = new Error("the image could not be read", { cause: error });
-      throw readError;
-    }
-  };
-  const [{ data, info }] = await Promise.all([decoded, pipeline(bytes, decoder)]).catch((error: unknown) => {
-    throw readError ?? new UnreadableImage("the image cannot be decoded", { cause: error });
-  });
-  const { width, height, channels } = info;
-  const pixels = () => sharp(data, { raw: { width, height, channels }, limitInputPixels: maxPixels });
-  const image = await pixels().webp(webp).toBuffer();
-  const thumbnail = await pixels()
-    .resize(maxThumbnailSide, maxThumbnailSide, { fit: "inside", withoutEnlargement: true })
-    .webp(webp)
-    .toBuffer();
-  return { image, thumbnail, width, height };
+export async function convertImage(
+  original: Readable,
+  limits: Limits = { megabytes: config.IMAGE_MEMORY_MB, seconds: config.IMAGE_SECONDS },
+): Promise<Converted> {
+  const [converter = startConverter()] = idle;
+  idle.delete(converter);
+  const answer = await ask(converter, original, limits);
+  if (converter.retired) converter.child.kill("SIGKILL");
+  else idle.add(converter);
+  if ("refusal" in answer) throw new UnreadableImage(answer.refusal);
+  return answer;
 }

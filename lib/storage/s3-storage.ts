@@ -10,21 +10,35 @@ import {
   HeadBucketCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  ListPartsCommand,
   S3Client,
   S3ServiceException,
   UploadPartCommand,
   type ListMultipartUploadsCommandOutput,
+  type ListPartsCommandOutput,
 } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { checkedKey } from "./storage-key.js";
-import { NoFile, StorageUnavailable, WrongParts, type Storage, type UploadedPart } from "./storage.js";
+import {
+  NoFile,
+  partsTooLarge,
+  StorageUnavailable,
+  WrongParts,
+  type PartsUpload,
+  type Storage,
+  type UploadedPart,
+} from "./storage.js";
 
 /** S3's minimum for every part but the last. */
 const PART_BYTES = 5 * 1_048_576;
 
 /** S3's error codes for a list of parts that are not those uploaded. */
 const wrongParts: ReadonlySet<string> = new Set(["InvalidPart", "InvalidPartOrder", "NoSuchUpload", "EntityTooSmall"]);
+
+const nothing = (): void => undefined;
+/** Failures are thrown; without a logger the SDK warns of some on the console too. */
+const silent = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 export interface S3Options {
   bucket: string;
@@ -62,6 +76,7 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     maxAttempts: 3,
+    logger: silent,
     requestHandler: {
       connectionTimeout: 5_000,
       socketTimeout: silenceMs,
@@ -89,6 +104,21 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       if (error instanceof S3Failure && error.answered === 404) return null;
       throw error;
     }
+  };
+
+  /** Returns the size of each stored part, by its number and ETag. */
+  const sizesOf = async ({ key, uploadId }: PartsUpload): Promise<Map<string, number>> => {
+    const sizes = new Map<string, number>();
+    let after: { PartNumberMarker?: string | undefined } | undefined = {};
+    while (after) {
+      const page: ListPartsCommandOutput = await client.send(
+        new ListPartsCommand({ ...at(key), UploadId: uploadId, ...after }),
+      );
+      for (const { PartNumber: partNumber = 0, ETag: etag = "", Size: size } of page.Parts ?? [])
+        sizes.set(nameOf({ partNumber, etag }), size ?? Infinity);
+      after = page.IsTruncated ? { PartNumberMarker: page.NextPartNumberMarker } : undefined;
+    }
+    return sizes;
   };
 
   const dropParts: Storage["dropParts"] = async ({ key, uploadId }) => {
@@ -151,8 +181,10 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       return { key, uploadId };
     },
 
-    partUrl({ key, uploadId }, partNumber, expiresAt) {
-      const command = new UploadPartCommand({ ...at(key), UploadId: uploadId, PartNumber: partNumber });
+    partUrl({ key, uploadId }, partNumber, bytes, expiresAt) {
+      const part = { ...at(key), UploadId: uploadId, PartNumber: partNumber };
+      // the signature covers Content-Length: S3 would take up to 5 GB otherwise
+      const command = new UploadPartCommand({ ...part, ContentLength: bytes });
       const now = Math.floor(Date.now() / 1_000);
       const end = Math.floor(expiresAt.getTime() / 1_000);
       // An address is valid for a second or more, so one that has expired is signed in the past.
@@ -160,10 +192,29 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       return getSignedUrl(client, command, { signingDate: new Date(start * 1_000), expiresIn: end - start });
     },
 
-    async joinParts({ key, uploadId }, parts) {
+    async putPart({ key, uploadId }, partNumber, body, bytes) {
+      const part = { ...at(key), UploadId: uploadId, PartNumber: partNumber };
+      const brokenOff = new AbortController();
+      body.once("error", () => brokenOff.abort());
+      try {
+        const { ETag: etag } = await client.send(new UploadPartCommand({ ...part, Body: body, ContentLength: bytes }), {
+          abortSignal: brokenOff.signal,
+        });
+        if (etag === undefined) throw new Error("S3 answered without an ETag");
+        return etag;
+      } catch (error) {
+        throw isGone(error) ? new WrongParts("this upload is over") : error;
+      }
+    },
+
+    async joinParts({ key, uploadId }, parts, maxBytes) {
       if (parts.length === 0) throw new WrongParts("no part is named");
       const inOrder = parts.toSorted((one, other) => one.partNumber - other.partNumber);
       try {
+        const sizes = await sizesOf({ key, uploadId });
+        // a part that is not listed is refused when the parts are joined
+        if (inOrder.reduce((total, part) => total + (sizes.get(nameOf(part)) ?? 0), 0) > maxBytes)
+          throw partsTooLarge(maxBytes);
         await client.send(
           new CompleteMultipartUploadCommand({
             ...at(key),
@@ -204,6 +255,9 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
  * only the file itself shows that the upload succeeded.
  */
 const isGone = (error: unknown): boolean => error instanceof S3Failure && error.code === "NoSuchUpload";
+
+/** Names one version of a part; clients quote its ETag or not. */
+const nameOf = ({ partNumber, etag }: UploadedPart): string => `${partNumber} ${etag.replaceAll('"', "")}`;
 
 /** Returns the ETag that S3 gives a file of these parts: the digest of their digests, and their number. */
 function etagOf(parts: readonly UploadedPart[]): string {

@@ -18,10 +18,14 @@ export interface UploadedPart {
   etag: string;
 }
 
-/** The named parts are not those that were uploaded. */
+/** The named parts are not those that were uploaded, or are too large. */
 export class WrongParts extends Error {
   override name = "WrongParts";
 }
+
+/** The error for parts that exceed the size that their upload began with. */
+export const partsTooLarge = (maxBytes: number) =>
+  new WrongParts(`the parts have more than the ${maxBytes} bytes that the upload began with`);
 
 /** Storage does not answer, or refuses; the client is not at fault. The message is for operators. */
 export class StorageUnavailable extends Error {
@@ -48,10 +52,18 @@ export interface Storage {
   delete(key: string): Promise<void>;
   /** Begins an upload in parts. */
   beginParts(key: string, contentType: string): Promise<PartsUpload>;
-  /** Returns the address that takes one part by PUT, without a token, until `expiresAt`. */
-  partUrl(upload: PartsUpload, partNumber: number, expiresAt: Date): Promise<string>;
-  /** Joins the parts into the file, in the order of their numbers; throws WrongParts when one is missing or was replaced. */
-  joinParts(upload: PartsUpload, parts: readonly UploadedPart[]): Promise<void>;
+  /**
+   * Returns the storage's own address that takes a part of exactly `bytes` by PUT, without a token, until `expiresAt`; null
+   * for a storage that takes parts from this service only.
+   */
+  partUrl(upload: PartsUpload, partNumber: number, bytes: number, expiresAt: Date): Promise<string | null>;
+  /** Stores a part of `bytes`, replacing an earlier version of it; returns its ETag. Throws WrongParts when the upload is over. */
+  putPart(upload: PartsUpload, partNumber: number, body: Readable, bytes: number): Promise<string>;
+  /**
+   * Joins the parts into the file, in the order of their numbers. Throws WrongParts, and stores nothing, when one is missing or
+   * was replaced, or when together they exceed `maxBytes`.
+   */
+  joinParts(upload: PartsUpload, parts: readonly UploadedPart[], maxBytes: number): Promise<void>;
   /** Deletes the parts of an unfinished upload. */
   dropParts(upload: PartsUpload): Promise<void>;
   /** Deletes what killed processes left unfinished before `since`, where the key passes `isFileKey`. */

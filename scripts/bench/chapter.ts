@@ -3,10 +3,10 @@ import type { Lab } from "./lab.js";
 import type { Marketplace } from "./marketplace.js";
 import type { Program } from "./program.js";
 
-/** What one chapter of the bench does. */
+/** Runs one chapter of the bench and prints its figures. */
 export type Measure = (lab: Lab, marketplace: Marketplace, effort: Effort) => Promise<void>;
 
-/** The memory that a server holds under load, in MB: the highest of many looks. */
+/** A server's peak memory under load, in MB, sampled ten times a second. */
 export async function memoryUnderLoad(contender: Contender, server: Program, seconds: number): Promise<number | null> {
   let most = server.memoryBytes();
   const timer = setInterval(() => {
@@ -18,7 +18,7 @@ export async function memoryUnderLoad(contender: Contender, server: Program, sec
   return most === null ? null : most / 1e6;
 }
 
-/** Runs `work` once for each place where BullMQ can live on this machine. */
+/** Runs `work` once for each broker that this machine has. */
 export async function onEachBroker(lab: Lab, work: (env: NodeJS.ProcessEnv) => Promise<void>): Promise<void> {
   for (const [name, env] of [
     ["BullMQ on Redis", lab.redisUrl === null ? null : { REDIS_URL: lab.redisUrl }],

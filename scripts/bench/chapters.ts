@@ -19,14 +19,14 @@ import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
 import { pullMenus, takeWebhooks } from "./pos.js";
 import type { Program } from "./program.js";
-import { deliverMessages, passNotifications, tellFollowers } from "./push.js";
+import { deliverBesideSilence, deliverMessages, processNotifications, notifyFollowers } from "./push.js";
 import { rollUpDays } from "./rollups.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
 const startBare = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("scripts/bench/programs/bare", env);
 const startLoad = (lab: Lab) => lab.start("scripts/bench/programs/load");
 
-/** A public read against what one would write by hand. */
+/** Compares public reads with a minimal hand-written server. */
 async function againstBare(lab: Lab, effort: Effort, requests: Requests): Promise<void> {
   const [api, bare, load] = await Promise.all([startApi(lab), startBare(lab), startLoad(lab)]);
   await assertSameAnswer(api, bare, requests);
@@ -38,7 +38,7 @@ const readBox: Measure = (lab, marketplace, effort) => againstBare(lab, effort, 
 const listOffers: Measure = (lab, _marketplace, effort) => againstBare(lab, effort, offerLists);
 const searchNearby: Measure = (lab, _marketplace, effort) => againstBare(lab, effort, nearbySearches);
 
-/** Two of what one would write by hand: one checks every token's signature, the other remembers tokens as the service does. */
+/** Compares with two hand-written servers: one verifies every token's signature, the other caches tokens as the service does. */
 async function againstBareWithTokens(
   lab: Lab,
   effort: Effort,
@@ -46,16 +46,16 @@ async function againstBareWithTokens(
   atLeast: number,
   check: (api: Program, bare: Program) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
-  const [api, checking, remembering, load] = await Promise.all([
+  const [api, verifying, caching, load] = await Promise.all([
     startApi(lab),
     startBare(lab),
-    startBare(lab, { REMEMBER_TOKENS: "1" }),
+    startBare(lab, { CACHE_TOKENS: "1" }),
     startLoad(lab),
   ]);
-  await check(api, checking);
+  await check(api, verifying);
   const goals = [
-    { against: underLoad("bare, each token checked", checking, load, requests), atLeast },
-    { against: underLoad("bare, tokens remembered", remembering, load, requests), atLeast },
+    { against: underLoad("bare, each token verified", verifying, load, requests), atLeast },
+    { against: underLoad("bare, tokens cached", caching, load, requests), atLeast },
   ];
   await compare(underLoad("the service", api, load, requests), goals, effort);
 }
@@ -144,13 +144,13 @@ const memory: Measure = async (lab, marketplace, { seconds, rounds }) => {
     most.push(peak);
     printRow(name, [`${peak.toFixed(0)} MB`]);
   }
-  const [ours = Number.NaN, theirs = Number.NaN] = most;
-  printGoal("against bare", (ours / theirs).toFixed(2), "≤ 2.5", ours / theirs <= 2.5);
+  const [service = Number.NaN, bareServer = Number.NaN] = most;
+  printGoal("of bare", (service / bareServer).toFixed(2), "≤ 2.5", service / bareServer <= 2.5);
 };
 
 /**
- * What a second API process adds. Load generator and Postgres need cores of their own, which small machines do not have:
- * there the second figure tells more. It takes each process's CPU time per request, as if each had a core to itself.
+ * The gain of a second API process. On small machines the load generator and Postgres compete with it for cores; there the
+ * ratio by CPU time means more, as it counts each process's CPU time per request.
  */
 const processes: Measure = async (lab, marketplace, effort) => {
   const requests = boxReads(marketplace);
@@ -161,23 +161,27 @@ const processes: Measure = async (lab, marketplace, effort) => {
 
 export const chapters: Record<string, { title: string; measure: Measure }> = {
   orders: { title: "Place an order over HTTP", measure: placeOrders },
-  "hot-box": { title: "Everyone orders the same box", measure: orderHotBox },
+  "hot-box": { title: "All clients order the same box", measure: orderHotBox },
   box: { title: "Read one box", measure: readBox },
   list: { title: "List 20 boxes of a city", measure: listOffers },
   nearby: { title: "List 20 partners around a place", measure: searchNearby },
   profile: { title: "Read one's own profile, with a token", measure: readProfile },
-  webhook: { title: "Take an event of a POS: verify, store, answer", measure: takeWebhooks },
-  "pos-sync": { title: "Take over a POS menu of 20,000 items", measure: pullMenus },
+  webhook: { title: "Receive a POS webhook: verify, store, answer", measure: takeWebhooks },
+  "pos-sync": { title: "Sync a POS menu of 20,000 items", measure: pullMenus },
   relay: { title: "Hand staged jobs over to BullMQ", measure: relay },
-  "pick-up": { title: "From commit to the start of a job, while all is idle", measure: pickUp },
+  "pick-up": { title: "From commit to the start of a job, on an idle system", measure: pickUp },
   images: { title: "Convert photographs of 12 megapixels", measure: convertImages },
   uploads: { title: "Upload documents of 9 MB, 20 at once", measure: uploadFiles },
   csv: { title: "Import menus of a partner as CSV", measure: importMenus },
   push: { title: "Deliver a notification through Web Push", measure: deliverMessages },
-  notifications: { title: "Bring notifications from their staged jobs to their end", measure: passNotifications },
-  "fan-out": { title: "Tell the followers of a bakery of its new box", measure: tellFollowers },
+  isolation: { title: "Deliver a notification while push services do not answer", measure: deliverBesideSilence },
+  notifications: {
+    title: "Process notifications from the staged job to the final status",
+    measure: processNotifications,
+  },
+  "fan-out": { title: "Notify a bakery's followers of a new box", measure: notifyFollowers },
   rollups: { title: "Roll up days, and read a year's dashboard", measure: rollUpDays },
-  machinery: { title: "What is gained by machinery that a simple service does without", measure: measureMachinery },
+  machinery: { title: "Gains of optimisations that a simple service would leave out", measure: measureMachinery },
   memory: { title: "Memory of one API process under load", measure: memory },
   processes: { title: "Two API processes against one", measure: processes },
 };

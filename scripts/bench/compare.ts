@@ -1,21 +1,21 @@
-/** How much is measured. */
+/** How much to measure. */
 export interface Effort {
   rounds: number;
-  /** Of one measurement. */
+  /** Duration of one measurement. */
   seconds: number;
   warmUpSeconds: number;
-  /** Of single latencies. */
+  /** Number of single latencies. */
   samples: number;
 }
 
 export interface Sample {
   perSecond: number;
   p99Ms?: number;
-  /** CPU time of the process under measurement per piece of work, in microseconds. */
+  /** CPU time of the measured process per unit of work, in microseconds. */
   cpuMicros?: number;
 }
 
-/** One of those that are compared. */
+/** One of the implementations that are compared. */
 export interface Contender {
   name: string;
   measure(seconds: number): Promise<Sample>;
@@ -42,12 +42,12 @@ export function printRow(name: string, columns: readonly string[]): void {
   print(`  ${name.padEnd(44)}${columns.map((column) => column.padStart(14)).join("")}`);
 }
 
-/** A goal beside what was reached. */
+/** Prints a goal beside the figure that was reached. */
 export function printGoal(what: string, reached: string, goal: string, met: boolean): void {
   printRow(`→ ${what}`, [reached, `goal ${goal}`, met ? "reached" : "MISSED"]);
 }
 
-/** The median of what these samples tell; null when they do not. */
+/** The median of one figure of the samples; null when no sample has it. */
 function medianOf(samples: readonly Sample[], value: (sample: Sample) => number | undefined): number | null {
   const values = samples.map(value).filter((each) => each !== undefined);
   return values.length === 0 ? null : median(values);
@@ -63,18 +63,18 @@ async function measureInTurn(
   const samples: Sample[][] = contenders.map(() => []);
   for (const contender of contenders) await contender.measure(warmUpSeconds);
   for (let round = 0; round < rounds; round += 1) {
-    // none always has its turn right after the same other one
+    // the order is reversed every round, so that none always follows the same other one
     const order = round % 2 === 0 ? [...contenders.entries()] : [...contenders.entries()].reverse();
     for (const [index, contender] of order) samples[index]?.push(await contender.measure(seconds));
   }
   return samples;
 }
 
-/** Measures all contenders in turn, round by round, and prints their medians and what ours reaches of the others. */
-export async function compare(ours: Contender, goals: readonly Goal[], effort: Effort): Promise<void> {
-  const contenders = [ours, ...goals.map(({ against }) => against)];
-  const [mine = [], ...others] = await measureInTurn(contenders, effort);
-  for (const [index, samples] of [mine, ...others].entries()) {
+/** Measures all contenders round by round, and prints their medians and the subject's ratio to each of the others. */
+export async function compare(subject: Contender, goals: readonly Goal[], effort: Effort): Promise<void> {
+  const contenders = [subject, ...goals.map(({ against }) => against)];
+  const [subjectSamples = [], ...others] = await measureInTurn(contenders, effort);
+  for (const [index, samples] of [subjectSamples, ...others].entries()) {
     const p99 = p99Of(samples);
     const cpu = cpuOf(samples);
     printRow(contenders[index]?.name ?? "", [
@@ -84,11 +84,11 @@ export async function compare(ours: Contender, goals: readonly Goal[], effort: E
     ]);
   }
   for (const [index, { against, atLeast }] of goals.entries()) {
-    const theirs = others[index] ?? [];
-    const ratios = mine.map(({ perSecond }, round) => perSecond / (theirs[round]?.perSecond ?? Number.NaN));
+    const baseline = others[index] ?? [];
+    const ratios = subjectSamples.map(({ perSecond }, round) => perSecond / (baseline[round]?.perSecond ?? Number.NaN));
     const ratio = median(ratios);
     printGoal(`of ${against.name}`, ratio.toFixed(2), `≥ ${atLeast}`, ratio >= atLeast);
-    const cpu = (cpuOf(theirs) ?? Number.NaN) / (cpuOf(mine) ?? Number.NaN);
+    const cpu = (cpuOf(baseline) ?? Number.NaN) / (cpuOf(subjectSamples) ?? Number.NaN);
     const range = `between ${Math.min(...ratios).toFixed(2)} and ${Math.max(...ratios).toFixed(2)} by round`;
     print(`      ${range}${Number.isNaN(cpu) ? "" : `; by CPU time ${cpu.toFixed(2)}`}`);
   }

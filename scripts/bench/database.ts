@@ -1,7 +1,7 @@
 import pg from "pg";
 import { migrate } from "../../sql/migrate.js";
 
-/** Makes an empty database of the service beside the others, in place of one with this name; answers its address. */
+/** Creates and migrates an empty database on the same server, replacing one of this name; returns its address. */
 export async function makeDatabase(databaseUrl: string, name: string): Promise<string> {
   const url = Object.assign(new URL(databaseUrl), { pathname: `/${name}` }).href;
   const admin = new pg.Client({ connectionString: databaseUrl });

@@ -67,13 +67,13 @@ export const uploadFiles: Measure = async (lab, { userIds }, effort) => {
       return { perSecond: (done * 1_000) / (performance.now() - start) };
     },
   });
-  const [ours, against] = [uploads("the service", api), uploads("bare Express + busboy", bare)];
+  const [service, against] = [uploads("the service", api), uploads("bare Express + busboy", bare)];
   const before = api.memoryBytes();
-  await compare(ours, [{ against, atLeast: 0.8 }], effort);
-  const most = await memoryUnderLoad(ours, api, effort.seconds);
+  await compare(service, [{ against, atLeast: 0.8 }], effort);
+  const most = await memoryUnderLoad(service, api, effort.seconds);
   if (before === null || most === null) return;
   const grown = most - before / 1e6;
   printRow("memory, 20 uploads at once", [`${most.toFixed(0)} MB, ${grown.toFixed(0)} MB more than before`]);
   const inBuffers = (UPLOADS_AT_ONCE * form.length) / 1e6;
-  printGoal("growth, of what the files would take", (grown / inBuffers).toFixed(2), "≤ 0.5", grown <= inBuffers / 2);
+  printGoal("growth, relative to the files' size", (grown / inBuffers).toFixed(2), "≤ 0.5", grown <= inBuffers / 2);
 };

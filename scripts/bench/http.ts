@@ -8,7 +8,7 @@ export const CLIENTS = 32;
 
 export type Requests = Pick<LoadPlan, "requests" | "uniqueHeader" | "webhookSecret">;
 
-/** Measures what a server carries of these requests; rejects when it refuses any. */
+/** Measures how many of these requests a server answers per second; rejects when it refuses any. */
 export function underLoad(name: string, server: Program, load: Program, requests: Requests): Contender {
   return {
     name,
@@ -18,7 +18,7 @@ export function underLoad(name: string, server: Program, load: Program, requests
       const { perSecond, p99Ms, failed, busy } = await load.ask(plan, Load);
       const after = server.cpuSeconds();
       if (failed > 0) throw new Error(`${name} refused ${failed} requests`);
-      if (busy > 0.95) throw new Error("the load generator is the bottleneck: these figures would say nothing");
+      if (busy > 0.95) throw new Error("the load generator is the bottleneck: these figures would mean nothing");
       const cpu =
         before === null || after === null ? {} : { cpuMicros: ((after - before) * 1e6) / perSecond / seconds };
       return { perSecond, p99Ms, ...cpu };
@@ -26,7 +26,7 @@ export function underLoad(name: string, server: Program, load: Program, requests
   };
 }
 
-/** Makes sure that two servers answer alike, so that the same work is compared. */
+/** Checks that two servers give the same answer, so that the same work is compared. */
 export async function assertSameAnswer(one: Program, other: Program, { requests }: Requests): Promise<void> {
   const [request] = requests;
   if (!request) throw new Error("there is no request to compare");
@@ -57,7 +57,7 @@ export const nearbySearches: Requests = {
 };
 
 export async function authorizationOf(userId: string): Promise<Record<string, string>> {
-  // reads the configuration when it is imported, so not before the lab has made one
+  // this module reads the configuration on import, so the lab must have set it
   const { signAccessToken } = await import("../../lib/security/tokens.js");
   return { authorization: `Bearer ${await signAccessToken({ userId, scope: "USER" })}` };
 }
@@ -68,10 +68,10 @@ export async function profileReads({ userIds }: Marketplace): Promise<Requests> 
   return { requests: headers.map((header) => get("/api/v1/users/me", header)) };
 }
 
-/** Orders of one of these boxes each, by all users, every one with an Idempotency-Key of its own. */
+/** One order per user, each of one of these boxes and with its own Idempotency-Key. */
 export async function placements({ userIds, boxes }: Pick<Marketplace, "userIds" | "boxes">): Promise<Requests> {
   const requests = userIds.map(async (userId, n) => {
-    // 7 and 500 have no common divisor: every connection goes through the boxes in another order
+    // 7 and 500 have no common divisor, so every connection orders the boxes in a different order
     const box = boxes[(n * 7) % boxes.length] ?? { id: "", partnerId: "" };
     return {
       method: "POST" as const,

@@ -13,20 +13,20 @@ import { asProgram, type Program } from "./program.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Where everything is measured: a Postgres and, where there is one to start, a Redis of its own, and the compiled service. */
+/** The test bed: its own Postgres, its own Redis where `redis-server` is installed, and the compiled service. */
 export interface Lab {
   databaseUrl: string;
   /** Null on a machine without `redis-server`. */
   redisUrl: string | null;
-  /** Starts a compiled program, such as `api/server`, as production would; it has its own process. */
+  /** Starts a compiled program, such as `api/server`, in its own process, as production does. */
   start(path: string, env?: NodeJS.ProcessEnv): Promise<Program>;
-  /** Stops all that was started, so that what comes next has the machine for itself. */
+  /** Stops all programs, so that the next measurement has the machine to itself. */
   stopPrograms(): Promise<void>;
 }
 
 type Stop = () => Promise<unknown>;
 
-/** Compiles the service as for production: what `tsx` adds to functions would be measured otherwise. */
+/** Compiles the service as for production, since `tsx` adds code to functions that would be measured too. */
 async function build(folder: string): Promise<void> {
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
   const options = ["-p", join(ROOT, "tsconfig.build.json"), "--noCheck", "--sourceMap", "false", "--outDir", folder];
@@ -62,7 +62,7 @@ async function startRedis(folder: string): Promise<{ url: string; stop: Stop } |
   return { url: `redis://127.0.0.1:${port}`, stop };
 }
 
-/** Sets the lab up, lets `work` measure in it and takes it down again, whatever happens; `signal` ends it early. */
+/** Sets the lab up, runs `work` in it, and always takes it down again; `signal` ends it early. */
 export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<void>): Promise<void> {
   const stops: Stop[] = [];
   try {
@@ -83,7 +83,7 @@ export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<v
       PATH: process.env["PATH"],
       NODE_ENV: "production",
       HOST: "127.0.0.1",
-      PUBLIC_URL: "http://bench.test",
+      PUBLIC_URL: "https://bench.test",
       DATABASE_URL: postgres.url,
       STORAGE_DIR: join(folder, "files"),
       SIGNING_KEYS: signingKeys,
@@ -91,11 +91,12 @@ export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<v
       CREDENTIALS_KEYS: newCredentialsKey(),
       SMS_SENDER: "http",
       SMS_HTTP_URL: "http://127.0.0.1:9",
-      // requests are counted as in production, and never too many
+      // requests are counted as in production, but never exceed the limits
       RATE_LIMIT_USER: "1000000",
       RATE_LIMIT_ADDRESS: "1000000",
+      ORDERS_OPEN_MAX: "1000000",
     };
-    // for what this process imports from the service itself
+    // for the service's modules that this process imports
     Object.assign(process.env, environment);
 
     const programs = new Set<Program>();

@@ -4,18 +4,18 @@ import { boxReads, CLIENTS, profileReads, underLoad } from "./http.js";
 import { DeliveryRate as RateAndCpu, type StatementsPlan } from "./messages.js";
 
 /**
- * What is gained by machinery that a simple service would do without. Each pair is measured side by side; README.md of the
- * rooms quote these figures.
+ * The gains of optimisations that a simple service would leave out. Each pair is measured side by side; the folders' READMEs
+ * quote these figures.
  */
 export const measureMachinery: Measure = async (lab, marketplace, effort) => {
   const load = await lab.start("scripts/bench/programs/load");
   const service = await lab.start("api/server");
   const variant = (name: string) => lab.start("scripts/bench/programs/variant", { VARIANT: name });
 
-  print("  Prototypes of requests that Express need not exchange (api/http/messages.ts)");
+  print("  Requests whose prototype Express need not replace (api/http/message-classes.ts)");
   const boxes = boxReads(marketplace);
-  const exchanged = underLoad("the service, prototypes exchanged", await variant("prototypes"), load, boxes);
-  await compare(underLoad("the service", service, load, boxes), [{ against: exchanged, atLeast: 1.1 }], effort);
+  const replaced = underLoad("the service, prototypes replaced", await variant("prototypes"), load, boxes);
+  await compare(underLoad("the service", service, load, boxes), [{ against: replaced, atLeast: 1.1 }], effort);
 
   print("  Requests counted in memory (api/http/shared-counters.ts)");
   const profiles = await profileReads(marketplace);
@@ -34,11 +34,8 @@ export const measureMachinery: Measure = async (lab, marketplace, effort) => {
       program.ask({ clients: CLIENTS, seconds, boxIds, through, beside } satisfies StatementsPlan, RateAndCpu),
   });
 
-  print("  Reads by key on connections of their own (lookups in sql/db.ts)");
-  const alone = [
-    { against: reads("reads through sql", "sql"), atLeast: 1.1 },
-    { against: reads("reads through a pool of postgres.js", "postgres.js"), atLeast: 0.9 },
-  ];
+  print("  Reads by key on separate connections (lookups in sql/db.ts)");
+  const alone = [{ against: reads("reads through a pool of postgres.js", "postgres.js"), atLeast: 0.9 }];
   await compare(reads("reads through lookups", "lookups"), alone, effort);
   const slow = { work: "slow", through: "sql" } as const;
   const mixed = reads("reads and slow statements, all in sql", "sql", slow);
@@ -48,7 +45,7 @@ export const measureMachinery: Measure = async (lab, marketplace, effort) => {
     effort,
   );
 
-  print("  Statements that wait for one row on connections of their own (contended in sql/db.ts)");
+  print("  Statements that wait for one row on separate connections (contended in sql/db.ts)");
   const inSql = reads("reads and waiting statements, all in sql", "sql", { work: "one row", through: "sql" });
   const apart = reads("reads in sql, waiting in contended", "sql", { work: "one row", through: "contended" });
   await compare(apart, [{ against: inSql, atLeast: 2 }], effort);

@@ -6,7 +6,7 @@ import { CLIENTS } from "./http.js";
 import { withLab } from "./lab.js";
 import { seedMarketplace } from "./marketplace.js";
 
-/** `npm run bench -- [--quick] [chapter…]`: what the service reaches of its limits, side by side with them. */
+/** `npm run bench -- [--quick] [chapter…]`: compares the service with the libraries it is built on, side by side. */
 
 const full: Effort = { rounds: 5, seconds: 4, warmUpSeconds: 3, samples: 250 };
 const quick: Effort = { rounds: 3, seconds: 1, warmUpSeconds: 1, samples: 50 };
@@ -23,7 +23,7 @@ const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
 
 try {
-  print(`Node ${process.version}, ${availableParallelism()} cores, ${CLIENTS} clients; medians of rounds in turn.`);
+  print(`Node ${process.version}, ${availableParallelism()} cores, ${CLIENTS} clients; medians of alternating rounds.`);
   await withLab(stopping.signal, async (lab) => {
     const marketplace = await seedMarketplace(lab.databaseUrl);
     for (const name of names) {

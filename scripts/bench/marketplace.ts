@@ -5,7 +5,7 @@ export interface Marketplace {
   boxes: { id: string; partnerId: string }[];
 }
 
-/** What every box costs, in major units. */
+/** The price of every box, in major units. */
 export const PRICE = 249.9;
 
 /** 1,000 users, 50 bakeries with ten boxes each, and far more stock than a measurement can sell. */

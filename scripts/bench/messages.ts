@@ -1,8 +1,8 @@
 import { z } from "zod";
 
-// What the bench asks the programs that measure, and what they answer.
+// The messages between the bench and its measuring programs.
 
-/** Requests to send over so many connections for so long, as fast as they are answered. */
+/** Requests to send over `connections` connections for `seconds`, as fast as they are answered. */
 export const LoadPlan = z.object({
   url: z.url(),
   connections: z.int(),
@@ -15,9 +15,9 @@ export const LoadPlan = z.object({
       body: z.string().optional(),
     }),
   ),
-  /** A header that has another value in every request. */
+  /** A header that gets a new value in every request. */
   uniqueHeader: z.string().optional(),
-  /** Each request's body is an event of a POS: it gets another id in every request, and is signed with this. */
+  /** Each request's body is a POS event: it gets a new id in every request, and is signed with this secret. */
   webhookSecret: z.string().optional(),
 });
 export type LoadPlan = z.output<typeof LoadPlan>;
@@ -25,7 +25,7 @@ export type LoadPlan = z.output<typeof LoadPlan>;
 export const Load = z.object({
   perSecond: z.number(),
   p99Ms: z.number(),
-  /** Answers other than 2xx, and requests without an answer. */
+  /** Responses other than 2xx, and requests without a response. */
   failed: z.int(),
   /** Share of one core that sending the requests took. */
   busy: z.number(),
@@ -45,7 +45,7 @@ export type HotRowPlan = z.output<typeof HotRowPlan>;
 
 const Handle = z.enum(["sql", "lookups", "contended", "postgres.js"]);
 
-/** Reads of these boxes by so many clients, beside as many others who do something else through the same or another handle. */
+/** Reads of these boxes by `clients` clients, beside as many others that do other work through the same or another handle. */
 export const StatementsPlan = z.object({
   clients: z.int(),
   seconds: z.number(),
@@ -62,13 +62,14 @@ export type HandOverPlan = z.output<typeof HandOverPlan>;
 export const ConversionPlan = z.object({ how: z.enum(["worker", "sharp"]), images: z.int(), atOnce: z.int() });
 export type ConversionPlan = z.output<typeof ConversionPlan>;
 
-/** A file of so many rows to import, into a menu that has none of them or has all of them with other prices. */
+/** A file to import, into a menu that has none of its rows or has all of them with other prices. */
 export const ImportPlan = z.object({
   how: z.enum(["worker", "bare"]),
   menu: z.enum(["empty", "full"]),
   rows: z.int(),
 });
 export type ImportPlan = z.output<typeof ImportPlan>;
+
 /** Messages to send to a push service, `atOnce` at a time. */
 export const DeliveryPlan = z.object({
   how: z.enum(["worker", "bare"]),
@@ -78,18 +79,18 @@ export const DeliveryPlan = z.object({
 });
 export type DeliveryPlan = z.output<typeof DeliveryPlan>;
 
-/** With the CPU time that the process took for each message. */
+/** The CPU time is per message. */
 export const DeliveryRate = z.object({ perSecond: z.number(), cpuMicros: z.number() });
 
-/** Notifications to bring to their end, through the service; or as many jobs that are nothing to do, through BullMQ alone. */
+/** Notifications to process through the service, or as many empty jobs through BullMQ alone. */
 export const PassPlan = z.object({ how: z.enum(["service", "bare"]), jobs: z.int() });
 export type PassPlan = z.output<typeof PassPlan>;
 
-/** Tells all who like the bakery of a new box; or writes as many notifications with one statement. */
+/** Notifies all followers of a bakery of a new box, or writes as many notifications with one statement. */
 export const FanOutPlan = z.object({ how: z.enum(["worker", "bare"]), followers: z.int() });
 export type FanOutPlan = z.output<typeof FanOutPlan>;
 
-/** Days to roll up, or dashboards to read, for so long. */
+/** Days to roll up, or dashboards to read, for `seconds`. */
 export const RollupPlan = z.object({
   how: z.enum(["worker", "bare", "everything", "dashboard", "raw"]),
   seconds: z.number(),
@@ -99,7 +100,7 @@ export type RollupPlan = z.output<typeof RollupPlan>;
 export const Rate = z.object({ perSecond: z.number() });
 export type Rate = z.output<typeof Rate>;
 
-/** A pull of a POS menu with so many items, into an empty menu or one that has them all. */
+/** A pull of a POS menu of `items` items, into an empty menu or one that has them all. */
 export const PullPlan = z.object({ how: z.enum(["service", "bare"]), items: z.int(), known: z.boolean() });
 export type PullPlan = z.output<typeof PullPlan>;
 
@@ -109,3 +110,16 @@ export type PickUpPlan = z.output<typeof PickUpPlan>;
 /** In milliseconds: from commit to start of staged jobs, from adding to completion of bare ones. */
 export const Latencies = z.object({ staged: z.array(z.number()), bare: z.array(z.number()) });
 export type Latencies = z.output<typeof Latencies>;
+
+/** Single messages to each of these push services, while `silentMessages` wait for others that never answer. */
+export const IsolationPlan = z.object({
+  services: z.array(z.url()),
+  silentServices: z.int(),
+  silentMessages: z.int(),
+  samples: z.int(),
+});
+export type IsolationPlan = z.output<typeof IsolationPlan>;
+
+/** In milliseconds, for each of the services. */
+export const Durations = z.object({ latencies: z.array(z.array(z.number())) });
+export type Durations = z.output<typeof Durations>;

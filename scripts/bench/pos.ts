@@ -6,14 +6,14 @@ import { underLoad, type Requests } from "./http.js";
 import type { Marketplace } from "./marketplace.js";
 import { Rate, type PullPlan } from "./messages.js";
 
-/** Connects every bakery to a POS of its own; answers calls of all their POS systems, which all have one secret. */
+/** Connects every bakery to its own POS; returns webhook calls of all these POS systems, which share one secret. */
 async function webhookCalls(databaseUrl: string, { boxes }: Marketplace): Promise<Requests> {
-  // these read the configuration when they are imported, so not before the lab has made one
+  // these modules read the configuration on import, so the lab must have set it
   const { encryptEnvelope } = await import("../../lib/security/envelope.js");
   const { posCredentialsContext } = await import("../../sql/queries/pos-credentials.js");
   const webhookSecret = `whsec_${randomBytes(24).toString("base64")}`;
   const partnerIds = [...new Set(boxes.map(({ partnerId }) => partnerId))];
-  const sealed = partnerIds.map((accountId) =>
+  const encrypted = partnerIds.map((accountId) =>
     encryptEnvelope(
       JSON.stringify({ accountId, baseUrl: "https://pos.bench.test", token: "bench-token", webhookSecret }),
       posCredentialsContext(accountId),
@@ -23,9 +23,9 @@ async function webhookCalls(databaseUrl: string, { boxes }: Marketplace): Promis
   await client.connect();
   try {
     await client.query(
-      `insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
-       select id, 'generic', id, sealed, now() + interval '1 day' from unnest($1::uuid[], $2::text[]) as made (id, sealed)`,
-      [partnerIds, sealed],
+      `insert into pos_credentials (partner_id, adapter, account, encrypted, next_sync_at)
+       select id, 'generic', id, encrypted, now() + interval '1 day' from unnest($1::uuid[], $2::text[]) as made (id, encrypted)`,
+      [partnerIds, encrypted],
     );
   } finally {
     await client.end();
@@ -46,7 +46,7 @@ async function webhookCalls(databaseUrl: string, { boxes }: Marketplace): Promis
   };
 }
 
-/** Against Express that checks no signature and has nobody look at what it stored. */
+/** Compared with Express that verifies no signature and processes nothing that it stores. */
 export const takeWebhooks: Measure = async (lab, marketplace, effort) => {
   const requests = await webhookCalls(lab.databaseUrl, marketplace);
   const [api, bare, load] = await Promise.all([

@@ -3,15 +3,15 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import type { z } from "zod";
 
-/** A program under measurement, or one that measures, in its own process. */
+/** A program that is measured or measures, in its own process. */
 export interface Program {
-  /** Where it listens, when it is a server. */
+  /** Its address, when it is a server. */
   url: string;
   /** Sends it a question and reads its answer; rejects when it ends instead. */
   ask<T>(question: object, answer: z.ZodType<T>): Promise<T>;
-  /** CPU time that it and its children have used; null where the system does not tell. */
+  /** CPU time that it and its children have used; null where the system has no /proc. */
   cpuSeconds(): number | null;
-  /** Memory that it and its children hold; null where the system does not tell. */
+  /** Memory that it and its children hold; null where the system has no /proc. */
   memoryBytes(): number | null;
   stop(): Promise<void>;
 }
@@ -42,7 +42,7 @@ function cpuSecondsOf(pid: number): number {
 const memoryBytesOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1_024;
 
-/** Waits until the process says that it is up: by its first message. */
+/** Waits for the first message of the process, which means that it is up. */
 export async function asProgram(name: string, child: ChildProcess, port: number): Promise<Program> {
   const failed = once(child, "exit").then(([code]: unknown[]) => {
     throw new Error(`${name} ended with code ${String(code)}`);

@@ -1,18 +1,38 @@
 import { newVapidKeys } from "../../lib/process/push-keys.js";
 import { push } from "../../queues/index.js";
 import { memoryUnderLoad, onEachBroker, type Measure } from "./chapter.js";
-import { compare, printRow, type Contender, type Effort } from "./compare.js";
+import { compare, printGoal, printRow, quantile, type Contender, type Effort } from "./compare.js";
 import { makeDatabase } from "./database.js";
 import type { Lab } from "./lab.js";
 import type { Marketplace } from "./marketplace.js";
 import type { Program } from "./program.js";
-import { DeliveryRate, Rate, type DeliveryPlan, type FanOutPlan, type PassPlan } from "./messages.js";
+import {
+  DeliveryRate,
+  Durations,
+  Rate,
+  type DeliveryPlan,
+  type FanOutPlan,
+  type IsolationPlan,
+  type PassPlan,
+} from "./messages.js";
 
-/** The same messages to the same push service on this machine, as many at once as one worker process sends. */
+/** The configuration for a push service on this machine, which has no public address. */
+const toLocalService = ({ url }: Program) => ({
+  ...newVapidKeys(),
+  NODE_ENV: "development",
+  LOG_LEVEL: "warn",
+  ALLOW_PRIVATE_ADDRESSES: "1",
+  PUSH_SERVICES: new URL(url).host,
+});
+
+/** Sends the same messages to the same local push service, as many at once as one worker process does. */
 export async function deliverMessages(lab: Lab, _marketplace: Marketplace, effort: Effort): Promise<void> {
   const service = await lab.start("scripts/bench/programs/push-service");
-  // the service on this machine has no public address
-  const env = { ...newVapidKeys(), NODE_ENV: "development", LOG_LEVEL: "warn", ALLOW_PRIVATE_ADDRESSES: "1" };
+  const env = {
+    ...toLocalService(service),
+    // enough slots that the service's share of them is as many as are sent at once
+    WORKER_CONCURRENCY: `push=${push.concurrency * 2}`,
+  };
   const program = await lab.start("scripts/bench/programs/push", env);
   const send = (name: string, how: DeliveryPlan["how"]): Contender => ({
     name,
@@ -30,10 +50,44 @@ export async function deliverMessages(lab: Lab, _marketplace: Marketplace, effor
   await compare(send("the push worker", "worker"), [{ against, atLeast: 0.8 }], effort);
 }
 
-/** Notifications all the way from their staged jobs to their settled rows, beside what BullMQ can pass at most. */
-export const passNotifications: Measure = (lab, _marketplace, effort) =>
+const SILENT_MESSAGES = 200;
+const LONGEST_DELIVERY_MS = 1_000;
+
+/** Measures deliveries while 200 messages are for push services that never answer. */
+export const deliverBesideSilence: Measure = (lab, _marketplace, { samples }) =>
   onEachBroker(lab, async (env) => {
-    // where there are no keys, development sends to the log
+    const [known, other] = await Promise.all([
+      lab.start("scripts/bench/programs/push-service"),
+      lab.start("scripts/bench/programs/push-service"),
+    ]);
+    for (const [name, silentServices] of [
+      ["alone", 0],
+      ["beside 1 silent one", 1],
+      ["beside 50 silent ones", 50],
+    ] as const) {
+      const program = await lab.start("scripts/bench/programs/isolation", { ...env, ...toLocalService(known) });
+      const plan: IsolationPlan = {
+        services: [known.url, other.url],
+        silentServices,
+        silentMessages: SILENT_MESSAGES,
+        samples,
+      };
+      const { latencies } = await program.ask(plan, Durations);
+      await program.stop();
+      for (const [index, service] of ["known service", "other service"].entries()) {
+        const values = latencies[index] ?? [];
+        const [p50, p99] = [quantile(values, 0.5), quantile(values, 0.99)];
+        printRow(`${service}, ${name}`, [`p50 ${p50.toFixed(0)} ms`, `p99 ${p99.toFixed(0)} ms`]);
+        if (silentServices > 0)
+          printGoal("p99", `${p99.toFixed(0)} ms`, `< ${LONGEST_DELIVERY_MS} ms`, p99 < LONGEST_DELIVERY_MS);
+      }
+    }
+  });
+
+/** Compares notifications, from staged job to final status, with the most jobs that BullMQ alone can pass. */
+export const processNotifications: Measure = (lab, _marketplace, effort) =>
+  onEachBroker(lab, async (env) => {
+    // without keys, development sends to the log
     const program = await lab.start("scripts/bench/programs/notifications", {
       ...env,
       NODE_ENV: "development",
@@ -44,14 +98,14 @@ export const passNotifications: Measure = (lab, _marketplace, effort) =>
       measure: (seconds) => program.ask({ how, jobs: Math.ceil(seconds * 1_000) } satisfies PassPlan, Rate),
     });
     const against = pass("BullMQ alone, with nothing to do", "bare");
-    await compare(pass("staged → relay → worker → settled", "service"), [{ against, atLeast: 0.05 }], effort);
+    await compare(pass("staged → relay → worker → final status", "service"), [{ against, atLeast: 0.05 }], effort);
     await program.stop();
   });
 
 const FOLLOWERS_PER_SAMPLE = 400;
 
-/** A new box of a bakery that very many like, beside one statement that writes as many rows; and what memory it takes. */
-export const tellFollowers: Measure = async (lab, _marketplace, effort) => {
+/** Compares a fan-out to very many followers with one statement that writes as many rows, and measures its memory. */
+export const notifyFollowers: Measure = async (lab, _marketplace, effort) => {
   const followers = effort.samples * FOLLOWERS_PER_SAMPLE;
   const env = {
     DATABASE_URL: await makeDatabase(lab.databaseUrl, "bench_fans"),
@@ -67,13 +121,13 @@ export const tellFollowers: Measure = async (lab, _marketplace, effort) => {
   await compare(worker, [{ against, atLeast: 0.3 }], effort);
   await program.stop();
 
-  // a process that has done nothing else but connect
+  // a process that has only connected
   const fresh = await lab.start("scripts/bench/programs/fan-out", env);
   await contender(fresh, "", "bare").measure(0);
   const before = fresh.memoryBytes();
   let perSecond = Number.NaN;
-  const tell = contender(fresh, "", "worker");
-  const measured = { ...tell, measure: async () => ({ perSecond } = await tell.measure(0)) };
+  const freshWorker = contender(fresh, "", "worker");
+  const measured = { ...freshWorker, measure: async () => ({ perSecond } = await freshWorker.measure(0)) };
   const peak = await memoryUnderLoad(measured, fresh, 0);
   const growth = peak === null || before === null ? "" : `+${(peak - before / 1e6).toFixed(0)} MB`;
   printRow(`${followers.toLocaleString("en")} followers, one worker`, [

@@ -7,7 +7,7 @@ import { Rate, type RollupPlan } from "./messages.js";
 const ORDERS_PER_SAMPLE = 40_000;
 const DAYS = 366;
 
-/** A year in which 10,000 partners sold so many orders a day, of 1,500 boxes of that day; a day at a time, oldest first. */
+/** 10,000 partners and a year of orders, of 1,500 boxes a day; inserted one day at a time, oldest first. */
 const PARTNERS = `
   insert into cities (id, name, timezone) values ('bench', 'Bench', 'Europe/Moscow');
   insert into users (service_id, phone) select 'SF-' || n, '+7' || (9000000000 + n) from generate_series(1, 1000) n;
@@ -28,7 +28,7 @@ const PARTNERS = `
     )::uuid
   $$`;
 
-/** $1: where the day begins, $2: how many orders it has. */
+/** $1: the beginning of the day, $2: its number of orders. */
 const DAY = [
   `create temp table day_boxes as
    select bench_id_at(at) as id, at, p.id as partner_id, b.n
@@ -64,13 +64,13 @@ const DAY = [
    select o.id, 1, o.box_id, 'Вечерний набор', 24990, 1 from day_orders o`,
 ];
 
-/** Makes a database beside the others with a year of orders behind it. */
+/** Creates a database with a year of orders, on the same server. */
 async function makeYear(databaseUrl: string, orders: number): Promise<string> {
   const url = await makeDatabase(databaseUrl, "bench_year");
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    // what it makes is right, and no day is closed: no need to check and to note it
+    // the rows are valid and no day is rolled up, so triggers need not check or record anything
     await client.query("set session_replication_role = replica");
     await client.query(PARTNERS);
     const midnight = Math.floor(Date.now() / 86_400_000) * 86_400_000;
@@ -89,7 +89,7 @@ async function makeYear(databaseUrl: string, orders: number): Promise<string> {
   return url;
 }
 
-/** Days rolled up by the worker, and the dashboard of a year from them. */
+/** Compares days rolled up by the worker, and a year's dashboard read from them. */
 export const rollUpDays: Measure = async (lab, _marketplace, effort) => {
   const orders = effort.samples * ORDERS_PER_SAMPLE;
   const url = await makeYear(lab.databaseUrl, orders);

@@ -2,7 +2,7 @@ import { createDecipheriv, createECDH, hkdfSync, randomBytes, randomUUID, type E
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** What a browser that subscribed keeps to itself. */
+/** The private half of a browser's Web Push subscription. */
 export interface Secrets {
   ecdh: ECDH;
   auth: Buffer;
@@ -13,14 +13,14 @@ const derive = (secret: Buffer, salt: Buffer, about: Buffer, bytes: number) =>
   Buffer.from(hkdfSync("sha256", secret, salt, about, bytes));
 
 /**
- * Opens a message of one record, as the browser does that it is for: header (RFC 8188, section 2.1), then keys from both
- * sides (RFC 8291, section 3.4). Throws when it is not one.
+ * Decrypts a Web Push message as the receiving browser does: it reads the header (RFC 8188, section 2.1) and derives the
+ * key from both sides' keys (RFC 8291, section 3.4). Throws unless the message is one valid record.
  */
 export function decrypt({ ecdh, auth }: Secrets, body: Buffer): string {
   if (body.length < 21 + 65 + 17) throw new Error("shorter than any message");
   const salt = body.subarray(0, 16);
   const recordSize = body.readUInt32BE(16);
-  if (body[20] !== 65) throw new Error("no key of the sender");
+  if (body[20] !== 65) throw new Error("the sender's key is missing");
   const senderKey = body.subarray(21, 86);
   const record = body.subarray(86);
   if (record.length > recordSize) throw new Error("more than one record");
@@ -36,7 +36,7 @@ export function decrypt({ ecdh, auth }: Secrets, body: Buffer): string {
   return padded.subarray(0, end).toString("utf8");
 }
 
-/** A browser and its push service in one, on this machine: takes messages, opens them and keeps what they say. */
+/** A browser and its push service in one local server: it receives messages, decrypts them and keeps their texts. */
 export async function openBrowser() {
   const ecdh = createECDH("prime256v1");
   ecdh.generateKeys();

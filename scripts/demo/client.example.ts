@@ -1,10 +1,10 @@
 import createClient from "openapi-fetch";
-// made from a running service: npx openapi-typescript http://localhost:3000/api/v1/openapi.json -o api.d.ts
+// generated from a running service: npx openapi-typescript http://localhost:3000/api/v1/openapi.json -o api.d.ts
 import type { paths } from "./api.js";
 
 /**
- * An app's side of a first order, with a client whose types come from the service's own description: a wrong path, field
- * or status does not compile.
+ * Places a first order as an app does. The client's types are generated from the OpenAPI document: a wrong path, field or
+ * status does not compile.
  */
 
 const api = createClient<paths>({ baseUrl: "http://localhost:3000" });
@@ -16,7 +16,7 @@ if (!login.data) throw new Error(login.error.detail);
 const headers = { authorization: `${login.data.tokenType} ${login.data.accessToken}` };
 
 const [boxId, partnerId] = process.argv.slice(2);
-if (boxId === undefined || partnerId === undefined) throw new Error("Which box, of which partner?");
+if (boxId === undefined || partnerId === undefined) throw new Error("Give the ids of a box and of its partner.");
 const box = await api.GET("/api/v1/boxes/{id}", { params: { path: { id: boxId } } });
 if (!box.data) throw new Error(box.error.detail);
 

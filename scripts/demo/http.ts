@@ -1,7 +1,7 @@
-/** What the service answered; a refusal the demo did not expect ends it with one line. */
+/** A response of the service. */
 export interface Reply {
   status: number;
-  /** Where its result will be, or is. */
+  /** The address of the result, which may not be there yet. */
   location: string | null;
   body: Record<string, unknown>;
   list: Record<string, unknown>[];
@@ -10,13 +10,13 @@ export interface Reply {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A file to send as it is. */
+/** A file to upload. */
 export interface FileBody {
   bytes: Uint8Array<ArrayBuffer>;
   type: string;
 }
 
-/** Asks again until what a worker does in the background is there to see; gives up after half a minute. */
+/** Polls until a worker's effect is visible; gives up after 30 seconds. */
 export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
     const seen = await look();
@@ -26,14 +26,14 @@ export async function until<T>(what: string, look: () => Promise<T | undefined>)
   throw new Error(`${what}: not within 30 seconds. Is a worker running?`);
 }
 
-/** One caller of the service. */
+/** A client of the service, signed in or not. */
 export class Caller {
   constructor(
     readonly base: string,
     readonly token?: string,
   ) {}
 
-  /** Sends a request and answers what came back; throws when the status is none of `expected`. */
+  /** Sends a request and returns the response; throws when its status is not among `expected`. */
   call(
     method: string,
     path: string,
@@ -47,7 +47,7 @@ export class Caller {
     });
   }
 
-  /** Uploads a file, as a browser's form does, and answers what a worker has made of it. */
+  /** Uploads a file as a browser's form does, and returns the worker's result. */
   async upload(path: string, { bytes, type }: FileBody): Promise<Reply> {
     const body = new FormData();
     body.append("file", new Blob([bytes], { type }), "file");
@@ -83,13 +83,13 @@ export class Caller {
     };
   }
 
-  /** Signs in with the one-time code of a development deployment; a phone that has had its three codes waits for the next. */
+  /** Signs in with a development deployment's fixed code. Waits when the phone has used up its three codes. */
   async signIn(phone: string, code: string): Promise<Caller> {
     for (;;) {
       const sent = await this.call("POST", "/auth/otp/send", { phone }, [200, 429]);
       if (sent.status === 200) break;
       const seconds = Number(sent.body["retryAfterSeconds"]);
-      process.stdout.write(`       (${phone} has had its codes for now; the next one in ${seconds} s…)\n`);
+      process.stdout.write(`       (${phone} has used up its codes; waiting ${seconds} s for the next…)\n`);
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
     }
     const { body } = await this.call("POST", "/auth/otp/verify", { phone, code });

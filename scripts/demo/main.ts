@@ -8,8 +8,8 @@ import { listenInBrowser } from "./push.js";
 import { queueCounts } from "./queues.js";
 
 /**
- * Plays a day on a running development service (`npm start`) through HTTP alone, and tells it. It can be run as often
- * as one likes: every run has its own bakery and its own customer.
+ * Plays a day on a running development service (`npm start`) over HTTP alone, and prints each step. It can be run
+ * repeatedly: every run registers its own bakery and customer.
  */
 
 if (process.argv.length > 2) {
@@ -21,10 +21,10 @@ const base = process.env["PUBLIC_URL"] ?? `http://localhost:${process.env["PORT"
 const adminPhone = (process.env["ADMIN_PHONES"] ?? "+79990000000").split(",")[0] ?? "";
 const code = process.env["OTP_FIXED_CODE"] ?? "000000";
 
-const tell = (line: string) => process.stdout.write(`${line}\n`);
+const print = (line: string) => process.stdout.write(`${line}\n`);
 const newPhone = () => `+79${String(randomInt(1_000_000_000)).padStart(9, "0")}`;
 
-/** A picture as a phone takes it: large, on its side, and with the place where it was taken. */
+/** A photo as a phone takes it: large, rotated, and with the place where it was taken. */
 const takePicture = async () => ({
   bytes: new Uint8Array(
     await sharp({ create: { width: 3_000, height: 4_000, channels: 3, background: "#c98b3f" } })
@@ -42,7 +42,7 @@ const delivered = (caller: Caller, kind: string, orderId: unknown) =>
     return list.find((each) => each["kind"] === kind && each["orderId"] === orderId && each["status"] === "SENT");
   });
 
-/** Gives a caller a phone that takes messages at any hour, since a day here is over in seconds. */
+/** Registers a device without quiet hours, since a day here takes seconds. */
 async function withPhone(caller: Caller): Promise<Caller> {
   await caller.call("POST", "/notifications/devices", { platform: "android", pushToken: `demo:${randomUUID()}` });
   const quietHours = { quietHoursStart: "00:00:00", quietHoursEnd: "00:00:00" };
@@ -53,14 +53,14 @@ async function withPhone(caller: Caller): Promise<Caller> {
 const minute = 60_000;
 
 /**
- * Where it is between five and six in the afternoon when the demo is played: the hours of the day that is told are made up, and
- * those in the service's messages are to be of the same day.
+ * A time zone where it is now between five and six in the afternoon, and the times of that afternoon. The demo's clock
+ * times are made up; in this zone the service's messages show the same ones.
  */
 function lateAfternoon(now: Date): { zone: string; at: (hours: number, minutes: number) => string } {
   const ahead = ((17 - now.getUTCHours() + 35) % 24) - 11;
   const five = now.getTime() - (now.getTime() % (60 * minute));
   return {
-    // that of UTC+3 is called GMT-3
+    // these names have the opposite sign: Etc/GMT-3 is UTC+3
     zone: `Etc/GMT${ahead > 0 ? "-" : "+"}${Math.abs(ahead)}`,
     at: (hours, minutes) => new Date(five + ((hours - 17) * 60 + minutes) * minute).toISOString(),
   };
@@ -69,10 +69,10 @@ function lateAfternoon(now: Date): { zone: string; at: (hours: number, minutes: 
 async function play(): Promise<void> {
   const { zone, at } = lateAfternoon(new Date());
   const anyone = new Caller(base);
-  tell(`A day at the marketplace on ${base}\n`);
+  print(`A day at the marketplace on ${base}\n`);
 
   const admin = await anyone.signIn(adminPhone, code);
-  tell(`08:00  The admin signs in with ${adminPhone} and a one-time code.`);
+  print(`08:00  The admin signs in with ${adminPhone} and a one-time code.`);
 
   const ownerPhone = newPhone();
   const registered = await anyone.call("POST", "/partners/register", {
@@ -85,29 +85,29 @@ async function play(): Promise<void> {
     timezone: zone,
   });
   const { id: partnerId, slug } = registered.body;
-  tell(
+  print(
     `08:30  A bakery registers with its owner's phone: ${String(registered.body["status"])}, its slug is ${String(slug)}.`,
   );
   const approved = await admin.call("PUT", `/admin/partners/${String(partnerId)}/approve`);
-  tell(`09:00  The admin approves it: ${String(approved.body["status"])}.`);
+  print(`09:00  The admin approves it: ${String(approved.body["status"])}.`);
 
   const owner = await withPhone(await anyone.signIn(ownerPhone, code));
   const menu = await readMenu("bakery.ru.csv");
   const imported = await owner.upload("/menu/import/csv", menu);
   const { list: items } = await owner.call("GET", "/menu/items");
   const categories = await owner.call("GET", "/menu/categories");
-  tell(
+  print(
     `09:15  The owner signs in and sends the menu as CSV: ${String(imported.body["created"])} items in ${categories.list.length} categories.`,
   );
   const repeated = await owner.upload("/menu/import/csv", menu);
-  tell(`09:16  Sent again, it makes none and finds all ${String(repeated.body["updated"])}.`);
+  print(`09:16  Sent again, it creates no item and updates all ${String(repeated.body["updated"])}.`);
 
-  await importElsewhere({ anyone, admin, code, newPhone, tell });
+  await importElsewhere({ anyone, admin, code, newPhone, print });
 
   const picture = await owner.upload("/files/upload", await takePicture());
   const { fileId, width, height, size } = picture.body;
-  tell(
-    `16:55  A photograph of 3000 × 4000 pixels, taken with the phone on its side, comes out upright at ${String(width)} × ${String(height)}, ${Math.ceil(Number(size) / 1_024)} KB, without the place.`,
+  print(
+    `16:55  A photograph of 3000 × 4000 pixels, taken with the phone on its side, is converted to an upright one of ${String(width)} × ${String(height)}, ${Math.ceil(Number(size) / 1_024)} KB, without the GPS position.`,
   );
 
   const box = await owner.call("POST", "/boxes", {
@@ -120,45 +120,45 @@ async function play(): Promise<void> {
     imageFileId: fileId,
     items: items.slice(3, 6).map(({ id }) => ({ menuItemId: id, qty: 1 })),
   });
-  tell(
-    `17:00  What was baked too much goes into boxes: ${String(box.body["quantityAvailable"])} × 249.90, to be picked up from 18:30 to 20:30.`,
+  print(
+    `17:00  The bakery offers what it has left in boxes: ${String(box.body["quantityAvailable"])} × 249.90, to be picked up from 18:30 to 20:30.`,
   );
 
   const customer = await withPhone(await anyone.signIn(newPhone(), code));
   const seen = await anyone.call("GET", `/boxes/${String(box.body["id"])}`);
-  tell(`17:20  A customer signs in and looks at “${String(seen.body["title"])}”, ${String(seen.body["imageUrl"])}`);
+  print(`17:20  A customer signs in and looks at “${String(seen.body["title"])}”, ${String(seen.body["imageUrl"])}`);
 
   const key = { "Idempotency-Key": randomUUID() };
   const wish = { items: [{ menuItemId: box.body["id"], qty: 2 }], totalAmount: 499.8, partnerId, address: "Арбат, 10" };
   const order = await customer.call("POST", "/orders", wish, [201], key);
   const { orderId } = order.body;
-  tell(
+  print(
     `17:21  The customer orders two: ${String(order.body["status"])}, ${String(order.body["amountDue"])} to pay, pickup code ${String(order.body["pickupCode"])}.`,
   );
   const again = await customer.call("POST", "/orders", wish, [409], key);
-  tell(
-    `17:21  The phone loses the answer and orders again under the same key: ${String(again.body["code"])}, it is still order ${String(again.body["orderId"])}.`,
+  print(
+    `17:21  The phone loses the response and orders again under the same key: ${String(again.body["code"])}, it is still order ${String(again.body["orderId"])}.`,
   );
   if (again.body["orderId"] !== orderId) throw new Error("one key made two orders");
   const left = await anyone.call("GET", `/boxes/${String(box.body["id"])}`);
-  tell(`       ${String(left.body["quantityAvailable"])} boxes are left.`);
+  print(`       ${String(left.body["quantityAvailable"])} boxes are left.`);
 
   await delivered(customer, "ORDER_ACCEPTED", orderId);
   await delivered(owner, "NEW_ORDER", orderId);
-  tell(`17:22  A worker has told the customer (ORDER_ACCEPTED) and the bakery (NEW_ORDER).`);
+  print(`17:22  A worker has notified the customer (ORDER_ACCEPTED) and the bakery (NEW_ORDER).`);
 
-  await connectTill({ anyone, admin, owner, partnerId: String(partnerId), tell, until });
+  await connectTill({ anyone, admin, owner, partnerId: String(partnerId), print, until });
   const boxId = String(box.body["id"]);
-  await listenInBrowser({ customer, partnerId: String(partnerId), boxId, price: 249.9, tell, until });
+  await listenInBrowser({ customer, partnerId: String(partnerId), boxId, price: 249.9, print, until });
 
   const counts = await queueCounts(base);
-  tell(`18:00  On the dashboard (${base}/admin/queues) the admin sees the jobs:`);
+  print(`18:00  On the dashboard (${base}/admin/queues) the admin sees the jobs:`);
   for (const { queue, completed, failed, waiting } of counts) {
-    tell(
+    print(
       `       ${queue.padEnd(12)} ${String(completed).padStart(5)} done  ${String(waiting).padStart(3)} waiting  ${String(failed).padStart(3)} failed`,
     );
   }
-  tell(`\nEverything that happened is described at ${base}/docs.`);
+  print(`\nThe day is over. ${base}/docs describes every endpoint.`);
 }
 
 await play().catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Caller } from "./http.js";
 
-/** A menu of this folder, as its partner's spreadsheet saved it. */
+/** Reads a menu from this folder, as a partner's spreadsheet saved it. */
 export const readMenu = async (name: string) => ({
   bytes: new Uint8Array(await readFile(new URL(`./menus/${name}`, import.meta.url))),
   type: "text/csv",
@@ -15,15 +15,15 @@ const elsewhere = [
   { name: "Нан үйі", file: "naan.kk.csv", sees: "Kazakh, with semicolons and a byte order mark" },
 ];
 
-/** Partners of other countries send their menus too, each as their own spreadsheet writes it. */
+/** Imports menus of partners in other countries, each as their spreadsheet saves it. */
 export async function importElsewhere(scene: {
   anyone: Caller;
   admin: Caller;
   code: string;
   newPhone: () => string;
-  tell: (line: string) => void;
+  print: (line: string) => void;
 }): Promise<void> {
-  const { anyone, admin, code, newPhone, tell } = scene;
+  const { anyone, admin, code, newPhone, print } = scene;
   for (const { name, file, sees } of elsewhere) {
     const phone = newPhone();
     const place = { cityId: "moscow", address: "Тверская улица, 2", latitude: 55.7576, longitude: 37.6136 };
@@ -32,6 +32,6 @@ export async function importElsewhere(scene: {
     const owner = await anyone.signIn(phone, code);
     const imported = await owner.upload("/menu/import/csv", await readMenu(file));
     const { created, failed } = imported.body;
-    tell(`10:00  ${name} sends its menu in ${sees}: ${String(created)} items, ${String(failed)} refused.`);
+    print(`10:00  ${name} sends its menu in ${sees}: ${String(created)} items, ${String(failed)} refused.`);
   }
 }

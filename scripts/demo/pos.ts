@@ -4,13 +4,13 @@ import { createServer } from "node:http";
 import { z } from "zod";
 import type { Caller } from "./http.js";
 
-/** Who takes part, and what the day has for telling it. */
+/** The clients that take part, and the demo's helpers. */
 export interface Scene {
   anyone: Caller;
   admin: Caller;
   owner: Caller;
   partnerId: string;
-  tell: (line: string) => void;
+  print: (line: string) => void;
   until: <T>(what: string, look: () => Promise<T | undefined>) => Promise<T>;
 }
 
@@ -22,7 +22,7 @@ const menu = (soldOut: readonly string[] = []) =>
     { externalId: "till-4", name: "Зона доставки", category: "Служебное" },
   ].map((item) => ({ ...item, available: !soldOut.includes(item.externalId) }));
 
-/** A till on this machine that speaks the open protocol: it gives its menu to whoever has the token, and signs what it tells. */
+/** A local till that speaks the open protocol: it serves its menu to callers with the token, and signs its events. */
 async function startTill() {
   const [accountId, token, key] = [`till-${randomUUID()}`, randomUUID(), randomBytes(24)];
   let items = menu();
@@ -37,7 +37,7 @@ async function startTill() {
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
 
-  /** An event, with the headers of a call that tells of it. */
+  /** An event, with the signed headers of its webhook. */
   const event = (type: string, data: Record<string, unknown>, externalId: string = randomUUID()) => {
     const body = { type, externalId, partnerExternalId: accountId, data };
     const [id, timestamp] = [randomUUID(), String(Math.floor(Date.now() / 1_000))];
@@ -66,17 +66,19 @@ async function startTill() {
   };
 }
 
-/** The bakery's till is connected, its menu arrives, and it tells what happens at the counter, some of it twice. */
-export async function connectTill({ anyone, admin, owner, partnerId, tell, until }: Scene): Promise<void> {
+/** Connects the bakery's till, pulls its menu, and has the till report events, some of them twice. */
+export async function connectTill({ anyone, admin, owner, partnerId, print, until }: Scene): Promise<void> {
   const till = await startTill();
   try {
     const tried = await admin.call("POST", "/pos/test-connection", till.credentials);
     if (tried.body["ok"] !== true) {
-      tell(`17:30  (The service cannot reach a till on this machine: ${String(tried.body["message"])})`);
+      print(`17:30  (The service cannot reach a till on this machine: ${String(tried.body["message"])})`);
       return;
     }
     await admin.call("PUT", "/pos/credentials", { partnerId, ...till.credentials });
-    tell(`17:30  The admin tries the bakery's till out and connects it: ${String(tried.body["message"])}`);
+    print(
+      `17:30  The admin tests the connection to the bakery's till and connects it: ${String(tried.body["message"])}`,
+    );
 
     const pulled = await owner.call("POST", "/menu/pos/sync", undefined, [200, 202]);
     const { syncId } = pulled.body;
@@ -85,8 +87,8 @@ export async function connectTill({ anyone, admin, owner, partnerId, tell, until
       return read.body["status"] === "DONE" ? read : undefined;
     });
     const [problem] = z.array(z.object({ message: z.string() })).parse(sync["errors"]);
-    tell(
-      `17:31  Its menu arrives: ${String(sync["itemsSynced"])} items; ${String(sync["itemsFailed"])} is left out (${problem?.message ?? ""}).`,
+    print(
+      `17:31  Its menu arrives: ${String(sync["itemsSynced"])} items; ${String(sync["itemsFailed"])} is skipped (${problem?.message ?? ""}).`,
     );
 
     const send = ({ body, headers }: ReturnType<typeof till.event>, expected = 200) =>
@@ -100,8 +102,8 @@ export async function connectTill({ anyone, admin, owner, partnerId, tell, until
     const soldOut = till.event("item.availability", { items: [{ externalId: "till-3", available: false }] });
     await Promise.all([send(soldOut), send(soldOut)]);
     const forged = await send({ ...order, body: { ...order.body, data: { ...sold, totalAmount: 1 } } }, 401);
-    tell(`17:32  It tells of an order at the counter (three times), that it is ready, and that the soup is sold out.`);
-    tell(`       Somebody else tells of an order at a better price, unsigned: ${String(forged.body["code"])}.`);
+    print(`17:32  It reports an order at the counter (three times), that it is ready, and that the soup is sold out.`);
+    print(`       The same order with a forged total is refused: ${String(forged.body["code"])}.`);
 
     const taken = await until("the till's order is there", async () => {
       const { list } = await owner.call("GET", "/partners/me/orders");
@@ -113,11 +115,11 @@ export async function connectTill({ anyone, admin, owner, partnerId, tell, until
       return list.find(({ externalId, available }) => externalId === "till-3" && available === false);
     });
     if (taken.length !== 1) throw new Error("one order of the till became several");
-    await until("the till is asked what else is new", () => Promise.resolve(till.pulls() > 1 || undefined));
-    tell(
-      `17:33  A worker has made it ${taken.length} order, ${String(taken[0]?.["status"])}, and taken “${String(soup["name"])}” off sale.`,
+    await until("the service pulls the till's menu again", () => Promise.resolve(till.pulls() > 1 || undefined));
+    print(
+      `17:33  A worker has recorded ${taken.length} order, ${String(taken[0]?.["status"])}, and taken “${String(soup["name"])}” off sale.`,
     );
-    // the till is about to go, and the schedule would look for it in vain
+    // the till is about to stop, and scheduled syncs would only fail
     await admin.call("DELETE", `/pos/credentials/${partnerId}`);
   } finally {
     till.stop();

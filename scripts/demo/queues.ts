@@ -5,7 +5,7 @@ export interface QueueCounts {
   failed: number;
 }
 
-/** Reads what the dashboard shows of each queue from the service's metrics. */
+/** Reads the counts of each queue's jobs from the service's metrics. */
 export async function queueCounts(base: string): Promise<QueueCounts[]> {
   const token = process.env["METRICS_TOKEN"];
   const response = await fetch(

@@ -2,7 +2,7 @@ import { dirname, join, relative, sep } from "node:path";
 
 const isIn = (path, place) => path === place || path.startsWith(`${place}/`);
 
-/** Whether a path lies in the room of this name; `*` stands for one folder, each of which is a room of its own. */
+/** The room with the longest path that contains this one; `*` stands for any one folder, each a room of its own. */
 const roomOf = (path, names) => {
   const places = names.flatMap((name) => {
     if (!name.endsWith("/*")) return isIn(path, name) ? [{ name, place: name }] : [];
@@ -13,7 +13,7 @@ const roomOf = (path, names) => {
   return places.sort((a, b) => b.place.length - a.place.length)[0];
 };
 
-/** Refuses an import from a room that the importing file's room is not allowed, and a package away from its home. */
+/** Reports imports of rooms that the file's room may not import, and of packages outside their homes. */
 export const imports = {
   meta: { type: "problem", schema: [{ type: "object" }] },
   create(context) {

@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** What a table holds: how many rows, what its columns of money add up to, and one number that any change of a value changes. */
+/** What a table holds: the number of rows, the sums of its money columns, and a fingerprint that any changed value changes. */
 export interface Table {
   rows: bigint;
   sums: Map<string, bigint>;
@@ -10,13 +10,13 @@ export interface Table {
 /** What a database holds. */
 export interface Contents {
   tables: Map<string, Table>;
-  /** Columns, constraints, indexes, triggers, functions and whatever else is no row; each as people call it. */
+  /** Columns, constraints, indexes, triggers, functions and all other objects, each by a readable name. */
   objects: Set<string>;
-  /** Constraints that rows may break, and indexes that find nothing. */
+  /** Constraints that are not validated, and indexes that are not valid. */
   invalid: Set<string>;
 }
 
-/** A row's text, by which rows are compared, depends on these; and nothing may end the transaction while others work. */
+/** Rows are compared as text, which depends on these settings; and no timeout may end the transaction. */
 const SETTINGS = {
   search_path: "",
   DateStyle: "ISO",
@@ -30,10 +30,10 @@ const SETTINGS = {
   transaction_timeout: "0",
 };
 
-/** Runs `work` in a transaction that sees the database as it is at its beginning, whatever is written meanwhile. */
+/** Runs `work` in a transaction that sees the database as of its beginning, regardless of later writes. */
 export async function atOneMoment<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   await client.query("begin isolation level repeatable read read only");
-  // servers do not know all of these
+  // older servers do not know all of these
   await client.query(
     `select set_config(name, value, true)
      from json_each_text($1::json) as wanted (name, value) join pg_settings using (name)`,
@@ -46,19 +46,19 @@ export async function atOneMoment<T>(client: pg.Client, work: () => Promise<T>):
   }
 }
 
-/** What is neither Postgres's nor an extension's. */
-const OURS = `
-  ours as (select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'),
+/** The schemas and relations that belong neither to Postgres nor to an extension. */
+const OWN_RELATIONS = `
+  own_schemas as (select oid from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'),
   extensions as (select classid, objid from pg_depend where deptype = 'e'),
   relations as (
     select oid, relkind, oid::regclass::text as name
     from pg_class
-    where relnamespace in (select oid from ours)
+    where relnamespace in (select oid from own_schemas)
       and not exists (select from extensions where classid = 'pg_class'::regclass and objid = pg_class.oid)
   )`;
 
 const TABLES = `
-  with ${OURS}
+  with ${OWN_RELATIONS}
   select
     name,
     array(
@@ -72,7 +72,7 @@ const TABLES = `
   order by name`;
 
 const OBJECTS = `
-  with ${OURS}
+  with ${OWN_RELATIONS}
   select 'extension ' || extname as name, true as valid from pg_extension
   union all
   select
@@ -101,11 +101,11 @@ const OBJECTS = `
   union all
   select 'value ' || enumlabel || ' of ' || enumtypid::regtype::text, true
   from pg_enum join pg_type on pg_type.oid = enumtypid
-  where typnamespace in (select oid from ours)
+  where typnamespace in (select oid from own_schemas)
   union all
   select 'function ' || oid::regprocedure::text || ' ' || md5(prosrc), true
   from pg_proc
-  where pronamespace in (select oid from ours)
+  where pronamespace in (select oid from own_schemas)
     and not exists (select from extensions where classid = 'pg_proc'::regclass and objid = pg_proc.oid)`;
 
 async function readTable(client: pg.Client, name: string, money: readonly string[]): Promise<Table> {
@@ -125,7 +125,7 @@ async function readTable(client: pg.Client, name: string, money: readonly string
   };
 }
 
-/** Reads all that a database holds, in the transaction that the client is in. */
+/** Reads everything a database holds, in the client's current transaction. */
 export async function readContents(client: pg.Client, signal: AbortSignal): Promise<Contents> {
   const objects = (await client.query<{ name: string; valid: boolean }>(OBJECTS)).rows;
   const tables = new Map<string, Table>();
@@ -145,13 +145,15 @@ function compareTables(name: string, dumped: Table, restored: Table): string[] {
   const sums = [...dumped.sums].filter(([column, sum]) => restored.sums.get(column) !== sum);
   if (sums.length > 0) {
     return sums.map(
-      ([column, sum]) => `${name}: ${column} added up to ${sum}, and to ${restored.sums.get(column)} now`,
+      ([column, sum]) => `${name}: the sum of ${column} was ${sum}, and is ${restored.sums.get(column)} now`,
     );
   }
-  return dumped.fingerprint === restored.fingerprint ? [] : [`${name}: the rows are as many, and not the same`];
+  return dumped.fingerprint === restored.fingerprint
+    ? []
+    : [`${name}: the number of rows is the same, but their contents differ`];
 }
 
-/** Says in one line each how what was restored differs from what was dumped; nothing when it does not. */
+/** Lists the differences between what was dumped and what was restored, one line each. */
 export function differences(dumped: Contents, restored: Contents): string[] {
   const missing = [...dumped.objects].filter((object) => !restored.objects.has(object));
   const added = [...restored.objects].filter((object) => !dumped.objects.has(object));

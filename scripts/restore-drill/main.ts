@@ -11,8 +11,8 @@ import { atOneMoment, differences, readContents, type Contents } from "./content
 import { checkTools, dump, restore } from "./tools.js";
 
 /**
- * `npm run restore-drill [-- backup.dump]`: dumps the database, restores the dump into a new database beside it, and
- * compares all that is in both. What is written meanwhile is in neither. A dump is kept only when it has been proven.
+ * `npm run restore-drill [-- backup.dump]`: dumps the database, restores the dump into a new database on the same server,
+ * and compares the contents of both. Rows written meanwhile are in neither. A dump is kept only when the two agree.
  */
 
 const [backup, ...rest] = process.argv.slice(2);
@@ -20,10 +20,10 @@ if (rest.length > 0 || backup?.startsWith("-")) exitWithLine("Usage: npm run res
 if (backup !== undefined && !existsSync(dirname(resolve(backup))))
   exitWithLine(`There is no folder ${dirname(resolve(backup))}.`);
 
-/** When nothing was restored, nobody reads all that is missing. */
+/** When much is missing, the first lines are enough. */
 const MOST_LINES = 50;
 
-// a dump has everything that is personal
+// a dump holds personal data
 process.umask(0o077);
 const stopping = new AbortController();
 const { signal } = stopping;
@@ -31,7 +31,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, ()
 
 const messageOf = (error: unknown) => (error instanceof Error && error.message) || String(error);
 
-/** Undo what was done, in order; gone through backwards. */
+/** Undoes the steps so far; run in reverse order. */
 const undo: (() => Promise<unknown>)[] = [];
 
 async function connect(databaseUrl: string): Promise<pg.Client> {
@@ -81,7 +81,7 @@ async function readSettings(client: pg.Client): Promise<Settings> {
   return row;
 }
 
-/** Makes an empty database that sorts and encodes text as the one it is a copy of; answers its address. */
+/** Creates an empty database with the same encoding and collation; returns its address. */
 async function createCopy(client: pg.Client, { name, encoding, provider, locale, ...libc }: Settings): Promise<string> {
   const copy = `${name.slice(0, 40)}_restore_drill`;
   const builtIn = provider === "b" ? ["builtin", "builtin_locale"] : ["icu", "icu_locale"];
@@ -98,14 +98,16 @@ async function createCopy(client: pg.Client, { name, encoding, provider, locale,
     if (code === "42501")
       throw new Error("This user may not create databases; a superuser allows it: alter role … createdb");
     if (code === "42P04")
-      throw new Error(`There is a database ${copy}: another drill is on, or was killed; then drop it first.`);
+      throw new Error(
+        `There is a database ${copy}: another drill is running, or was killed; in that case drop it first.`,
+      );
     throw error;
   });
   undo.push(() => client.query(`drop database ${pg.escapeIdentifier(copy)} with (force)`));
   return Object.assign(new URL(config.DATABASE_URL), { pathname: `/${encodeURIComponent(copy)}` }).href;
 }
 
-/** A table of what was restored, laid out for a terminal. */
+/** A table of the restored rows and sums, for a terminal. */
 function report({ tables }: Contents): string {
   const rows = [...tables].map(([name, { rows, sums }]) => [
     name.replace(/^public\./, ""),
@@ -120,7 +122,7 @@ function report({ tables }: Contents): string {
     .join("\n");
 }
 
-/** Answers what differs, after it has printed what there is. */
+/** Prints what was restored and returns the differences. */
 async function drill(): Promise<string[]> {
   await refuseEmbedded();
   const admin = await connect(config.DATABASE_URL);
@@ -146,14 +148,14 @@ async function drill(): Promise<string[]> {
 
   const different = differences(dumped, restored);
   if (different.length > 0) return [...(complaint === undefined ? [] : [complaint]), ...different];
-  if (complaint !== undefined) process.stdout.write(`Without harm, ${complaint}\n`);
+  if (complaint !== undefined) process.stdout.write(`The copy is complete, although ${complaint}\n`);
   const rows = [...restored.tables.values()].reduce((sum, table) => sum + table.rows, 0n);
-  const counts = `${restored.tables.size} tables with ${rows.toLocaleString("en")} rows, ${restored.objects.size} columns, constraints and the like`;
-  process.stdout.write(`What was restored is what was dumped: ${counts}.\n`);
+  const counts = `${restored.tables.size} tables with ${rows.toLocaleString("en")} rows, ${restored.objects.size} columns, constraints and other objects`;
+  process.stdout.write(`The copy equals the original: ${counts}.\n`);
   const missing = await migrate(copyUrl);
   process.stdout.write(
     missing.length === 0
-      ? "Its schema is this release's.\n"
+      ? "Its schema is that of this release.\n"
       : `This release has migrated the copy from an older schema: ${missing.join(", ")}.\n`,
   );
   if (backup !== undefined) {

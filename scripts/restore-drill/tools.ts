@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 
 const firstLines = (text: string) => text.trim().split("\n").slice(0, 3).join(" ");
 
-/** Runs one of Postgres's programs; rejects with what it complains of, in one line. */
+/** Runs one of Postgres's programs; rejects with its first error lines, joined into one. */
 function run(program: string, args: string[], env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
   return new Promise((done, fail) => {
     const options = { env: { ...process.env, ...env, LC_ALL: "C" }, signal, maxBuffer: Infinity };
@@ -20,7 +20,7 @@ async function majorVersion(program: string, signal: AbortSignal): Promise<numbe
   return Number(major);
 }
 
-/** Rejects unless this machine's programs can dump and restore what is on a server of the version `server`. */
+/** Rejects unless this machine's programs can dump and restore a server of the version `server`. */
 export async function checkTools(server: number, signal: AbortSignal): Promise<void> {
   const [dump, restore] = [await majorVersion("pg_dump", signal), await majorVersion("pg_restore", signal)];
   if (dump < server)
@@ -29,7 +29,7 @@ export async function checkTools(server: number, signal: AbortSignal): Promise<v
     throw new Error(`pg_restore ${restore} is older than pg_dump ${dump}: install both of one version.`);
 }
 
-/** An address without its password, which the machine's other users would see in the list of processes. */
+/** The address without its password, which other users of the machine would see in the list of processes. */
 function addressed(databaseUrl: string): { address: string; env: NodeJS.ProcessEnv } {
   const url = new URL(databaseUrl);
   const password = decodeURIComponent(url.password);
@@ -37,7 +37,7 @@ function addressed(databaseUrl: string): { address: string; env: NodeJS.ProcessE
   return { address: url.href, env: password === "" ? {} : { PGPASSWORD: password } };
 }
 
-/** Dumps what the transaction sees that has exported `snapshot`. */
+/** Dumps the database as the transaction sees it that exported `snapshot`. */
 export async function dump(databaseUrl: string, snapshot: string, file: string, signal: AbortSignal): Promise<void> {
   const { address, env } = addressed(databaseUrl);
   const options = ["--format=custom", "--no-owner", `--snapshot=${snapshot}`, `--file=${file}`];
@@ -45,8 +45,8 @@ export async function dump(databaseUrl: string, snapshot: string, file: string, 
 }
 
 /**
- * Restores into an empty database, as much as can be; answers what pg_restore complained of, if it did. That alone means
- * little: one of a later version than the server's sets what the server does not know.
+ * Restores as much as possible into an empty database; returns the error that pg_restore reported, if any. An error alone
+ * means little: a pg_restore newer than the server sets parameters that the server does not know.
  */
 export async function restore(databaseUrl: string, file: string, signal: AbortSignal): Promise<string | undefined> {
   const { address, env } = addressed(databaseUrl);

@@ -1,7 +1,7 @@
 -- A marketplace with two years behind it, in about a minute and a half at :scale 1: 50 000 partners, 200 000 boxes,
--- 500 000 users and a million orders. What it says adds up: stock and sales, totals and commissions, statuses and events.
+-- 500 000 users and a million orders. The figures agree: stock and sales, totals and commissions, statuses and events.
 
--- The same marketplace at every run.
+-- Every run makes the same marketplace.
 select setseed(0.42);
 
 -- An id as new_id() would have made it at that moment.
@@ -165,9 +165,9 @@ select id, true, true, false, true, '23:00', '07:00' from seed_users where n % 1
 insert into partner_staff (user_id, partner_id)
 select u.id, p.id from seed_partners p join seed_users u on u.n = p.n * (:users / :partners) - 1;
 
--- Who logged in of late, what they were told of, and the jobs of the last days.
-insert into otp (phone, code_hash, expires_at, sends, sent_at, used_at)
-select '+7' || (8000000000 + n), '\x00', at, array[at], at, at
+-- Recent logins, notifications, and the jobs of the last days.
+insert into otp (phone, code_hash, expires_at, sends, sent_at, used_at, place)
+select '+7' || (8000000000 + n), '\x00', at, array[at], at, at, '192.0.2.1'
 from (select n, now() - interval '20 hours' * random() as at from generate_series(1, :users / 10) as n) logins;
 
 create temp table seed_sessions as
@@ -181,6 +181,6 @@ select pg_temp.id_at(at), user_id, 'ORDER_ACCEPTED', id, partner_id, 'SENT', at,
 from seed_orders
 where at > now() - interval '180 days';
 
-insert into staged_jobs (queue, payload, run_at, next_send_at, sends, tries, created_at, done_at)
+insert into staged_jobs (queue, payload, run_at, next_send_at, sends, attempts, created_at, done_at)
 select 'upkeep', '{"task": "canary"}', at, at, 1, 1, at, at
 from (select now() - interval '20 hours' * random() as at from generate_series(1, :orders / 10)) jobs;

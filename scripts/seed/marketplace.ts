@@ -6,7 +6,7 @@ const STATEMENTS = fileURLToPath(new URL("./marketplace.sql", import.meta.url));
 
 const AT_SCALE_1 = { partners: 50_000, boxes: 200_000, users: 500_000, orders: 1_000_000 };
 
-/** Fills an empty, migrated database with a marketplace that has `scale` times a million orders; rejects when it is not empty. */
+/** Fills a migrated database with a marketplace of `scale` times a million orders; rejects when there are orders in it. */
 export async function seedMarketplace(databaseUrl: string, scale: number): Promise<void> {
   const text = await readFile(STATEMENTS, "utf8");
   const statements = Object.entries(AT_SCALE_1).reduce(

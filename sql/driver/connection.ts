@@ -16,7 +16,7 @@ const STAGED = "STAGE";
 
 /** One session with the server, from its first statement to its end. It never becomes another session. */
 export interface Connection {
-  /** Sends a statement after those in flight; always settles, within the timeout. */
+  /** Sends a statement after those in flight; always settles, within the timeout once it is the running one. */
   run: Run;
   /** Settles as `work` does, or rejects when the session ends first. */
   whileOpen<T>(work: PromiseLike<T>): Promise<T>;
@@ -24,6 +24,8 @@ export interface Connection {
   readonly running: number;
   /** Whether the running statement takes long: those behind it wait for it. */
   readonly stalled: boolean;
+  /** When the running statement started, by the monotonic clock. */
+  readonly startedAt: number;
   /** How many notices of staged jobs came in so far; a statement's notice is counted before the statement settles. */
   readonly staged: number;
   /** Whether the session has ended. */
@@ -45,7 +47,8 @@ interface Address {
   path: string | false | undefined;
 }
 
-const fromServer = (error: unknown) => error instanceof postgres.PostgresError;
+/** The SQLSTATE of a write that a standby refuses: the next session may reach the primary. */
+const READ_ONLY = "25006";
 
 /**
  * Opens a session when it gets its first statement; the server's list of sessions shows its `purpose`. It is a client of
@@ -64,6 +67,15 @@ export function openConnection(
   let staged = 0;
   /** When the running statement started, by the monotonic clock. */
   let startedAt = 0;
+  /** Ends the session when the running statement does not. */
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Statements in flight run one after the other; each has the whole timeout. */
+  function startRunning(): void {
+    startedAt = performance.now();
+    clearTimeout(timer);
+    timer = setTimeout(() => lose("it did not answer in time"), timeoutMs + CLIENT_GRACE_MS);
+  }
 
   function lose(reason: string): DatabaseError {
     if (lost) return lost;
@@ -92,9 +104,11 @@ export function openConnection(
   }
 
   // fetch_types: `types` has all types in use, so the library need not read them from the server
+  // transform: rows have the columns' names in camelCase
   const options = {
     max: 1,
     fetch_types: false,
+    transform: { column: postgres.toCamel },
     idle_timeout: 0,
     max_lifetime: null,
     types,
@@ -123,13 +137,14 @@ export function openConnection(
   return {
     async run(template, parameters) {
       if (lost) throw lost;
-      const timer = setTimeout(() => lose("it did not answer in time"), timeoutMs + CLIENT_GRACE_MS);
-      if (running === 0) startedAt = performance.now();
+      if (running === 0) startRunning();
       running += 1;
       try {
         return await whileOpen(client(template, ...parameters));
       } catch (error) {
-        if (!fromServer(error) && error !== lost) {
+        if (error instanceof postgres.PostgresError) {
+          if (error.code === READ_ONLY) lose("the server is read-only");
+        } else if (error !== lost) {
           const broken = isNativeError(error) && "errno" in error;
           // responses may no longer match statements
           const reason = lose(broken ? error.message : "a statement before failed in this process");
@@ -137,9 +152,9 @@ export function openConnection(
         }
         throw error;
       } finally {
-        clearTimeout(timer);
         running -= 1;
-        startedAt = performance.now();
+        if (running > 0) startRunning();
+        else clearTimeout(timer);
       }
     },
     whileOpen,
@@ -148,6 +163,9 @@ export function openConnection(
     },
     get stalled() {
       return running > 0 && performance.now() - startedAt > LONG_MS;
+    },
+    get startedAt() {
+      return startedAt;
     },
     get staged() {
       return staged;

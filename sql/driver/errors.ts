@@ -3,14 +3,24 @@ import postgres from "postgres";
 
 const CONNECTION_FAILURE = "08006";
 
-/** SQLSTATEs that are not the statement's fault: it may succeed later, on another connection or alone. */
-const TRY_AGAIN = [
-  /^08/, // the connection failed
-  /^53/, // the server has no connection, memory or disk left
-  /^57/, // the server shuts down, starts, or has cancelled the statement (statement_timeout)
-  /^25P0[34]$/, // the transaction was idle or open for too long
-  /^40(001|P01)$/, // serialization failure, deadlock
-  /^55P03$/, // lock not available
+/**
+ * What an error of the database means: the server cannot be used now ("unreachable", "overloaded"); the statement lost to
+ * others that lock the same rows ("contended") or ran for too long ("timeout"), and was rolled back; it has a value that cannot
+ * be stored ("bad value"); or none of these ("other").
+ */
+export type Fault = "unreachable" | "overloaded" | "contended" | "timeout" | "bad value" | "other";
+
+/** The faults by SQLSTATE; the first that matches counts. */
+const faults: readonly [RegExp, Fault][] = [
+  [/^08/, "unreachable"], // the connection failed
+  [/^57P0/, "unreachable"], // the server shuts down, crashed or starts
+  [/^25006$/, "unreachable"], // a standby: the primary is elsewhere
+  [/^53/, "overloaded"], // no connection, memory or disk left
+  [/^40(001|P01)$/, "contended"], // serialization failure, deadlock
+  [/^55P03$/, "contended"], // lock not available
+  [/^57014$/, "timeout"], // statement_timeout
+  [/^25P0[34]$/, "timeout"], // the transaction was idle or open for too long
+  [/^22/, "bad value"], // out of range, malformed, with a NUL
 ];
 
 /** An error of the database, without the statement and its values, which may be personal data. */
@@ -40,22 +50,16 @@ export function asDatabaseError(error: unknown): unknown {
   return new DatabaseError(message, error.code, error.constraint_name);
 }
 
-/** Whether the database was unreachable or too busy for this statement: a later retry may succeed. */
-export function isConnectionLost(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && TRY_AGAIN.some((code) => code.test(error.code));
+/** Returns what an error of the database means; undefined for any other error. */
+export function faultOf(error: unknown): Fault | undefined {
+  if (!(error instanceof DatabaseError)) return undefined;
+  return faults.find(([code]) => code.test(error.code))?.[1] ?? "other";
 }
 
-/** Whether the statement was rolled back because of others that lock the same rows. */
-export const isContended = (error: unknown): error is DatabaseError =>
-  error instanceof DatabaseError && /^(40001|40P01|55P03)$/.test(error.code);
-
-/** Whether the statement was cancelled because it took too long, and rolled back. */
-export const isTimedOut = (error: unknown): error is DatabaseError =>
-  error instanceof DatabaseError && error.code === "57014";
-
-/** Whether a value cannot be stored: it is out of range, malformed or has a NUL. */
-export function isDataException(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && error.code.startsWith("22");
+/** Whether the server cannot be used now, whatever the statement: a later retry may succeed. */
+export function isUnavailable(error: unknown): boolean {
+  const fault = faultOf(error);
+  return fault === "unreachable" || fault === "overloaded";
 }
 
 /** Whether the row exists already, by this unique constraint or index, or by any. */

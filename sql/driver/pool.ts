@@ -1,23 +1,37 @@
+import { config } from "../../lib/process/config.js";
 import { openConnection, type Connection } from "./connection.js";
 import { connectionLost } from "./errors.js";
+import { openSlots } from "./slots.js";
 import { tag, type Rows, type Run, type Statement } from "./tag.js";
 
 export interface PoolLimits {
   connections: number;
-  /** The server's timeout for each statement; `DATABASE_TIMEOUT_MS` by default. */
+  /** The server's timeout for each statement. */
   timeoutMs?: number;
+  /** How many statements may be in flight; others wait for their turn, for as long as a statement may take. */
+  atOnce?: number;
 }
 
-/** A stalled connection comes last: everything behind its statement waits. */
-const isFreer = (one: Connection, other: Connection): boolean =>
-  one.stalled === other.stalled ? one.running < other.running : other.stalled;
+/**
+ * A stalled connection comes last: everything behind its statement waits. When all are, as on a busy machine, the one whose
+ * statement started last is the least likely to wait for a lock.
+ */
+const isFreer = (one: Connection, other: Connection): boolean => {
+  if (one.stalled !== other.stalled) return other.stalled;
+  return one.stalled ? one.startedAt > other.startedAt : one.running < other.running;
+};
 
 /**
  * Opens a pool of connections for the single statements of one purpose; each connection has many statements in flight. Calls
  * `onStaged` after the commit of a statement that staged jobs, and sometimes for one that was in flight with it.
  */
-export function openPool(purpose: string, { connections: max, ...options }: PoolLimits, onStaged?: () => void) {
+export function openPool(
+  purpose: string,
+  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS, atOnce = Infinity }: PoolLimits,
+  onStaged?: () => void,
+) {
   const connections = new Set<Connection>();
+  const slots = openSlots(purpose, atOnce, timeoutMs);
   let stopping = false;
 
   /** Returns an idle connection, else a new one if the limit allows it, else the one with the fewest statements that is not stalled. */
@@ -29,18 +43,23 @@ export function openPool(purpose: string, { connections: max, ...options }: Pool
       else if (!best || isFreer(connection, best)) best = connection;
     }
     if (best && connections.size >= max) return best;
-    const connection = openConnection(purpose, options);
+    const connection = openConnection(purpose, { timeoutMs });
     connections.add(connection);
     return connection;
   }
 
   const run: Run = async <T extends Rows>(...statement: Statement) => {
-    if (stopping) throw connectionLost("this process is stopping");
-    const connection = leastBusy();
-    const before = connection.staged;
-    const rows = await connection.run<T>(...statement);
-    if (connection.staged > before) onStaged?.();
-    return rows;
+    await slots.acquire();
+    try {
+      if (stopping) throw connectionLost("this process is stopping");
+      const connection = leastBusy();
+      const before = connection.staged;
+      const rows = await connection.run<T>(...statement);
+      if (connection.staged > before) onStaged?.();
+      return rows;
+    } finally {
+      slots.release();
+    }
   };
 
   return {

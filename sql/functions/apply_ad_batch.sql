@@ -1,5 +1,5 @@
 -- Applies a batch once: adds its counts to its banners, their days and their campaigns, and charges the campaigns with a status
--- in `charged` for their impressions. A campaign is never charged more than its budget. One that has spent it gets the status
+-- in `charged` for their impressions. Invalid traffic is only added to the days. A campaign is never charged more than its budget. One that has spent it gets the status
 -- `completed`, an audit record and an event for its admins, and is returned. One call is one statement.
 --
 -- A campaign's counters are written only under its row lock. Campaigns are locked in id order.
@@ -26,24 +26,30 @@ begin
 
   return query
   with counted as (
-    select b.id as banner_id, b.campaign_id, entry.impressions, entry.clicks,
+    select b.id as banner_id, b.campaign_id, entry.impressions, entry.clicks, entry.invalid_impressions, entry.invalid_clicks,
            -- a thousandth of a minor unit is ten millionths of a major one
            case when c.status = any (charged) then entry.impressions * coalesce(c.cpm_minor, 0)::numeric * 10 else 0 end as cost,
            c.budget_minor::numeric * 10000 - c.spent_micro as budget_left
-    from unnest(batch.banner_ids, batch.impressions, batch.clicks) as entry (banner_id, impressions, clicks)
+    from unnest(batch.banner_ids, batch.impressions, batch.clicks, batch.invalid_impressions, batch.invalid_clicks)
+      as entry (banner_id, impressions, clicks, invalid_impressions, invalid_clicks)
     join ad_banners b on b.id = entry.banner_id
     join ad_campaigns c on c.id = b.campaign_id
   ), priced as (
     -- a banner is charged at most what the banners before it leave of the budget
-    select banner_id, campaign_id, impressions, clicks, cost, budget_left,
+    select banner_id, campaign_id, impressions, clicks, invalid_impressions, invalid_clicks, cost, budget_left,
            least(cost, greatest(0, budget_left - (sum(cost) over (partition by campaign_id order by banner_id) - cost))) as price
     from counted
   ), of_days as (
-    insert into ad_banner_days as known (banner_id, day, campaign_id, impressions, clicks, spent_micro)
-    select banner_id, batch.day, campaign_id, impressions, clicks, price::bigint from priced
+    insert into ad_banner_days as known (
+      banner_id, day, campaign_id, impressions, clicks, invalid_impressions, invalid_clicks, spent_micro
+    )
+    select banner_id, batch.day, campaign_id, impressions, clicks, invalid_impressions, invalid_clicks, price::bigint
+    from priced
     on conflict (banner_id, day) do update
     set impressions = known.impressions + excluded.impressions,
         clicks = known.clicks + excluded.clicks,
+        invalid_impressions = known.invalid_impressions + excluded.invalid_impressions,
+        invalid_clicks = known.invalid_clicks + excluded.invalid_clicks,
         spent_micro = known.spent_micro + excluded.spent_micro
   ), of_banners as (
     update ad_banners b

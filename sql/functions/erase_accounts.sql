@@ -1,7 +1,32 @@
+-- Returns a text without a phone, in any of its usual spellings, and without names.
+create or replace function redact(written text, phone text, names text[]) returns text
+language plpgsql immutable
+as $$
+declare
+  separator constant text := '[ ().-]*';
+  name text;
+begin
+  written := regexp_replace(
+    written,
+    '(\+?[78]' || separator || ')?' || array_to_string(regexp_split_to_array(right(phone, 10), ''), separator),
+    '…', 'g'
+  );
+  foreach name in array names loop
+    if length(name) > 1 then
+      written := regexp_replace(
+        written, '\m' || regexp_replace(name, '([^[:alnum:][:space:]])', '\\\1', 'g') || '\M', '…', 'gi'
+      );
+    end if;
+  end loop;
+  return written;
+end
+$$;
+
 -- Erases the personal data of up to `max_rows` accounts that were deleted 30 days ago; returns their number. Orders, reviews
--- and points stay, anonymous. Rows that a request wrote during the deletion are erased too. Also erases the contacts of up to
--- `max_rows` partners that have had no owner for 30 days and have no staff. A partner with members loses only a phone that
--- equals the account's: the other contacts may be its members'.
+-- and points stay, anonymous: a review loses mentions of its author's phone and names. Rows that a request wrote during the
+-- deletion are erased too. Also erases the contacts of up to `max_rows` partners that have had no owner for 30 days and have no
+-- staff, and what admins wrote about them. A partner with members loses only a phone that equals the account's: the other
+-- contacts may be its members'.
 create or replace function erase_accounts(max_rows integer) returns integer
 language plpgsql
 as $$
@@ -19,6 +44,7 @@ declare
     where id = any (erased_ids) and phone is not null
       and not exists (select from users present where present.phone = former.phone and present.deleted_at is null)
   );
+  left_behind uuid[];
 begin
   -- deletes their deliveries by cascade; a push job whose notification is gone does nothing
   delete from notifications where user_id = any (erased_ids);
@@ -29,29 +55,34 @@ begin
   delete from promo_attachments where user_id = any (erased_ids);
   update pos_events set change = change || '{"customerPhone": null, "address": null}'
   where change ->> 'customerPhone' = any (phones);
-  update partners set phone = null, email = null, owner_phone = null, updated_at = now()
-  where owner_phone = any (phones) and owner_id is null and status = 'REJECTED';
+  left_behind :=
+    array(select id from partners where owner_phone = any (phones) and owner_id is null and status = 'REJECTED' for no key update)
+    || array(
+      select p.id from partners p
+      where p.owner_left_at < now() - interval '30 days' and p.owner_id is null
+        and (p.phone is not null or p.email is not null or p.status_reason is not null)
+        and p.owner_phone is null
+        and not exists (select from partner_staff s where s.partner_id = p.id)
+      order by p.owner_left_at
+      limit max_rows
+      for no key update skip locked
+    );
+  update partners set phone = null, email = null, owner_phone = null, status_reason = null, updated_at = now()
+  where id = any (left_behind);
+  update audit_events set details = details - 'reason' where subject_id = any (left_behind) and details ? 'reason';
   -- a registration with this owner_phone is newer than the account: it keeps its phone
   update partners set phone = null, updated_at = now()
   where phone = any (phones) and owner_phone is distinct from phone;
+  update reviews r set text = redact(r.text, u.phone, array[u.first_name, u.last_name])
+  from users u
+  where u.id = any (erased_ids) and r.user_id = u.id and r.text is not null;
   update orders set address = null where user_id = any (erased_ids) and address is not null;
   -- an upkeep task deletes files that nothing else shows
-  update files set loose_since = now() where user_id = any (erased_ids) and status = 'READY' and loose_since is null;
+  update files set unused_since = now() where user_id = any (erased_ids) and status = 'READY' and unused_since is null;
   update users
   set phone = null, first_name = null, last_name = null, email = null, avatar_url = null, avatar = null, locale = default, timezone = null,
       erased_at = now(), updated_at = now()
   where id = any (erased_ids);
-  update partners p set phone = null, email = null, updated_at = now()
-  where p.id = any (array(
-    select left_behind.id from partners left_behind
-    where left_behind.owner_left_at < now() - interval '30 days' and left_behind.owner_id is null
-      and (left_behind.phone is not null or left_behind.email is not null)
-      and left_behind.owner_phone is null
-      and not exists (select from partner_staff s where s.partner_id = left_behind.id)
-    order by left_behind.owner_left_at
-    limit max_rows
-    for no key update skip locked
-  ));
   return cardinality(erased_ids);
 end
 $$;

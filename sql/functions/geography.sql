@@ -62,11 +62,15 @@ $$;
 -- The index orders by distance on the map, which is not the distance on the globe. So there are two queries. The first reads
 -- `max_rows` partners in map order; the largest true distance among them is an upper bound for the result. The second reads
 -- all partners within that bound.
+--
+-- Postgres expects a thousandth of all partners in any area, and would read the whole area and sort it. Without bitmap scans
+-- it walks the index in map order and stops after `max_rows`.
 create or replace function partners_near(
   at_latitude double precision, at_longitude double precision, radius double precision,
   after_distance double precision, after_id uuid, max_rows integer
 ) returns table (partner_id uuid, latitude double precision, longitude double precision, distance double precision)
 language plpgsql stable rows 50
+set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -108,12 +112,14 @@ end
 $$;
 
 -- Returns up to `max_rows` boxes on offer within `radius` metres, nearest first, in the same way as partners_near.
+-- It reads no boxes of partners nearer than `after_distance`, so that a later page reads no more boxes than the first.
 create or replace function boxes_near(
   at_latitude double precision, at_longitude double precision, radius double precision,
   in_city text, max_price_minor bigint, available_from timestamptz, available_to timestamptz,
   after_distance double precision, after_id uuid, max_rows integer
 ) returns table (box_id uuid, distance double precision)
 language plpgsql stable rows 50
+set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -136,7 +142,7 @@ begin
       ) as offer
       where p.location <@ search.area
         and (in_city is null or p.city_id = in_city)
-        and great_circle(at_latitude, at_longitude, p.latitude, p.longitude) <= radius
+        and great_circle(at_latitude, at_longitude, p.latitude, p.longitude) between coalesce(after_distance, 0) and radius
         and (
           after_id is null
           or (great_circle(at_latitude, at_longitude, p.latitude, p.longitude), offer.id) > (after_distance, after_id)
@@ -154,15 +160,18 @@ begin
   from (
     select b.id as box_id, great_circle(at_latitude, at_longitude, p.latitude, p.longitude) as distance
     from search_areas(at_latitude, at_longitude, coalesce(bound, radius)) as search
-    join partners p on p.location <@ search.area and (in_city is null or p.city_id = in_city)
+    join partners p
+      on p.location <@ search.area
+      and (in_city is null or p.city_id = in_city)
+      and great_circle(at_latitude, at_longitude, p.latitude, p.longitude)
+        between coalesce(after_distance, 0) and coalesce(bound, radius)
     join boxes b
       on b.partner_id = p.id and box_is_on_offer(b, p)
       and (max_price_minor is null or b.price_minor <= max_price_minor)
       and (available_from is null or b.pickup_window_end > available_from)
       and (available_to is null or b.pickup_window_start < available_to)
   ) as near
-  where near.distance <= coalesce(bound, radius)
-    and (after_id is null or (near.distance, near.box_id) > (after_distance, after_id))
+  where after_id is null or (near.distance, near.box_id) > (after_distance, after_id)
   order by near.distance, near.box_id
   limit max_rows;
 end

@@ -89,15 +89,23 @@ as $$
   from matched
 $$;
 
--- Imports the rows. Returns how many inserted an item, how many matched one, and the positions (from 1) of those that were
--- refused because their item belongs to the partner's POS. An archived item is restored.
-create or replace function import_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean)
-returns table (created integer, updated integer, refused integer[])
+-- Imports the rows: at most `room` of them as new items, and at most `repeats` of those that clash. Returns how many inserted an
+-- item, how many matched one, how many clashed, and the positions (from 1) of those that were refused: because their item belongs
+-- to the partner's POS, for want of room, and because they clash once too often. An archived item is restored.
+create or replace function import_menu_rows(
+  of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean, room integer, repeats integer
+)
+returns table (
+  created integer, updated integer, repeated integer, of_pos integer[], without_room integer[], beyond_repeats integer[]
+)
 language plpgsql
 as $$
 declare
   matched constant matched_menu_row[] := array(
     select m from match_menu_rows(of_partner, rows, has_description, has_weight) m
+  );
+  excess constant integer[] := array(
+    select r.place from unnest(matched) r where r.item_id is null and not r.clashes order by r.place offset greatest(room, 0)
   );
   clashing integer;
   result record;
@@ -106,7 +114,8 @@ begin
   insert into menu_categories (partner_id, name)
   select distinct on (lower(r.category)) of_partner, r.category
   from unnest(matched) r
-  where r.category_id is null and r.source is distinct from 'POS'
+  where r.category_id is null and r.source is distinct from 'POS' and r.place <> all (excess)
+    and (room > 0 or r.item_id is not null)
   order by lower(r.category), r.place
   on conflict (partner_id, lower(name)) do nothing;
   perform from menu_items m
@@ -136,12 +145,12 @@ begin
   select of_partner, coalesce(r.category_id, menu_category_of(of_partner, r.category)), r.name, r.price_minor,
          r.external_id, r.description, r.weight_grams, coalesce(r.available, true), 'CSV'
   from unnest(matched) r
-  where r.item_id is null and not r.clashes
+  where r.item_id is null and not r.clashes and r.place <> all (excess)
   order by r.place;
 
-  select count(*) filter (where r.item_id is null), count(*) filter (where r.source <> 'POS'),
-         coalesce(array_agg(r.place) filter (where r.source = 'POS'), '{}')
-  into created, updated, refused
+  select count(*) filter (where r.item_id is null) - cardinality(excess), count(*) filter (where r.source <> 'POS'), 0,
+         coalesce(array_agg(r.place) filter (where r.source = 'POS'), '{}'), excess, '{}'
+  into created, updated, repeated, of_pos, without_room, beyond_repeats
   from unnest(matched) r
   where not r.clashes;
 
@@ -149,13 +158,20 @@ begin
   for clashing in
     select r.place from unnest(matched) r where r.clashes order by r.place
   loop
-    select s.created, s.updated, s.refused
+    if repeated >= repeats then
+      beyond_repeats := beyond_repeats || clashing;
+      continue;
+    end if;
+    select s.created, s.updated, cardinality(s.of_pos) as of_pos, cardinality(s.without_room) as without_room
     into result
-    from import_menu_rows(of_partner, rows[clashing:clashing], has_description, has_weight) s;
+    from import_menu_rows(of_partner, rows[clashing:clashing], has_description, has_weight, room - created, 0) s;
     created := created + result.created;
     updated := updated + result.updated;
-    if cardinality(result.refused) > 0 then
-      refused := refused || clashing;
+    repeated := repeated + 1;
+    if result.of_pos > 0 then
+      of_pos := of_pos || clashing;
+    elsif result.without_room > 0 then
+      without_room := without_room || clashing;
     end if;
   end loop;
   return next;

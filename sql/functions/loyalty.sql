@@ -22,8 +22,9 @@ $$;
 
 -- Credits a completed order: a point for every 10 major units of currency paid, the food it saved, and the referrer's points
 -- when it is the customer's first. Crediting an order again changes nothing. An order from a POS earns nothing, because only
--- the POS says who bought it and at what price. An order earns at most a million points.
-create or replace function credit_completed_order(of_order uuid) returns void
+-- the POS says who bought it and at what price; neither does one whose customer owns or works for the partner, or did when
+-- ordering. An order earns at most `most_points`, and a customer's orders at most `most_points_a_day` in any 24 hours.
+create or replace function credit_completed_order(of_order uuid, most_points integer, most_points_a_day integer) returns void
 language plpgsql
 as $$
 declare
@@ -33,7 +34,8 @@ begin
   if exists (select from pos_orders where order_id = of_order) then
     return;
   end if;
-  select o.user_id, least(o.amount_due_minor / 1000, 1000000)::integer as points,
+  select o.user_id, least(o.amount_due_minor / 1000, most_points)::integer as points,
+         o.by_member or o.user_id in (select partner_members(o.partner_id)) as by_member,
          coalesce((
            select sum(i.qty * coalesce(b.weight_grams, m.weight_grams, 0))
            from order_items i
@@ -44,12 +46,18 @@ begin
   into sale
   from orders o
   where o.id = of_order;
+  if sale.by_member then
+    return;
+  end if;
 
   perform create_loyalty_account(sale.user_id);
   select referrer_id into referrer from loyalty_accounts where user_id = sale.user_id;
   -- in id order, so that concurrent credits of two customers cannot deadlock
   perform from loyalty_accounts where user_id in (sale.user_id, referrer) order by user_id for no key update;
   select referrer_id into referrer from loyalty_accounts where user_id = sale.user_id and orders_completed = 0;
+  select least(sale.points, greatest(0, most_points_a_day - coalesce(sum(e.points), 0)))::integer into sale.points
+  from loyalty_entries e
+  where e.user_id = sale.user_id and e.kind = 'ORDER' and e.created_at > now() - interval '24 hours';
 
   insert into loyalty_entries (user_id, kind, points, grams, order_id)
   values (sale.user_id, 'ORDER', sale.points, sale.grams, of_order)
@@ -69,13 +77,14 @@ end
 $$;
 
 -- Records a new user's referrer and credits the user with points. Returns ATTACHED, or why nothing changed: UNKNOWN_CODE,
--- OWN_CODE, ALREADY_REFERRED, ALREADY_CUSTOMER (an order is completed) or CYCLE (each would be the other's referrer).
+-- OWN_CODE, ALREADY_REFERRED, ALREADY_CUSTOMER (an order is completed) or CYCLE (each would be the other's referrer). What former
+-- accounts of either did counts too.
 create or replace function attach_referral(newcomer uuid, code text) returns text
 language plpgsql
 as $$
 declare
   referrer uuid;
-  account loyalty_accounts;
+  newcomers uuid[];
 begin
   select a.user_id into referrer
   from loyalty_accounts a
@@ -90,14 +99,16 @@ begin
 
   perform create_loyalty_account(newcomer);
   perform from loyalty_accounts where user_id in (newcomer, referrer) order by user_id for no key update;
-  select * into account from loyalty_accounts where user_id = newcomer;
-  if account.referrer_id is not null then
+  newcomers := array(select accounts_of(newcomer));
+  if exists (select from loyalty_accounts where user_id = any (newcomers) and referrer_id is not null) then
     return 'ALREADY_REFERRED';
   end if;
-  if account.orders_completed > 0 then
+  if exists (select from loyalty_accounts where user_id = any (newcomers) and orders_completed > 0) then
     return 'ALREADY_CUSTOMER';
   end if;
-  if exists (select from loyalty_accounts where user_id = referrer and referrer_id = newcomer) then
+  if exists (
+    select from loyalty_accounts where user_id in (select accounts_of(referrer)) and referrer_id = any (newcomers)
+  ) then
     return 'CYCLE';
   end if;
 

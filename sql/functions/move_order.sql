@@ -1,7 +1,8 @@
 -- Moves an order from one of `allowed_statuses` to `target`, with all consequences or not at all. One call is one statement.
 -- With `as_customer` or `as_partner` it finds only an order of that customer or partner. Outcomes: MOVED; ALREADY, it has this
 -- status; NOT_ALLOWED from its present status; TOO_LATE for the customer; WRONG_CODE. No row when there is no such order.
--- `caused_by` is the id of the causing request, for the jobs it stages.
+-- `caused_by` is the id of the causing request, for the jobs it stages. `most_points` and `most_points_a_day` are for
+-- credit_completed_order.
 --
 -- Rows are locked in the same order as in place_order: boxes by id, promo, loyalty accounts.
 create or replace function move_order(
@@ -13,7 +14,9 @@ create or replace function move_order(
   as_customer uuid,
   as_partner uuid,
   shown_pickup_code text,
-  caused_by text default null
+  caused_by text,
+  most_points integer,
+  most_points_a_day integer
 ) returns table (outcome text, status order_status)
 language plpgsql
 as $$
@@ -86,9 +89,11 @@ begin
       from promo_redemptions r
       where r.order_id = of_order and p.id = r.promo_id;
     end if;
-    perform withdraw_review(of_order);
   elsif target = 'COMPLETED' and known.user_id is not null then
-    perform credit_completed_order(of_order);
+    perform credit_completed_order(of_order, most_points, most_points_a_day);
+  end if;
+  if target in ('CANCELLED', 'NO_SHOW') then
+    perform withdraw_review(of_order);
   end if;
   return query select outcome, target;
 end

@@ -5,81 +5,116 @@ as $$
   select o.guesses_since + interval '1 day'
 $$;
 
--- Whether a phone had too many wrong guesses: then it gets no code, and none of its codes is compared.
-create or replace function otp_is_locked(o otp) returns boolean
+-- Whether strangers have guessed at a phone's codes so often that a code takes one guess from the place that requested it, and
+-- one each from two others. The phone is not locked: that would let anyone keep its holder from logging in.
+create or replace function otp_is_guarded(o otp) returns boolean
 language sql stable parallel safe
 as $$
   select o.wrong_guesses >= 50 and otp_guesses_end(o) > now()
 $$;
 
--- Counts a send and returns null. When that would exceed the limit per 5 minutes, it counts nothing and returns the end of that
--- window. A null limit counts nothing.
-create or replace function count_otp_send(counter_name text, send_limit integer) returns timestamptz
-language plpgsql
+-- Returns when a phone may get another code after these sends, newest first; null: at once. There are 3 in any 5 minutes. After
+-- `daily_limit` in a day there is one each half an hour, so that strangers who use them up cannot keep its holder waiting.
+create or replace function next_otp_send(sends timestamptz[], daily_limit integer) returns timestamptz
+language sql stable parallel safe
 as $$
-declare
-  send_window constant interval := '5 minutes';
-begin
-  if send_limit is null then
-    return null;
-  end if;
-  insert into otp_send_counts as counts (counter, window_start, sends)
-  values (counter_name, now(), 1)
-  on conflict (counter) do update set
-    sends = case when counts.window_start > now() - send_window then counts.sends + 1 else 1 end,
-    window_start = case when counts.window_start > now() - send_window then counts.window_start else now() end
-  where counts.sends < send_limit or counts.window_start <= now() - send_window;
-  if found then
-    return null;
-  end if;
-  return (select window_start + send_window from otp_send_counts where counter = counter_name);
-end
+  select greatest(
+    sends[3] + interval '5 minutes',
+    case when sends[daily_limit] > now() - interval '1 day' then sends[1] + interval '30 minutes' end
+  )
 $$;
 
 -- Makes a code the phone's only valid one, unless a limit is reached: then `id` is null. `retry_after_seconds` is when the
--- client should allow the next send.
+-- client should allow the next send. `place` is where the request comes from: a client's network, or the session of an earlier
+-- login: `is_known`, which the limit of a day does not concern.
 create or replace function start_otp(
-  for_phone text, hash bytea, encrypted_code text, address text, address_limit integer, total_limit integer
+  for_phone text, hash bytea, encrypted_code text, from_place text, is_known boolean, daily_limit integer,
+  place_limit integer, total_limit integer
 ) returns table (id uuid, retry_after_seconds integer)
 language plpgsql
 as $$
 declare
-  max_sends constant integer := 3;
   send_window constant interval := '5 minutes';
-  known otp;
-  recent timestamptz[];
+  latest timestamptz[];
   next_send timestamptz;
+  started uuid;
+  moment timestamptz;
 begin
   -- one send per phone at a time; a new phone has no row to lock
   perform pg_advisory_xact_lock(hashtextextended('otp ' || for_phone, 0));
-  select * into known from otp where otp.phone = for_phone;
-  recent := array(select at from unnest(known.sends) as at where at > now() - send_window order by at desc);
-
-  if cardinality(recent) >= max_sends then
-    next_send := recent[max_sends] + send_window;
-  elsif otp_is_locked(known) then
-    next_send := otp_guesses_end(known);
-  else
+  -- a login may hold the row: it is waited for before the counters, which others need
+  select sends into latest from otp where otp.phone = for_phone for update;
+  -- not now(): the send that this one waited for may be later than that
+  moment := clock_timestamp();
+  next_send := next_otp_send(latest, case when is_known then null else daily_limit end);
+  if next_send is null or next_send <= moment then
     -- the counter that all sends share comes last, so that it is locked for the shortest time
     next_send := coalesce(
-      count_otp_send('address ' || left(address, 64), address_limit),
-      count_otp_send('total', total_limit)
+      count_action('code to ' || from_place, place_limit, send_window),
+      count_action('code', total_limit, send_window)
     );
   end if;
   if next_send is not null then
-    return query select null::uuid, greatest(1, ceil(extract(epoch from next_send - now())))::integer;
+    return query select null::uuid, greatest(1, ceil(extract(epoch from next_send - moment)))::integer;
     return;
   end if;
 
-  recent := now() || recent;
-  insert into otp (phone, code_hash, sealed_code, expires_at, sends)
-  values (for_phone, hash, encrypted_code, now() + interval '5 minutes', recent)
+  latest := (moment || latest)[1:greatest(3, daily_limit)];
+  insert into otp (phone, code_hash, encrypted_code, expires_at, sends, place)
+  values (for_phone, hash, encrypted_code, moment + interval '5 minutes', latest, from_place)
   on conflict (phone) do update set
-    id = default, code_hash = excluded.code_hash, sealed_code = excluded.sealed_code, expires_at = excluded.expires_at,
-    tries = 0, used_at = null, claimed_at = null, sent_at = null, sends = excluded.sends
-  returning otp.id into known.id;
-  -- an SMS gets a minute to arrive; without a send left in the window, the wait lasts until there is one
-  next_send := case when cardinality(recent) < max_sends then now() else recent[max_sends] + send_window end;
-  return query select known.id, greatest(60, ceil(extract(epoch from next_send - now())))::integer;
+    id = default, code_hash = excluded.code_hash, encrypted_code = excluded.encrypted_code, expires_at = excluded.expires_at,
+    place = excluded.place, guesses = '{}', used_at = null, claimed_at = null, sent_at = null, sends = excluded.sends
+  returning otp.id into started;
+  -- an SMS gets a minute to arrive; without a send left, the wait lasts until there is one
+  next_send := next_otp_send(latest, case when is_known then null else daily_limit end);
+  return query select started, greatest(60, ceil(extract(epoch from next_send - moment)))::integer;
+end
+$$;
+
+-- Counts a guess from a place before it is compared, so that concurrent guesses cannot exceed the limits. Outcomes: COMPARE, with
+-- the code's id and hash; NO_CODE, also when this place has used up its guesses of the code; EXPIRED; TOO_MANY. `is_known`: the
+-- place is the session of an earlier login, which other places' guesses do not affect. `place_limit` wrong guesses are
+-- permitted from a place within `lasting`, whatever the phone.
+create or replace function count_guess(
+  for_phone text, from_place text, is_known boolean, place_limit integer, lasting interval
+) returns table (outcome text, id uuid, hash bytea, retry_after_seconds integer)
+language plpgsql
+as $$
+declare
+  code otp;
+  guarded boolean;
+  spent integer;
+  blocked_until timestamptz;
+begin
+  select * into code from otp where otp.phone = for_phone for update;
+  guarded := not is_known and otp_is_guarded(code);
+  spent := coalesce((code.guesses ->> from_place)::integer, 0);
+  if code.phone is null or code.used_at is not null or spent >= (case when guarded then 1 else 5 end) then
+    return query select 'NO_CODE', null::uuid, null::bytea, null::integer;
+    return;
+  end if;
+  if code.expires_at <= now() then
+    return query select 'EXPIRED', null::uuid, null::bytea, null::integer;
+    return;
+  end if;
+  if guarded and code.place <> from_place
+    and (select count(*) from jsonb_object_keys(code.guesses - code.place) as place where place not like 'session %') >= 2
+  then
+    blocked_until := greatest(now() + interval '1 minute', next_otp_send(code.sends, null));
+  else
+    blocked_until := count_action('guess from ' || from_place, place_limit, lasting);
+  end if;
+  if blocked_until is not null then
+    return query select 'TOO_MANY', null::uuid, null::bytea,
+      greatest(1, ceil(extract(epoch from blocked_until - clock_timestamp())))::integer;
+    return;
+  end if;
+  update otp set
+    guesses = jsonb_set(guesses, array[from_place], to_jsonb(spent + 1)),
+    wrong_guesses = case when otp_guesses_end(code) > now() then wrong_guesses else 0 end + case when is_known then 0 else 1 end,
+    guesses_since = case when otp_guesses_end(code) > now() then guesses_since else now() end
+  where otp.phone = for_phone;
+  return query select 'COMPARE', code.id, code.code_hash, null::integer;
 end
 $$;

@@ -14,17 +14,18 @@ end
 $$;
 
 -- Stages a job that is due at `due_at`; returns its id. `open_key` finds it among the open jobs of its queue. `caused_by` is the
--- id of the causing request.
+-- id of the causing request. Of those that wait in the broker, jobs of a lower `rank` run first.
 create or replace function stage_job(
-  to_queue text, job_payload jsonb, caused_by text default null, due_at timestamptz default now(), open_key text default null
+  to_queue text, job_payload jsonb, caused_by text default null, due_at timestamptz default now(), open_key text default null,
+  rank integer default 0
 ) returns bigint
 language plpgsql
 as $$
 declare
   staged_id bigint;
 begin
-  insert into staged_jobs (queue, payload, request_id, run_at, next_send_at, key)
-  values (to_queue, job_payload, caused_by, due_at, due_at, open_key)
+  insert into staged_jobs (queue, payload, request_id, run_at, next_send_at, key, priority)
+  values (to_queue, job_payload, caused_by, due_at, due_at, open_key, rank)
   returning id into staged_id;
   -- wake_relays, inlined: every order runs this
   if due_at <= now() then
@@ -101,7 +102,7 @@ language plpgsql
 as $$
 begin
   update staged_jobs
-  set dead_at = null, generation = generation + 1, sends = 0, tries = 0, run_at = due_at, next_send_at = due_at
+  set dead_at = null, generation = generation + 1, sends = 0, attempts = 0, run_at = due_at, next_send_at = due_at
   where id = job_id and dead_at is not null and done_at is null;
   if not found then
     return false;

@@ -16,15 +16,20 @@ $$;
 --   NO_BUYER        the account does not exist
 --   NO_PARTNER, PARTNER_INACTIVE
 --   UNKNOWN_ITEMS   "unknown": ids that this partner does not offer
+--   TOO_MANY_OPEN   "allowed": how many open orders the buyer may have; "missed": the no-shows that reduce it, else null
 --   WINDOW_CLOSED   a pickup window ended while the order waited for a lock
 --   NOT_ENOUGH      "available": the remaining quantity of each box that is short
+--   CUSTOMER_LIMIT  "limited": boxes of which the buyer would have too many, with the remaining quantity
 --   PROMO_REFUSED   "reason": why the order's promo code cannot be used
 --   WRONG_TOTAL     "totalMinor", "discountMinor": the client may send the total before or after the discount
 --
 -- An order without a promo code uses the promo that its buyer has attached, if that one can be used.
 --
 -- An order that was taken elsewhere (by a POS) is sold and paid for: it uses no promo, and may contain unavailable menu items.
--- It may have no buyer (null), and then no key.
+-- It may have no buyer (null), and then no key. It does not count as one of its buyer's open orders or no-shows, since only the
+-- POS says who its buyer is.
+--
+-- A buyer may have `most_open` open orders, and one after 3 no-shows; null: any number. Orders of the last 30 days count.
 --
 -- item_ids are distinct ids of boxes or menu items; amounts are in minor units.
 --
@@ -43,7 +48,8 @@ create or replace function place_order(
   order_fingerprint bytea,
   order_pickup_code text,
   caused_by text,
-  taken_elsewhere boolean default false
+  taken_elsewhere boolean default false,
+  most_open integer default null
 ) returns jsonb
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -52,6 +58,7 @@ as $$
 declare
   arrived_at constant timestamptz := statement_timestamp();
   new_order_id constant uuid := new_id();
+  buyers uuid[];
   previous record;
   partner record;
   box_ids uuid[];
@@ -60,6 +67,9 @@ declare
   expired_ids uuid[];
   window_closed boolean;
   short jsonb;
+  limited_since timestamptz;
+  limited jsonb;
+  allowed_open integer;
   opens_at timestamptz;
   last_opens_at timestamptz;
   closes_at timestamptz;
@@ -74,9 +84,17 @@ declare
   ready_at timestamptz;
   receipt jsonb;
 begin
+  if buyer is not null then
+    -- serializes a buyer's orders: a second one with the same key finds the order of the first, and limits per customer hold
+    perform pg_advisory_xact_lock(hashtextextended(buyer::text, 1));
+    -- limits per customer hold over all accounts that the buyer had; null when the account does not exist
+    buyers := (
+      select case when u.first_account_id is null then array[buyer] else array(select accounts_of(buyer)) end
+      from users u
+      where u.id = buyer and u.deleted_at is null
+    );
+  end if;
   if order_key is not null then
-    -- serializes requests with the same key; the second one finds the order of the first
-    perform pg_advisory_xact_lock(hashtextextended(buyer::text || order_key, 1));
     select k.fingerprint, o.id, o.status, o.estimated_ready_at into previous
     from idempotency_keys k
     join orders o on o.id = k.order_id
@@ -91,8 +109,9 @@ begin
     end if;
   end if;
 
-  select p.status, p.preparation_minutes,
-         buyer is null or exists (select from users u where u.id = buyer and u.deleted_at is null) as buyer_exists,
+  select p.status, p.preparation_minutes, history.open, history.missed,
+         coalesce(p.owner_id = buyer, false)
+           or exists (select from partner_staff s where s.user_id = buyer and s.partner_id = p.id) as by_member,
          (select a.promo_id from promo_attachments a where a.user_id = buyer and not taken_elsewhere) as attached_promo,
          coalesce(
            (select r.rate_percent from commission_rates r where r.partner_id = p.id),
@@ -101,27 +120,43 @@ begin
          ) as commission_percent
   into partner
   from partners p
+  cross join (
+    select count(*) filter (where o.status in ('ACCEPTED', 'READY')) as open,
+           count(*) filter (where o.status = 'NO_SHOW') as missed
+    from orders_since(arrived_at - interval '30 days', buyers) as o
+    where not o.taken_elsewhere
+  ) as history
   where p.id = seller;
   if not found then
     return jsonb_build_object('outcome', 'NO_PARTNER');
   end if;
-  if not partner.buyer_exists then
+  if buyer is not null and buyers is null then
     return jsonb_build_object('outcome', 'NO_BUYER');
   end if;
   if partner.status <> 'ACTIVE' then
     return jsonb_build_object('outcome', 'PARTNER_INACTIVE');
   end if;
+  allowed_open := case when partner.missed >= 3 then least(most_open, 1) else most_open end;
+  if partner.open >= allowed_open and not taken_elsewhere then
+    return jsonb_build_object(
+      'outcome', 'TOO_MANY_OPEN',
+      'allowed', allowed_open,
+      'missed', case when allowed_open < most_open then partner.missed end
+    );
+  end if;
 
   -- Boxes are locked in id order, so that orders for the same boxes wait for each other and never deadlock.
   select coalesce(array_agg(id), '{}'), coalesce(array_agg(title), '{}'), coalesce(array_agg(price_minor), '{}'),
          coalesce(array_agg(id) filter (where expired), '{}'),
-         coalesce(bool_or(closed), false),
+         coalesce(bool_or(closed), false), min(created_at) filter (where max_per_customer is not null),
          jsonb_agg(jsonb_build_object('id', id, 'available', quantity_available)) filter (where quantity_available < qty),
          coalesce(sum(price_minor * qty), 0),
          min(pickup_window_start), max(pickup_window_start), max(pickup_window_end)
-  into box_ids, box_names, box_prices, expired_ids, window_closed, short, total, opens_at, last_opens_at, closes_at
+  into box_ids, box_names, box_prices, expired_ids, window_closed, limited_since, short, total, opens_at, last_opens_at,
+       closes_at
   from (
-    select b.id, b.title, b.price_minor, b.quantity_available, b.pickup_window_start, b.pickup_window_end,
+    select b.id, b.title, b.price_minor, b.quantity_available, b.max_per_customer, b.created_at,
+           b.pickup_window_start, b.pickup_window_end,
            item_qtys[array_position(item_ids, b.id)] as qty,
            not box_is_open(b, arrived_at) as expired,
            b.pickup_window_end <= clock_timestamp() as closed
@@ -154,6 +189,28 @@ begin
   end if;
   if short is not null then
     return jsonb_build_object('outcome', 'NOT_ENOUGH', 'available', short);
+  end if;
+  if limited_since is not null then
+    -- The buyer's orders since the boxes were listed are few, and those of a box may be many: `order by` makes Postgres begin
+    -- with the former. The clock that ids come from may have been set back by less than a day.
+    with held as (
+      select i.box_id, sum(i.qty) as qty
+      from orders_since(limited_since - interval '1 day', buyers) as o
+      cross join lateral (select box_id, qty from order_items where order_id = o.id order by order_id, position) as i
+      where o.status in ('ACCEPTED', 'READY', 'COMPLETED')
+      group by i.box_id
+    )
+    select jsonb_agg(jsonb_build_object(
+      'id', b.id, 'maxPerCustomer', b.max_per_customer, 'remaining', greatest(0, b.max_per_customer - coalesce(held.qty, 0))
+    ))
+    into limited
+    from boxes b
+    left join held on held.box_id = b.id
+    where b.id = any (box_ids)
+      and coalesce(held.qty, 0) + item_qtys[array_position(item_ids, b.id)] > b.max_per_customer;
+    if limited is not null then
+      return jsonb_build_object('outcome', 'CUSTOMER_LIMIT', 'limited', limited);
+    end if;
   end if;
   if named_promo is not null or partner.attached_promo is not null then
     select p.* into promo
@@ -199,12 +256,14 @@ begin
 
   with new_order as (
     insert into orders (
-      id, user_id, partner_id, address, total_minor, discount_minor, commission_percent, commission_minor, pickup_code,
-      pickup_window_start, pickup_window_end, estimated_ready_at, no_show_at, created_at, updated_at
+      id, user_id, partner_id, by_member, taken_elsewhere, address, total_minor, discount_minor, commission_percent,
+      commission_minor, pickup_code, pickup_window_start, pickup_window_end, estimated_ready_at, no_show_at, created_at,
+      updated_at
     )
     values (
-      new_order_id, buyer, seller, delivery_address, total, discount, partner.commission_percent, commission, order_pickup_code,
-      opens_at, closes_at, ready_at, coalesce(closes_at, ready_at + interval '24 hours') + interval '1 hour', arrived_at, arrived_at
+      new_order_id, buyer, seller, partner.by_member, taken_elsewhere, delivery_address, total, discount,
+      partner.commission_percent, commission, order_pickup_code, opens_at, closes_at, ready_at,
+      coalesce(closes_at, ready_at + interval '24 hours') + interval '1 hour', arrived_at, arrived_at
     )
   ), new_items as (
     insert into order_items (order_id, position, box_id, menu_item_id, name, price_minor, qty)

@@ -10,7 +10,7 @@ begin
   -- an open job that is not brought forward is due by then, or handed over: it reads the inbox when it starts
   perform from open_jobs where id = current_job;
   if not found then
-    update pos_mailboxes
+    update pos_inboxes
     set job_id = stage_job(
       'pos-events', jsonb_build_object('partnerId', of_partner), caused_by, due_at, open_key => of_partner::text
     )
@@ -26,10 +26,10 @@ as $$
 declare
   current_job bigint;
 begin
-  select job_id into current_job from pos_mailboxes where partner_id = of_partner for update;
+  select job_id into current_job from pos_inboxes where partner_id = of_partner for update;
   if not found then
-    insert into pos_mailboxes (partner_id) values (of_partner) on conflict do nothing;
-    select job_id into current_job from pos_mailboxes where partner_id = of_partner for update;
+    insert into pos_inboxes (partner_id) values (of_partner) on conflict do nothing;
+    select job_id into current_job from pos_inboxes where partner_id = of_partner for update;
   end if;
   return current_job;
 end
@@ -65,7 +65,7 @@ begin
       where known.partner_id = of_partner and known.provider = of_provider and known.status = 'QUEUED' and known.event_id = any (event_ids)
     ) then
       -- the inbox is ordered: while its first event waits for a retry, the others wait behind it
-      select next_try_at into next_due_at from pos_events where partner_id = of_partner and status = 'QUEUED' order by id limit 1;
+      select next_attempt_at into next_due_at from pos_events where partner_id = of_partner and status = 'QUEUED' order by id limit 1;
       perform schedule_inbox_run(of_partner, current_job, greatest(next_due_at, now()), caused_by);
     end if;
   end loop;
@@ -85,21 +85,21 @@ begin
   for of_partner in
     with recursive first_events as (
       (
-        select partner_id, next_try_at from pos_events where status = 'QUEUED' order by partner_id, id limit 1
+        select partner_id, next_attempt_at from pos_events where status = 'QUEUED' order by partner_id, id limit 1
       )
       union all
       -- one index look-up per partner, however many events are queued
-      select following.partner_id, following.next_try_at
+      select following.partner_id, following.next_attempt_at
       from first_events
       cross join lateral (
-        select e.partner_id, e.next_try_at from pos_events e
+        select e.partner_id, e.next_attempt_at from pos_events e
         where e.status = 'QUEUED' and e.partner_id > first_events.partner_id
         order by e.partner_id, e.id
         limit 1
       ) as following
     )
     select partner_id from first_events
-    where next_try_at < now() - interval '1 minute'
+    where next_attempt_at < now() - interval '1 minute'
       and not exists (select from open_jobs j where j.queue = 'pos-events' and j.key = first_events.partner_id::text)
     order by partner_id
     limit max_inboxes

@@ -9,11 +9,11 @@ as $$
 $$;
 
 -- Inserts a sync with its job; returns its id. The partner must have no open sync.
-create or replace function insert_pos_sync(of_partner uuid, due_at timestamptz, try_number integer, caused_by text) returns uuid
+create or replace function insert_pos_sync(of_partner uuid, due_at timestamptz, attempt_number integer, caused_by text) returns uuid
 language sql
 as $$
-  insert into pos_syncs (id, partner_id, start_at, try, job_id)
-  select id, of_partner, due_at, try_number, stage_job('pos-sync', jsonb_build_object('syncId', id), caused_by, due_at)
+  insert into pos_syncs (id, partner_id, start_at, attempt, job_id)
+  select id, of_partner, due_at, attempt_number, stage_job('pos-sync', jsonb_build_object('syncId', id), caused_by, due_at)
   from (select new_id() as id) as sync
   returning id
 $$;
@@ -78,7 +78,7 @@ begin
   if not found then
     null;
   elsif retry_at is not null then
-    perform insert_pos_sync(sync.partner_id, retry_at, sync.try + 1, caused_by);
+    perform insert_pos_sync(sync.partner_id, retry_at, sync.attempt + 1, caused_by);
   elsif sync.again then
     perform insert_pos_sync(
       sync.partner_id, case when new_failure = 'REPLACED' then now() else now() + pos_sync_delay() end, 1, caused_by

@@ -1,5 +1,5 @@
 -- Returns why a promo cannot be used for an order of this amount; null when it can. A caller that redeems it locks its row
--- first, so that two orders cannot take the last use. Before there is an order, `seller` is null: any partner then passes.
+-- first, so that two orders cannot take the last use. Uses by former accounts of the buyer count too. Before there is an order, `seller` is null: any partner then passes.
 create or replace function promo_refusal(
   promo promo_codes, buyer uuid, seller uuid, amount_minor bigint, at timestamptz
 ) returns text
@@ -15,7 +15,7 @@ begin
     when promo.uses >= promo.max_uses then 'USED_UP'
     when (
       select count(*) from promo_redemptions r
-      where r.user_id = buyer and r.promo_id = promo.id and r.returned_at is null
+      where r.user_id in (select accounts_of(buyer)) and r.promo_id = promo.id and r.returned_at is null
     ) >= promo.max_uses_per_user then 'USED_BY_YOU'
   end;
 end

@@ -9,11 +9,12 @@ declare
 begin
   insert into boxes (
     partner_id, city_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
-    pickup_window_start, pickup_window_end, image, repeats_id, repeats_on
+    max_per_customer, pickup_window_start, pickup_window_end, image, repeats_id, repeats_on
   )
   select b.partner_id, p.city_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
-         b.quantity_available + b.quantity_reserved, moved.opens, moved.opens + (b.pickup_window_end - b.pickup_window_start),
-         b.image, case when by_schedule then b.id end, case when by_schedule then on_day end
+         b.quantity_available + b.quantity_reserved, b.max_per_customer, moved.opens,
+         moved.opens + (b.pickup_window_end - b.pickup_window_start), b.image,
+         case when by_schedule then b.id end, case when by_schedule then on_day end
   from boxes b
   join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
   join cities c on c.id = p.city_id

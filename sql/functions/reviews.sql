@@ -15,7 +15,7 @@ as $$
   set rating_sum = known.rating_sum + stars, review_count = known.review_count + 1
 $$;
 
--- Rejects the review of a cancelled order, and subtracts it from the partner's rating.
+-- Rejects the review of an order that was cancelled or not picked up, and subtracts it from the partner's rating.
 create or replace function withdraw_review(of_order uuid) returns void
 language sql
 as $$
@@ -31,9 +31,10 @@ as $$
   where p.partner_id = withdrawn.partner_id and review_is_shown(withdrawn.status)
 $$;
 
--- Publishes a customer's review of their order. Outcomes: PUBLISHED; CANCELLED, the order is cancelled; TWICE, the order has a
--- review. No row when the author has no such order.
-create or replace function publish_review(of_order uuid, author uuid, stars integer, review_text text)
+-- Publishes a customer's review of their order, with an event for the partner. Outcomes: PUBLISHED; CANCELLED, the order is
+-- cancelled; NO_SHOW, it was not picked up; OWN_PARTNER, the author owns or works for the partner, or did when ordering; TWICE,
+-- the order has a review. No row when the author has no such order.
+create or replace function publish_review(of_order uuid, author uuid, stars integer, review_text text, caused_by text)
 returns table (outcome text, id uuid)
 language plpgsql
 as $$
@@ -41,13 +42,17 @@ as $$
 declare
   reviewed orders;
 begin
-  -- the lock prevents a concurrent cancellation
+  -- the lock prevents a concurrent cancellation or no-show
   select * into reviewed from orders o where o.id = of_order and o.user_id = author for share;
   if not found then
     return;
   end if;
-  if reviewed.status = 'CANCELLED' then
-    return query select 'CANCELLED', null::uuid;
+  outcome := case
+    when reviewed.status in ('CANCELLED', 'NO_SHOW') then reviewed.status::text
+    when reviewed.by_member or author in (select partner_members(reviewed.partner_id)) then 'OWN_PARTNER'
+  end;
+  if outcome is not null then
+    return next;
     return;
   end if;
   insert into reviews (order_id, user_id, partner_id, rating, text)
@@ -59,6 +64,7 @@ begin
     return;
   end if;
   perform add_rating(reviewed.partner_id, stars);
+  perform stage_job('fan-out', jsonb_build_object('event', 'REVIEW_PUBLISHED', 'subjectId', id), caused_by);
   return query select 'PUBLISHED', id;
 end
 $$;

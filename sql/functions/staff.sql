@@ -50,8 +50,9 @@ begin
   if not found then
     return;
   end if;
-  if exists (select from partners p where p.owner_id = invited)
-    or exists (select from partner_staff s where s.user_id = invited) then
+  -- this waits for an admin who is approving it: then the user has a partner
+  perform release_rejected(invited);
+  if has_partner(invited) then
     return query select 'TAKEN', null::uuid;
     return;
   end if;

@@ -1,39 +1,72 @@
--- Ids are UUID v7: 48 bits of Unix milliseconds, so that new rows land at the end of an index. (PostgreSQL 18 has this built in; 15 to 17 have not.)
+-- Ids are UUID v7 (PostgreSQL 18 has it built in, 15 to 17 do not): 48 bits of Unix milliseconds, so that new rows land at the
+-- end of an index and "by id" means "by time". The next 12 bits are a fraction of the millisecond (RFC 9562, section 6.2,
+-- method 3): rows that are written one after the other in one millisecond are in that order too.
 create function new_id() returns uuid
 language sql volatile parallel safe
 as $$
   select (
-    substr(millis, 1, 8) || '-' || substr(millis, 9, 4) || '-7' || substr(random, 16)
+    substr(millis, 1, 8) || '-' || substr(millis, 9, 4) || '-7' || fraction || substr(random, 19)
   )::uuid
   from (
-    select lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') as millis,
+    select lpad(to_hex(micros / 1000), 12, '0') as millis,
+           lpad(to_hex(micros % 1000 * 4096 / 1000), 3, '0') as fraction,
            gen_random_uuid()::text as random
-  ) parts
+    from (select floor(extract(epoch from clock_timestamp()) * 1000000)::bigint as micros) as now
+  ) as parts
 $$;
 
--- A job is a row, written with the change that causes it. The row outlives its hand-over to BullMQ: it is
--- finished by done_at or dead_at only, and until then the relay hands it over again.
+-- The outbox. A job is a row, written with the change that causes it. The row outlives its hand-over to BullMQ: until it has a
+-- done_at or a dead_at, the relay hands it over again.
 create table staged_jobs (
   id bigint generated always as identity primary key,
   queue text not null,
-  -- ids only: this is readable in Redis, in dumps and on the dashboard
+  -- finds the job while it is open, without an index on the payloads of each queue
+  key text,
+  -- ids only: payloads can be read in Redis, in dumps and on the dashboard
   payload jsonb not null,
-  -- delayed work waits here, never in the broker
+  -- the request that caused it
+  request_id text,
+  -- a delayed job waits here, never in the broker
   run_at timestamptz not null default now(),
-  -- when the relay may hand the row over (again)
+  -- when the relay hands the row over next
   next_send_at timestamptz not null default now(),
   sends integer not null default 0,
-  -- part of the broker's job id: it changes only when the job is deliberately run anew
+  -- in the broker, jobs of a lower number run first
+  priority integer not null default 0 check (priority >= 0),
+  -- part of the broker's job id: it changes only when the job is to run again, not when it is handed over again
   generation integer not null default 0,
-  -- how often a handler has started on it
-  tries integer not null default 0,
+  attempts integer not null default 0,
   last_error text,
-  request_id text,
   created_at timestamptz not null default now(),
   done_at timestamptz,
   dead_at timestamptz
 );
 
 create index staged_jobs_to_send on staged_jobs (next_send_at) where done_at is null and dead_at is null;
+create index staged_jobs_open_by_key on staged_jobs (key) where key is not null and done_at is null and dead_at is null;
 create index staged_jobs_dead on staged_jobs (dead_at) where dead_at is not null;
 create index staged_jobs_done on staged_jobs (done_at) where done_at is not null;
+
+-- When a part of the service was last alive, such as the canary job that goes through broker and worker.
+create table heartbeats (
+  name text primary key,
+  beat_at timestamptz not null
+);
+
+-- Counts of actions whose limits are exact, such as codes sent to a phone, in windows that begin with an action.
+create table action_counts (
+  action text primary key,
+  times integer not null,
+  ends_at timestamptz not null
+);
+
+create index action_counts_by_end on action_counts (ends_at);
+
+-- Counters of limits. Losing them in a crash costs nothing, so they are not logged.
+create unlogged table rate_counters (
+  -- a keyed hash: what is counted names a user or an address
+  key text not null,
+  window_end timestamptz not null,
+  hits integer not null,
+  primary key (key, window_end)
+);

@@ -1,11 +1,15 @@
 import { campaignMoves } from "../../lib/domain/campaign-moves.js";
 import type { Db } from "../db.js";
+import { countRows } from "../rows.js";
 
 /** The counts of one banner. */
 export interface AdCount {
   bannerId: string;
   impressions: number;
   clicks: number;
+  /** Invalid traffic, which is not in the counts above. */
+  invalidImpressions: number;
+  invalidClicks: number;
 }
 
 export interface AdBatch {
@@ -19,10 +23,12 @@ export interface AdBatch {
 export async function insertAdBatch(db: Db, { id, day, counts }: AdBatch): Promise<void> {
   await db`
     with inserted as (
-      insert into ad_batches (id, day, banner_ids, impressions, clicks)
+      insert into ad_batches (id, day, banner_ids, impressions, clicks, invalid_impressions, invalid_clicks)
       values (
         ${id}::uuid, ${day}::date, ${counts.map(({ bannerId }) => bannerId)}::uuid[],
-        ${counts.map(({ impressions }) => impressions)}::integer[], ${counts.map(({ clicks }) => clicks)}::integer[]
+        ${counts.map(({ impressions }) => impressions)}::integer[], ${counts.map(({ clicks }) => clicks)}::integer[],
+        ${counts.map(({ invalidImpressions }) => invalidImpressions)}::integer[],
+        ${counts.map(({ invalidClicks }) => invalidClicks)}::integer[]
       )
       on conflict (id) do nothing
       returning stage_job('ad-events', jsonb_build_object('batchId', id))
@@ -43,13 +49,11 @@ export async function applyAdBatch(db: Db, id: string): Promise<string[]> {
  * Deletes up to `limit` batches that were applied a day ago, which is longer than a process retries inserting one, and up to
  * `limit` that were not applied within a month, when their dead jobs are deleted too. Returns their number.
  */
-export async function deleteOldAdBatches(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const deleteOldAdBatches = (db: Db, limit: number) =>
+  countRows(db`
     delete from ad_batches
     where id in (
       (select id from ad_batches where applied_at < now() - interval '1 day' limit ${limit})
       union all
       (select id from ad_batches where applied_at is null and created_at < now() - interval '31 days' limit ${limit})
-    )`;
-  return count;
-}
+    )`);

@@ -1,5 +1,6 @@
 import type { Days } from "../../lib/domain/days.js";
 import type { Db } from "../db.js";
+import { onlyRow } from "../rows.js";
 
 // A report sums the rolled-up days, and counts the other days, such as today, from orders and boxes ("live"). It is one
 // statement, so that its snapshot has each day in exactly one of the two: see functions/rollups.sql.
@@ -12,11 +13,9 @@ export interface Totals {
 
 export type Ranking = "gmv" | "orders";
 
-const noTotals: Totals = { orders: 0, gmvMinor: 0 };
-
 /** Sums one partner's orders. */
-export const findPartnerTotals = async (db: Db, { zone, first, last }: Days, partnerId: string) => {
-  const [totals] = await db<Totals[]>`
+export const findPartnerTotals = (db: Db, { zone, first, last }: Days, partnerId: string) =>
+  onlyRow(db<Totals[]>`
     with live as materialized (
       select day, from_at, until_at from live_days(${zone}::text, ${first}::date, ${last}::date)
     ), parts as (
@@ -29,9 +28,7 @@ export const findPartnerTotals = async (db: Db, { zone, first, last }: Days, par
       from live
       cross join lateral uncancelled_orders(live.from_at, live.until_at, ${partnerId}::uuid) o
     )
-    select coalesce(sum(orders), 0)::bigint as orders, coalesce(sum(gmv_minor), 0)::bigint as "gmvMinor" from parts`;
-  return totals ?? noTotals;
-};
+    select coalesce(sum(orders), 0)::bigint as orders, coalesce(sum(gmv_minor), 0)::bigint as gmv_minor from parts`);
 
 export interface Dashboard extends Totals {
   commissionMinor: number;
@@ -42,8 +39,8 @@ export interface Dashboard extends Totals {
 }
 
 /** Sums the orders of all partners, or of one. */
-export const findDashboard = async (db: Db, { zone, first, last }: Days, partnerId: string | null) => {
-  const [dashboard] = await db<Dashboard[]>`
+export const findDashboard = (db: Db, { zone, first, last }: Days, partnerId: string | null) =>
+  onlyRow(db<Dashboard[]>`
     with live as materialized (
       select day, from_at, until_at from live_days(${zone}::text, ${first}::date, ${last}::date)
     ), sold as materialized (
@@ -98,13 +95,11 @@ export const findDashboard = async (db: Db, { zone, first, last }: Days, partner
       where before.partner_id is not null or active.id in (select sold.partner_id from sold)
     )
     select coalesce(sum(orders), 0)::bigint as orders,
-           coalesce(sum(gmv_minor), 0)::bigint as "gmvMinor",
-           coalesce(sum(commission_minor), 0)::bigint as "commissionMinor",
-           coalesce((select count(*) from with_orders), 0) as "activePartners",
-           coalesce(sum(grams), 0)::bigint as "foodSavedGrams"
-    from parts`;
-  return dashboard ?? { ...noTotals, commissionMinor: 0, activePartners: 0, foodSavedGrams: 0 };
-};
+           coalesce(sum(gmv_minor), 0)::bigint as gmv_minor,
+           coalesce(sum(commission_minor), 0)::bigint as commission_minor,
+           coalesce((select count(*) from with_orders), 0) as active_partners,
+           coalesce(sum(grams), 0)::bigint as food_saved_grams
+    from parts`);
 
 export interface RankedBox extends Totals {
   boxId: string;
@@ -144,7 +139,7 @@ export const listTopBoxes = (
       order by case ${by}::text when 'orders' then sum(orders) end desc, 3 desc, box_id
       limit ${limit}
     )
-    select b.id as "boxId", b.title, coalesce(ranked.orders, 0) as orders, coalesce(ranked.gmv_minor, 0) as "gmvMinor"
+    select b.id as box_id, b.title, coalesce(ranked.orders, 0) as orders, coalesce(ranked.gmv_minor, 0) as gmv_minor
     from ranked
     join boxes b on b.id = ranked.box_id
     order by case ${by}::text when 'orders' then ranked.orders end desc, ranked.gmv_minor desc, b.id`;
@@ -186,7 +181,7 @@ export const listTopPartners = (
       order by case ${by}::text when 'orders' then sum(orders) end desc, 3 desc, partner_id
       limit ${limit}
     )
-    select p.id as "partnerId", p.name, coalesce(ranked.orders, 0) as orders, coalesce(ranked.gmv_minor, 0) as "gmvMinor"
+    select p.id as partner_id, p.name, coalesce(ranked.orders, 0) as orders, coalesce(ranked.gmv_minor, 0) as gmv_minor
     from ranked
     join partners p on p.id = ranked.partner_id
     order by case ${by}::text when 'orders' then ranked.orders end desc, ranked.gmv_minor desc, p.id`;
@@ -196,56 +191,43 @@ export interface HourCount {
   count: number;
 }
 
-/** Lists the number of orders per local hour of the day, 0 to 23. One partner's are few, and always counted from orders. */
-export const listOrdersByHour = (db: Db, { zone, first, last, from, until }: Days, partnerId: string | null) =>
-  db<HourCount[]>`
-    with live as materialized (
-      select day, from_at, until_at
-      from live_days(${zone}::text, ${first}::date, ${last}::date)
-      where ${partnerId}::uuid is null
-      union all
-      select ${first}::date, ${from}::timestamptz, ${until}::timestamptz where ${partnerId}::uuid is not null
-    ), parts as (
-      select r.hour, r.orders
-      from rollup_hours r
-      where ${partnerId}::uuid is null
-        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
-      union all
-      select extract(hour from o.created_at at time zone ${zone}::text)::integer, count(*)
-      from live
-      cross join lateral uncancelled_orders(live.from_at, live.until_at, ${partnerId}::uuid) o
-      group by 1
-    ), counted as (
-      select hour, sum(orders)::bigint as orders from parts group by hour
-    )
-    select coalesce(hours.hour, 0) as hour, coalesce(counted.orders, 0) as count
-    from generate_series(0, 23) as hours (hour)
-    left join counted on counted.hour = hours.hour
-    order by hours.hour`;
+/**
+ * Returns a query that counts orders or listed boxes per local hour of the day, 0 to 23. One partner's are few, and always
+ * counted from orders and boxes.
+ */
+const countByHour =
+  (of: "orders" | "listings") =>
+  (db: Db, { zone, first, last, from, until }: Days, partnerId: string | null) =>
+    db<HourCount[]>`
+      with live as materialized (
+        select day, from_at, until_at
+        from live_days(${zone}::text, ${first}::date, ${last}::date)
+        where ${partnerId}::uuid is null
+        union all
+        select ${first}::date, ${from}::timestamptz, ${until}::timestamptz where ${partnerId}::uuid is not null
+      ), parts as (
+        select r.hour, case ${of}::text when 'orders' then r.orders else r.listings end as count
+        from rollup_hours r
+        where ${partnerId}::uuid is null
+          and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
+        union all
+        select extract(hour from o.created_at at time zone ${zone}::text)::integer, count(*)
+        from live
+        cross join lateral uncancelled_orders(live.from_at, live.until_at, ${partnerId}::uuid) o
+        where ${of}::text = 'orders'
+        group by 1
+        union all
+        select extract(hour from b.created_at at time zone ${zone}::text)::integer, count(*)
+        from live
+        cross join lateral listed_boxes(live.from_at, live.until_at, ${partnerId}::uuid) b
+        where ${of}::text = 'listings'
+        group by 1
+      )
+      select coalesce(hours.hour, 0) as hour, coalesce(sum(parts.count), 0)::bigint as count
+      from generate_series(0, 23) as hours (hour)
+      left join parts on parts.hour = hours.hour
+      group by hours.hour
+      order by hours.hour`;
 
-/** Lists the number of listed boxes per local hour of the day, 0 to 23. One partner's are few, and always counted from boxes. */
-export const listListingsByHour = (db: Db, { zone, first, last, from, until }: Days, partnerId: string | null) =>
-  db<HourCount[]>`
-    with live as materialized (
-      select day, from_at, until_at
-      from live_days(${zone}::text, ${first}::date, ${last}::date)
-      where ${partnerId}::uuid is null
-      union all
-      select ${first}::date, ${from}::timestamptz, ${until}::timestamptz where ${partnerId}::uuid is not null
-    ), parts as (
-      select r.hour, r.listings
-      from rollup_hours r
-      where ${partnerId}::uuid is null
-        and r.day between ${first}::date and ${last}::date and r.day not in (select live.day from live)
-      union all
-      select extract(hour from b.created_at at time zone ${zone}::text)::integer, count(*)
-      from live
-      cross join lateral listed_boxes(live.from_at, live.until_at, ${partnerId}::uuid) b
-      group by 1
-    ), counted as (
-      select hour, sum(listings)::bigint as listings from parts group by hour
-    )
-    select coalesce(hours.hour, 0) as hour, coalesce(counted.listings, 0) as count
-    from generate_series(0, 23) as hours (hour)
-    left join counted on counted.hour = hours.hour
-    order by hours.hour`;
+export const listOrdersByHour = countByHour("orders");
+export const listListingsByHour = countByHour("listings");

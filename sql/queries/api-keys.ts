@@ -1,5 +1,6 @@
 import type { ApiKeyScope } from "../../lib/security/api-key.js";
 import type { Db } from "../db.js";
+import { hasRows, onlyValue } from "../rows.js";
 
 export interface ApiKey {
   id: string;
@@ -9,14 +10,8 @@ export interface ApiKey {
 }
 
 /** Inserts a service key by its digest, with an audit record; returns its id. */
-export async function insertApiKey(
-  db: Db,
-  name: string,
-  scopes: ApiKeyScope[],
-  digest: Uint8Array,
-  actorId: string,
-): Promise<string> {
-  const [row] = await db<{ id: string }[]>`
+export const insertApiKey = (db: Db, name: string, scopes: ApiKeyScope[], digest: Uint8Array, actorId: string) =>
+  onlyValue(db<{ id: string }[]>`
     with added as (
       insert into api_keys (name, digest, scopes)
       values (${name}, ${digest}::bytea, ${scopes}::text[])
@@ -25,10 +20,7 @@ export async function insertApiKey(
       insert into audit_events (actor_id, action, subject_id, details)
       select ${actorId}::uuid, 'API_KEY_MADE', id, jsonb_build_object('name', name, 'scopes', scopes) from added
     )
-    select id from added`;
-  if (!row) throw new Error("no service key was inserted");
-  return row.id;
-}
+    select id from added`);
 
 /** Finds the scopes of the key with this digest; null when there is none. */
 export async function findApiKeyScopes(db: Db, digest: Uint8Array): Promise<string[] | null> {
@@ -40,19 +32,17 @@ export async function findApiKeyScopes(db: Db, digest: Uint8Array): Promise<stri
 /** Lists service keys, newest first, after the one with id `after`. */
 export const listApiKeys = (db: Db, after: string | null, limit: number) =>
   db<ApiKey[]>`
-    select id, name, scopes, created_at as "createdAt"
+    select id, name, scopes, created_at
     from api_keys
     where ${after}::uuid is null or id < ${after}::uuid
     order by id desc
     limit ${limit}`;
 
 /** Deletes a service key, with an audit record; false when there is none. */
-export async function deleteApiKey(db: Db, id: string, actorId: string): Promise<boolean> {
-  const { count } = await db`
+export const deleteApiKey = (db: Db, id: string, actorId: string) =>
+  hasRows(db`
     with revoked as (
       delete from api_keys where id = ${id}::uuid returning id, name, scopes
     )
     insert into audit_events (actor_id, action, subject_id, details)
-    select ${actorId}::uuid, 'API_KEY_REVOKED', id, jsonb_build_object('name', name, 'scopes', scopes) from revoked`;
-  return count === 1;
-}
+    select ${actorId}::uuid, 'API_KEY_REVOKED', id, jsonb_build_object('name', name, 'scopes', scopes) from revoked`);

@@ -1,4 +1,5 @@
 import type { Db } from "../db.js";
+import { firstRow, hasRows, onlyRow } from "../rows.js";
 
 /** What an admin decides about a banner. */
 export interface BannerFields {
@@ -25,44 +26,40 @@ export interface BannerRow extends BannerFields {
 }
 
 /** Inserts a banner, with an audit record. The caller has locked the campaign, and checked that the placement is one of its own. */
-export const insertBanner = async (tx: Db, campaignId: string, banner: BannerFields, actorId: string) =>
-  (
-    await tx<BannerRow[]>`
-      with inserted as (
-        insert into ad_banners (campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight)
-        values (
-          ${campaignId}::uuid, ${banner.imageUrl}, ${banner.image}, ${banner.link}, ${banner.placement}, ${banner.locale}, ${banner.cityId},
-          ${banner.startsAt}::timestamptz, ${banner.endsAt}::timestamptz, ${banner.weight}::integer
-        )
-        returning id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight, impressions, clicks
-      ), audited as (
-        insert into audit_events (actor_id, action, subject_id)
-        select ${actorId}::uuid, 'BANNER_CREATE', inserted.id from inserted
+export const insertBanner = (tx: Db, campaignId: string, banner: BannerFields, actorId: string) =>
+  firstRow(tx<BannerRow[]>`
+    with inserted as (
+      insert into ad_banners (campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight)
+      values (
+        ${campaignId}::uuid, ${banner.imageUrl}, ${banner.image}, ${banner.link}, ${banner.placement}, ${banner.locale}, ${banner.cityId},
+        ${banner.startsAt}::timestamptz, ${banner.endsAt}::timestamptz, ${banner.weight}::integer
       )
-      select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
-             starts_at as "startsAt", ends_at as "endsAt", weight, impressions, clicks
-      from inserted`
-  )[0];
+      returning id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight, impressions, clicks
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id)
+      select ${actorId}::uuid, 'BANNER_CREATE', inserted.id from inserted
+    )
+    select id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight, impressions,
+           clicks
+    from inserted`);
 
 /** Lists a campaign's banners, oldest first, after the one with id `after`. */
 export const listBanners = (db: Db, campaignId: string, after: string | null, limit: number) =>
   db<BannerRow[]>`
-    select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
-           starts_at as "startsAt", ends_at as "endsAt", weight, impressions, clicks
+    select id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight, impressions,
+           clicks
     from ad_banners
     where campaign_id = ${campaignId}::uuid and deleted_at is null and (${after}::uuid is null or id > ${after}::uuid)
     order by id
     limit ${limit}`;
 
 /** Finds a banner of a campaign. */
-export const findBanner = async (db: Db, campaignId: string, id: string) =>
-  (
-    await db<BannerRow[]>`
-      select id, campaign_id as "campaignId", image_url as "imageUrl", image, link, placement, locale, city_id as "cityId",
-             starts_at as "startsAt", ends_at as "endsAt", weight, impressions, clicks
-      from ad_banners
-      where id = ${id}::uuid and campaign_id = ${campaignId}::uuid and deleted_at is null`
-  )[0];
+export const findBanner = (db: Db, campaignId: string, id: string) =>
+  firstRow(db<BannerRow[]>`
+    select id, campaign_id, image_url, image, link, placement, locale, city_id, starts_at, ends_at, weight, impressions,
+           clicks
+    from ad_banners
+    where id = ${id}::uuid and campaign_id = ${campaignId}::uuid and deleted_at is null`);
 
 /** Lists the placements where a campaign has banners. */
 export const listBannerPlacements = async (db: Db, campaignId: string) => {
@@ -94,8 +91,8 @@ export const updateBanner = async (
 };
 
 /** Deletes a banner, with an audit record; false when the campaign has no such banner. */
-export const deleteBanner = async (db: Db, campaignId: string, id: string, actorId: string) => {
-  const rows = await db<{ id: string }[]>`
+export const deleteBanner = (db: Db, campaignId: string, id: string, actorId: string) =>
+  hasRows(db<{ id: string }[]>`
     with deleted as (
       update ad_banners
       set deleted_at = now(), updated_at = clock_timestamp()
@@ -105,31 +102,16 @@ export const deleteBanner = async (db: Db, campaignId: string, id: string, actor
       insert into audit_events (actor_id, action, subject_id)
       select ${actorId}::uuid, 'BANNER_DELETE', deleted.id from deleted
     )
-    select id from deleted`;
-  return rows.length > 0;
-};
-
-export interface BannerFilter {
-  placement: string;
-  locale: string | null;
-  cityId: string | null;
-}
-
-export interface BannerOnShow {
-  id: string;
-  imageUrl: string | null;
-  image: string | null;
-  link: string;
-  placement: string;
-  startsAt: Date;
-  endsAt: Date;
-  weight: number;
-}
+    select id from deleted`);
 
 /** Lists the banners of active campaigns that are shown at a placement now, highest weight first. */
-export const listBannersOnShow = (db: Db, { placement, locale, cityId }: BannerFilter, limit: number) =>
-  db<BannerOnShow[]>`
-    select b.id, b.image_url as "imageUrl", b.image, b.link, b.placement, b.starts_at as "startsAt", b.ends_at as "endsAt", b.weight
+export const listBannersOnShow = (
+  db: Db,
+  { placement, locale, cityId }: Pick<BannerFields, "placement" | "locale" | "cityId">,
+  limit: number,
+) =>
+  db<Omit<BannerRow, "campaignId" | "locale" | "cityId" | "impressions" | "clicks">[]>`
+    select b.id, b.image_url, b.image, b.link, b.placement, b.starts_at, b.ends_at, b.weight
     from ad_banners b
     join ad_campaigns c on c.id = b.campaign_id
     where b.placement = ${placement} and b.deleted_at is null and b.starts_at <= now() and b.ends_at > now()
@@ -142,23 +124,21 @@ export const listBannersOnShow = (db: Db, { placement, locale, cityId }: BannerF
     limit ${limit}`;
 
 /** Finds a banner's link, and whether it is shown now; undefined when it is deleted or its campaign is a draft. */
-export const findBannerLink = async (db: Db, id: string) =>
-  (
-    await db<{ id: string; link: string; onShow: boolean }[]>`
-      select b.id, b.link, coalesce(
-        c.status = 'ACTIVE' and b.starts_at <= now() and b.ends_at > now()
-          and (c.starts_at is null or c.starts_at <= now())
-          and (c.ends_at is null or c.ends_at > now()),
-        false
-      ) as "onShow"
-      from ad_banners b
-      join ad_campaigns c on c.id = b.campaign_id
-      where b.id = ${id}::uuid and b.deleted_at is null and c.status <> 'DRAFT'`
-  )[0];
+export const findBannerLink = (db: Db, id: string) =>
+  firstRow(db<{ id: string; link: string; onShow: boolean }[]>`
+    select b.id, b.link, coalesce(
+      c.status = 'ACTIVE' and b.starts_at <= now() and b.ends_at > now()
+        and (c.starts_at is null or c.starts_at <= now())
+        and (c.ends_at is null or c.ends_at > now()),
+      false
+    ) as on_show
+    from ad_banners b
+    join ad_campaigns c on c.id = b.campaign_id
+    where b.id = ${id}::uuid and b.deleted_at is null and c.status <> 'DRAFT'`);
 
 /** Finds when campaigns or banners last changed, started or ended, and the present time by the same clock. */
-export const findAdsChange = async (db: Db): Promise<{ now: Date; changedAt: Date }> => {
-  const [row] = await db<{ now: Date; changedAt: Date }[]>`
+export const findAdsChange = (db: Db) =>
+  onlyRow(db<{ now: Date; changedAt: Date }[]>`
     select now() as now, coalesce(greatest(
       (select max(updated_at) from ad_campaigns),
       (select max(starts_at) from ad_campaigns where starts_at <= now()),
@@ -166,7 +146,4 @@ export const findAdsChange = async (db: Db): Promise<{ now: Date; changedAt: Dat
       (select max(updated_at) from ad_banners),
       (select max(starts_at) from ad_banners where starts_at <= now()),
       (select max(ends_at) from ad_banners where ends_at <= now())
-    ), 'epoch') as "changedAt"`;
-  if (!row) throw new Error("the time of the last change was not returned");
-  return row;
-};
+    ), 'epoch') as changed_at`);

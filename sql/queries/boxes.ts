@@ -1,5 +1,6 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
+import { countRows, firstRow, hasRows, onlyValue } from "../rows.js";
 
 export type BoxStatus = Enum<"boxStatus">;
 
@@ -10,6 +11,8 @@ export interface NewBox {
   originalPriceMinor: number | null;
   weightGrams: number | null;
   quantity: number;
+  /** How many one customer may have; null: any number. */
+  maxPerCustomer: number | null;
   pickupWindowStart: Date;
   pickupWindowEnd: Date;
   repeat: Repeat | null;
@@ -34,35 +37,33 @@ export interface BoxState {
 }
 
 /** Inserts a box and stages its event for followers of the partner; undefined, and nothing written, when an item is not on the partner's menu. */
-export const insertBox = async (db: Db, partnerId: string, box: NewBox, requestId: string | null = null) =>
-  (
-    await db<BoxState[]>`
-      with contents as (
-        select m.id, wanted.qty
-        from unnest(
-          ${box.items.map(({ menuItemId }) => menuItemId)}::uuid[],
-          ${box.items.map(({ qty }) => qty)}::integer[]
-        ) as wanted (id, qty)
-        join menu_items m on m.id = wanted.id and m.partner_id = ${partnerId}::uuid and m.archived_at is null
-      ), new_box as (
-        insert into boxes (
-          partner_id, city_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
-          pickup_window_start, pickup_window_end, repeat_days, repeat_until, image
-        )
-        select p.id, p.city_id, ${box.title}, ${box.description}, ${box.priceMinor}::bigint, ${box.originalPriceMinor}::bigint,
-               ${box.weightGrams}::integer, ${box.quantity}::integer, ${box.pickupWindowStart}::timestamptz,
-               ${box.pickupWindowEnd}::timestamptz, ${box.repeat?.days ?? null}::smallint[],
-               ${box.repeat?.until ?? null}::date, ${box.image}
-        from partners p
-        where p.id = ${partnerId}::uuid and (select count(*) from contents) = ${box.items.length}::integer
-        returning id, title, quantity_available, status,
-                  stage_job('fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', id), ${requestId}::text)
-      ), new_items as (
-        insert into box_items (box_id, menu_item_id, qty)
-        select new_box.id, contents.id, contents.qty from new_box, contents
+export const insertBox = (db: Db, partnerId: string, box: NewBox, requestId: string | null = null) =>
+  firstRow(db<BoxState[]>`
+    with contents as (
+      select m.id, wanted.qty
+      from unnest(
+        ${box.items.map(({ menuItemId }) => menuItemId)}::uuid[],
+        ${box.items.map(({ qty }) => qty)}::integer[]
+      ) as wanted (id, qty)
+      join menu_items m on m.id = wanted.id and m.partner_id = ${partnerId}::uuid and m.archived_at is null
+    ), new_box as (
+      insert into boxes (
+        partner_id, city_id, title, description, price_minor, original_price_minor, weight_grams, quantity_available,
+        max_per_customer, pickup_window_start, pickup_window_end, repeat_days, repeat_until, image
       )
-      select id, title, quantity_available as "quantityAvailable", status from new_box`
-  )[0];
+      select p.id, p.city_id, ${box.title}, ${box.description}, ${box.priceMinor}::bigint, ${box.originalPriceMinor}::bigint,
+             ${box.weightGrams}::integer, ${box.quantity}::integer, ${box.maxPerCustomer}::integer,
+             ${box.pickupWindowStart}::timestamptz, ${box.pickupWindowEnd}::timestamptz, ${box.repeat?.days ?? null}::smallint[],
+             ${box.repeat?.until ?? null}::date, ${box.image}
+      from partners p
+      where p.id = ${partnerId}::uuid and (select count(*) from contents) = ${box.items.length}::integer
+      returning id, title, quantity_available, status,
+                stage_job('fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', id), ${requestId}::text)
+    ), new_items as (
+      insert into box_items (box_id, menu_item_id, qty)
+      select new_box.id, contents.id, contents.qty from new_box, contents
+    )
+    select id, title, quantity_available, status from new_box`);
 
 export interface BoxRow {
   id: string;
@@ -73,6 +74,7 @@ export interface BoxRow {
   originalPriceMinor: number | null;
   weightGrams: number | null;
   quantityAvailable: number;
+  maxPerCustomer: number | null;
   pickupWindowStart: Date;
   pickupWindowEnd: Date;
   /** Null when the window has ended: the box is EXPIRED, even before `expireBoxes` marks it. */
@@ -89,59 +91,21 @@ export interface BoxItemRow {
 }
 
 /** Finds a box that the public may see, with its contents (null: none). */
-export const findBox = async (db: Db, id: string) =>
-  (
-    await db<(BoxRow & { items: BoxItemRow[] | null })[]>`
-      select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
-             b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
-             b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
-             b.pickup_window_end as "pickupWindowEnd",
-             case when b.pickup_window_end > now() then b.status end as status,
-             b.hidden_at is not null as hidden, b.image,
-             (
-               select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
-               from box_items i
-               join menu_items m on m.id = i.menu_item_id
-               where i.box_id = b.id
-             ) as items
-      from boxes b
-      join partners p on p.id = b.partner_id
-      where b.id = ${id}::uuid and box_is_visible(b, p)`
-  )[0];
-
-/** A box as its partner sees it. */
-export interface OwnBoxRow extends BoxRow {
-  items: BoxItemRow[] | null;
-  quantityReserved: number;
-  repeatDays: number[] | null;
-  repeatUntil: string | null;
-}
-
-/** Finds a partner's box, hidden or not, with its contents (null: none). */
-export const findOwnBox = async (db: Db, id: string, partnerId: string) =>
-  (
-    await db<OwnBoxRow[]>`
-      select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
-             b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
-             b.quantity_available as "quantityAvailable", b.quantity_reserved as "quantityReserved",
-             b.pickup_window_start as "pickupWindowStart", b.pickup_window_end as "pickupWindowEnd",
-             case when b.pickup_window_end > now() then b.status end as status,
-             b.hidden_at is not null as hidden, b.image, b.repeat_days as "repeatDays", b.repeat_until as "repeatUntil",
-             (
-               select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
-               from box_items i
-               join menu_items m on m.id = i.menu_item_id
-               where i.box_id = b.id
-             ) as items
-      from boxes b
-      where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null`
-  )[0];
-
-/** Locks a partner's box until the transaction ends, and finds it. */
-export async function lockOwnBox(tx: Db, id: string, partnerId: string): Promise<OwnBoxRow | undefined> {
-  await tx`select from boxes where id = ${id}::uuid and partner_id = ${partnerId}::uuid for no key update`;
-  return findOwnBox(tx, id, partnerId);
-}
+export const findBox = (db: Db, id: string) =>
+  firstRow(db<(BoxRow & { items: BoxItemRow[] | null })[]>`
+    select b.id, b.partner_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
+           b.max_per_customer, b.quantity_available, b.pickup_window_start, b.pickup_window_end,
+           case when b.pickup_window_end > now() then b.status end as status,
+           b.hidden_at is not null as hidden, b.image,
+           (
+             select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
+             from box_items i
+             join menu_items m on m.id = i.menu_item_id
+             where i.box_id = b.id
+           ) as items
+    from boxes b
+    join partners p on p.id = b.partner_id
+    where b.id = ${id}::uuid and box_is_visible(b, p)`);
 
 /** A box in a partner's list, with its repetition. */
 export interface PartnerBoxRow extends BoxRow {
@@ -149,15 +113,41 @@ export interface PartnerBoxRow extends BoxRow {
   repeatUntil: string | null;
 }
 
+/** A box as its partner sees it. */
+export interface OwnBoxRow extends PartnerBoxRow {
+  items: BoxItemRow[] | null;
+  quantityReserved: number;
+}
+
+/** Finds a partner's box, hidden or not, with its contents (null: none). */
+export const findOwnBox = (db: Db, id: string, partnerId: string) =>
+  firstRow(db<OwnBoxRow[]>`
+    select b.id, b.partner_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
+           b.max_per_customer, b.quantity_available, b.quantity_reserved, b.pickup_window_start, b.pickup_window_end,
+           case when b.pickup_window_end > now() then b.status end as status,
+           b.hidden_at is not null as hidden, b.image, b.repeat_days, b.repeat_until,
+           (
+             select jsonb_agg(jsonb_build_object('menuItemId', m.id, 'name', m.name, 'qty', i.qty) order by m.id)
+             from box_items i
+             join menu_items m on m.id = i.menu_item_id
+             where i.box_id = b.id
+           ) as items
+    from boxes b
+    where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null`);
+
+/** Locks a partner's box until the transaction ends, and finds it. */
+export async function lockOwnBox(tx: Db, id: string, partnerId: string): Promise<OwnBoxRow | undefined> {
+  await tx`select from boxes where id = ${id}::uuid and partner_id = ${partnerId}::uuid for no key update`;
+  return findOwnBox(tx, id, partnerId);
+}
+
 /** Lists a partner's boxes, newest first, after the one with id `after`: those on offer, or with `all` also hidden and expired ones. */
 export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, after: string | null, limit: number) =>
   db<PartnerBoxRow[]>`
-    select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
-           b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
-           b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
-           b.pickup_window_end as "pickupWindowEnd",
+    select b.id, b.partner_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
+           b.max_per_customer, b.quantity_available, b.pickup_window_start, b.pickup_window_end,
            case when b.pickup_window_end > now() then b.status end as status,
-           b.hidden_at is not null as hidden, b.image, b.repeat_days as "repeatDays", b.repeat_until as "repeatUntil"
+           b.hidden_at is not null as hidden, b.image, b.repeat_days, b.repeat_until
     from boxes b
     join partners p on p.id = b.partner_id
     where b.partner_id = ${partnerId}::uuid and b.deleted_at is null
@@ -167,14 +157,12 @@ export const listBoxesByPartner = (db: Db, partnerId: string, all: boolean, afte
     limit ${limit}`;
 
 /** Updates a box's repetition, which may outlast its pickup window; undefined when the box is deleted. */
-export const updateBoxRepeat = async (db: Db, id: string, repeat: Repeat | null) =>
-  (
-    await db<BoxState[]>`
-      update boxes
-      set repeat_days = ${repeat?.days ?? null}::smallint[], repeat_until = ${repeat?.until ?? null}::date, updated_at = now()
-      where id = ${id}::uuid and deleted_at is null
-      returning id, title, quantity_available as "quantityAvailable", status`
-  )[0];
+export const updateBoxRepeat = (db: Db, id: string, repeat: Repeat | null) =>
+  firstRow(db<BoxState[]>`
+    update boxes
+    set repeat_days = ${repeat?.days ?? null}::smallint[], repeat_until = ${repeat?.until ?? null}::date, updated_at = now()
+    where id = ${id}::uuid and deleted_at is null
+    returning id, title, quantity_available, status`);
 
 /** All new values of a box. */
 export interface ChangedBox extends Omit<NewBox, "quantity" | "items"> {
@@ -182,21 +170,19 @@ export interface ChangedBox extends Omit<NewBox, "quantity" | "items"> {
 }
 
 /** Updates a box that `lockOwnBox` has locked. */
-export const updateBox = async (db: Db, id: string, box: ChangedBox) =>
-  (
-    await db<BoxState[]>`
-      update boxes
-      set title = ${box.title}, description = ${box.description}, price_minor = ${box.priceMinor}::bigint,
-          lowest_price_minor = coalesce(lowest_price_minor, price_minor),
-          original_price_minor = ${box.originalPriceMinor}::bigint, weight_grams = ${box.weightGrams}::integer,
-          quantity_available = ${box.quantityAvailable}::integer,
-          status = case when ${box.quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
-          pickup_window_start = ${box.pickupWindowStart}::timestamptz, pickup_window_end = ${box.pickupWindowEnd}::timestamptz,
-          repeat_days = ${box.repeat?.days ?? null}::smallint[], repeat_until = ${box.repeat?.until ?? null}::date,
-          image = ${box.image}, updated_at = now()
-      where id = ${id}::uuid
-      returning id, title, quantity_available as "quantityAvailable", status`
-  )[0];
+export const updateBox = (db: Db, id: string, box: ChangedBox) =>
+  firstRow(db<BoxState[]>`
+    update boxes
+    set title = ${box.title}, description = ${box.description}, price_minor = ${box.priceMinor}::bigint,
+        lowest_price_minor = coalesce(lowest_price_minor, price_minor),
+        original_price_minor = ${box.originalPriceMinor}::bigint, weight_grams = ${box.weightGrams}::integer,
+        max_per_customer = ${box.maxPerCustomer}::integer, quantity_available = ${box.quantityAvailable}::integer,
+        status = case when ${box.quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
+        pickup_window_start = ${box.pickupWindowStart}::timestamptz, pickup_window_end = ${box.pickupWindowEnd}::timestamptz,
+        repeat_days = ${box.repeat?.days ?? null}::smallint[], repeat_until = ${box.repeat?.until ?? null}::date,
+        image = ${box.image}, updated_at = now()
+    where id = ${id}::uuid
+    returning id, title, quantity_available, status`);
 
 /** Replaces the contents of a box that `lockOwnBox` has locked; false when an item is not on the partner's menu. */
 export async function replaceBoxItems(
@@ -221,92 +207,82 @@ export async function replaceBoxItems(
  * Sets how many of a box can be ordered from now on, whatever was sold. When it was sold out, its event for followers is staged.
  * Undefined when the partner has no such box with an open pickup window.
  */
-export const updateBoxQuantity = async (
+export const updateBoxQuantity = (
   db: Db,
   id: string,
   partnerId: string,
   quantityAvailable: number,
   requestId: string | null = null,
 ) =>
-  (
-    await db<{ id: string; quantityAvailable: number }[]>`
-      with before as materialized (
-        select id, quantity_available
-        from boxes b
-        where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null and box_is_open(b, now())
-        for no key update
-      ), changed as (
-        update boxes b
-        set quantity_available = ${quantityAvailable}::integer,
-            status = case when ${quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
-            updated_at = now()
-        from before
-        where b.id = before.id
-        returning b.id, b.quantity_available, case when before.quantity_available = 0 and b.quantity_available > 0 then
-          stage_job('fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', b.id), ${requestId}::text)
-        end
-      )
-      select id, quantity_available as "quantityAvailable" from changed`
-  )[0];
+  firstRow(db<{ id: string; quantityAvailable: number }[]>`
+    with before as materialized (
+      select id, quantity_available
+      from boxes b
+      where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null and box_is_open(b, now())
+      for no key update
+    ), changed as (
+      update boxes b
+      set quantity_available = ${quantityAvailable}::integer,
+          status = case when ${quantityAvailable}::integer = 0 then 'SOLD_OUT' else 'ACTIVE' end::box_status,
+          updated_at = now()
+      from before
+      where b.id = before.id
+      returning b.id, b.quantity_available, case when before.quantity_available = 0 and b.quantity_available > 0 then
+        stage_job('fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', b.id), ${requestId}::text)
+      end
+    )
+    select id, quantity_available from changed`);
 
 /** Hides or shows a box; undefined when the partner has no such box. */
-export const updateBoxHidden = async (db: Db, id: string, partnerId: string, hidden: boolean) =>
-  (
-    await db<{ id: string }[]>`
-      update boxes
-      set hidden_at = case when ${hidden}::boolean then coalesce(hidden_at, now()) end, updated_at = now()
-      where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null
-      returning id`
-  )[0];
+export const updateBoxHidden = (db: Db, id: string, partnerId: string, hidden: boolean) =>
+  firstRow(db<{ id: string }[]>`
+    update boxes
+    set hidden_at = case when ${hidden}::boolean then coalesce(hidden_at, now()) end, updated_at = now()
+    where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null
+    returning id`);
 
 /** Deletes a box without orders, or with cancelled ones only; false when the partner has no such box. */
-export async function deleteBox(db: Db, id: string, partnerId: string): Promise<boolean> {
-  const { count } = await db`
+export const deleteBox = (db: Db, id: string, partnerId: string) =>
+  hasRows(db`
     update boxes
     set deleted_at = now(), hidden_at = coalesce(hidden_at, now()), repeat_days = null, repeat_until = null, updated_at = now()
-    where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null and quantity_reserved = 0`;
-  return count === 1;
-}
+    where id = ${id}::uuid and partner_id = ${partnerId}::uuid and deleted_at is null and quantity_reserved = 0`);
 
 /** Marks up to `limit` boxes whose window has ended as EXPIRED; returns their number. Skips locked boxes: the next call marks them. */
-export async function expireBoxes(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const expireBoxes = (db: Db, limit: number) =>
+  countRows(db`
     update boxes set status = 'EXPIRED', updated_at = now()
     where id = any (array(
       select id from boxes where status <> 'EXPIRED' and pickup_window_end <= now() limit ${limit} for no key update skip locked
-    ))`;
-  return count;
-}
+    ))`);
 
 /** Lists a box again on the next local day on which its window has not ended; undefined when the partner has no such box, or its quantity is 0. */
-export const repeatBox = async (db: Db, id: string, partnerId: string, requestId: string | null = null) =>
-  (
-    await db<{ id: string | null }[]>`
-      with next_day as (
-        select b.id, greatest(
-          (now() at time zone local_zone(p.timezone, c.timezone))::date,
-          (b.pickup_window_start at time zone local_zone(p.timezone, c.timezone))::date + 1
-        ) as day
-        from boxes b
-        join partners p on p.id = b.partner_id
-        join cities c on c.id = p.city_id
-        where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null
+export const repeatBox = (db: Db, id: string, partnerId: string, requestId: string | null = null) =>
+  firstRow(db<{ id: string | null }[]>`
+    with next_day as (
+      select b.id, greatest(
+        (now() at time zone local_zone(p.timezone, c.timezone))::date,
+        (b.pickup_window_start at time zone local_zone(p.timezone, c.timezone))::date + 1
+      ) as day
+      from boxes b
+      join partners p on p.id = b.partner_id
+      join cities c on c.id = p.city_id
+      where b.id = ${id}::uuid and b.partner_id = ${partnerId}::uuid and b.deleted_at is null
+    )
+    select (
+      select coalesce(
+        repeat_box(next_day.id, next_day.day, false, ${requestId}),
+        repeat_box(next_day.id, next_day.day + 1, false, ${requestId})
       )
-      select (
-        select coalesce(
-          repeat_box(next_day.id, next_day.day, false, ${requestId}),
-          repeat_box(next_day.id, next_day.day + 1, false, ${requestId})
-        )
-      )::text as id
-      from next_day`
-  )[0];
+    )::text as id
+    from next_day`);
 
 /**
  * Inserts the boxes that repetitions cause within the next 24 hours, one per day, however many processes call it; returns their
  * number. It makes up for missed runs while the window of a box has not ended.
  */
-export async function insertRepeatedBoxes(db: Db): Promise<number> {
-  const [listed] = await db<{ count: number }[]>`
+export const insertRepeatedBoxes = (db: Db) =>
+  onlyValue(db<{ count: number }[]>`
     with due as (
       select b.id, day::date as day
       from boxes b
@@ -328,6 +304,4 @@ export async function insertRepeatedBoxes(db: Db): Promise<number> {
     ), listed as materialized (
       select repeat_box(due.id, due.day, true) as id from due
     )
-    select coalesce(count(listed.id), 0)::integer as count from listed`;
-  return listed?.count ?? 0;
-}
+    select coalesce(count(listed.id), 0)::integer as count from listed`);

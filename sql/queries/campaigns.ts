@@ -1,5 +1,6 @@
 import { campaignMoves, type CampaignMove, type CampaignStatus } from "../../lib/domain/campaign-moves.js";
 import type { Db } from "../db.js";
+import { countRows, firstRow } from "../rows.js";
 
 /** What an admin decides about a campaign; amounts are minor units. */
 export interface CampaignFields {
@@ -26,28 +27,26 @@ export interface CampaignRow extends CampaignFields {
 }
 
 /** Inserts a campaign as a draft, with an audit record. */
-export const insertCampaign = async (db: Db, campaign: CampaignFields, actorId: string) =>
-  (
-    await db<{ id: string; name: string; status: CampaignStatus }[]>`
-      with inserted as (
-        insert into ad_campaigns (name, placements, budget_minor, cpm_minor, starts_at, ends_at)
-        values (
-          ${campaign.name}, ${campaign.placements}::text[], ${campaign.budgetMinor}::bigint, ${campaign.cpmMinor}::bigint,
-          ${campaign.startsAt}::timestamptz, ${campaign.endsAt}::timestamptz
-        )
-        returning id, name, status
-      ), audited as (
-        insert into audit_events (actor_id, action, subject_id)
-        select ${actorId}::uuid, 'CAMPAIGN_CREATE', inserted.id from inserted
+export const insertCampaign = (db: Db, campaign: CampaignFields, actorId: string) =>
+  firstRow(db<{ id: string; name: string; status: CampaignStatus }[]>`
+    with inserted as (
+      insert into ad_campaigns (name, placements, budget_minor, cpm_minor, starts_at, ends_at)
+      values (
+        ${campaign.name}, ${campaign.placements}::text[], ${campaign.budgetMinor}::bigint, ${campaign.cpmMinor}::bigint,
+        ${campaign.startsAt}::timestamptz, ${campaign.endsAt}::timestamptz
       )
-      select id, name, status from inserted`
-  )[0];
+      returning id, name, status
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id)
+      select ${actorId}::uuid, 'CAMPAIGN_CREATE', inserted.id from inserted
+    )
+    select id, name, status from inserted`);
 
 /** Lists campaigns, newest first, after the one with id `after`. */
 export const listCampaigns = (db: Db, status: CampaignStatus | null, after: string | null, limit: number) =>
   db<CampaignRow[]>`
-    select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
-           ends_at as "endsAt", impressions, clicks, spent_micro as "spentMicro", created_at as "createdAt"
+    select id, name, placements, budget_minor, cpm_minor, status, starts_at, ends_at, impressions, clicks, spent_micro,
+           created_at
     from ad_campaigns
     where (${status}::campaign_status is null or status = ${status}::campaign_status)
       and (${after}::uuid is null or id < ${after}::uuid)
@@ -55,25 +54,21 @@ export const listCampaigns = (db: Db, status: CampaignStatus | null, after: stri
     limit ${limit}`;
 
 /** Finds a campaign. */
-export const findCampaign = async (db: Db, id: string) =>
-  (
-    await db<CampaignRow[]>`
-      select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
-             ends_at as "endsAt", impressions, clicks, spent_micro as "spentMicro", created_at as "createdAt"
-      from ad_campaigns
-      where id = ${id}::uuid`
-  )[0];
+export const findCampaign = (db: Db, id: string) =>
+  firstRow(db<CampaignRow[]>`
+    select id, name, placements, budget_minor, cpm_minor, status, starts_at, ends_at, impressions, clicks, spent_micro,
+           created_at
+    from ad_campaigns
+    where id = ${id}::uuid`);
 
 /** Finds a campaign and locks it until the transaction ends; the lock also covers the placements of its banners. */
-export const lockCampaign = async (tx: Db, id: string) =>
-  (
-    await tx<CampaignRow[]>`
-      select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
-             ends_at as "endsAt", impressions, clicks, spent_micro as "spentMicro", created_at as "createdAt"
-      from ad_campaigns
-      where id = ${id}::uuid
-      for no key update`
-  )[0];
+export const lockCampaign = (tx: Db, id: string) =>
+  firstRow(tx<CampaignRow[]>`
+    select id, name, placements, budget_minor, cpm_minor, status, starts_at, ends_at, impressions, clicks, spent_micro,
+           created_at
+    from ad_campaigns
+    where id = ${id}::uuid
+    for no key update`);
 
 /** Updates a campaign, with an audit record that has the names of the changed fields. */
 export const updateCampaign = async (
@@ -99,9 +94,9 @@ export const updateCampaign = async (
 };
 
 /** Makes a move, with an audit record; undefined when the campaign's status or end does not allow it, or there is no such campaign. */
-export const moveCampaign = async (db: Db, id: string, move: CampaignMove, actorId: string) => {
-  const { from, to } = campaignMoves[move];
-  const [moved] = await db<CampaignRow[]>`
+export const moveCampaign = (db: Db, id: string, move: CampaignMove, actorId: string) => {
+  const { from, to, audit } = campaignMoves[move];
+  return firstRow(db<CampaignRow[]>`
     with moved as (
       update ad_campaigns
       set status = ${to}::campaign_status, updated_at = clock_timestamp()
@@ -111,21 +106,20 @@ export const moveCampaign = async (db: Db, id: string, move: CampaignMove, actor
       returning id, name, placements, budget_minor, cpm_minor, status, starts_at, ends_at, impressions, clicks, spent_micro, created_at
     ), audited as (
       insert into audit_events (actor_id, action, subject_id)
-      select ${actorId}::uuid, ${`CAMPAIGN_${move}`}, moved.id from moved
+      select ${actorId}::uuid, ${audit}, moved.id from moved
     )
-    select id, name, placements, budget_minor as "budgetMinor", cpm_minor as "cpmMinor", status, starts_at as "startsAt",
-           ends_at as "endsAt", impressions, clicks, spent_micro as "spentMicro", created_at as "createdAt"
-    from moved`;
-  return moved;
+    select id, name, placements, budget_minor, cpm_minor, status, starts_at, ends_at, impressions, clicks, spent_micro,
+           created_at
+    from moved`);
 };
 
 /**
  * Completes up to `limit` campaigns that have ended, with audit records without an actor and events for their admins; returns
  * their number.
  */
-export async function completeEndedCampaigns(db: Db, limit: number): Promise<number> {
+export function completeEndedCampaigns(db: Db, limit: number) {
   const { from, to } = campaignMoves.COMPLETE;
-  const { count } = await db`
+  return countRows(db`
     with ended as (
       select id from ad_campaigns
       where status = any (${[...from]}::campaign_status[]) and ends_at <= now()
@@ -140,8 +134,7 @@ export async function completeEndedCampaigns(db: Db, limit: number): Promise<num
       returning c.id, stage_job('fan-out', jsonb_build_object('event', 'CAMPAIGN_COMPLETED', 'subjectId', c.id))
     )
     insert into audit_events (action, subject_id)
-    select 'CAMPAIGN_COMPLETE', completed.id from completed`;
-  return count;
+    select 'CAMPAIGN_COMPLETE', completed.id from completed`);
 }
 
 /** A campaign's counts and charges of one day. */
@@ -150,6 +143,9 @@ export interface CampaignDay {
   day: string;
   impressions: number;
   clicks: number;
+  /** Invalid traffic, which is not in the counts above and was not charged. */
+  invalidImpressions: number;
+  invalidClicks: number;
   spentMicro: number;
 }
 
@@ -157,13 +153,16 @@ export interface CampaignDay {
 export const listCampaignDays = (db: Db, id: string, first: string, last: string) =>
   db<CampaignDay[]>`
     with counted as (
-      select day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks, sum(spent_micro)::bigint as spent_micro
+      select day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks,
+             sum(invalid_impressions)::bigint as invalid_impressions, sum(invalid_clicks)::bigint as invalid_clicks,
+             sum(spent_micro)::bigint as spent_micro
       from ad_banner_days
       where campaign_id = ${id}::uuid and day between ${first}::date and ${last}::date
       group by day
     )
     select coalesce(calendar.day::date, 'epoch') as day, coalesce(counted.impressions, 0) as impressions,
-           coalesce(counted.clicks, 0) as clicks, coalesce(counted.spent_micro, 0) as "spentMicro"
+           coalesce(counted.clicks, 0) as clicks, coalesce(counted.invalid_impressions, 0) as invalid_impressions,
+           coalesce(counted.invalid_clicks, 0) as invalid_clicks, coalesce(counted.spent_micro, 0) as spent_micro
     from generate_series(${first}::timestamp, ${last}::timestamp, interval '1 day') as calendar (day)
     left join counted on counted.day = calendar.day::date
     order by 1`;

@@ -1,4 +1,5 @@
 import type { Db } from "../db.js";
+import { firstRow, hasRows, onlyRow } from "../rows.js";
 
 export interface Rate {
   ratePercent: number;
@@ -7,28 +8,23 @@ export interface Rate {
 }
 
 /** Finds the global rate, or the default while none is set. */
-export async function findGlobalRate(db: Db): Promise<Rate> {
-  const [row] = await db<Rate[]>`
-    select coalesce(max(rate_percent), default_commission_percent())::double precision as "ratePercent",
+export const findGlobalRate = (db: Db) =>
+  onlyRow(db<Rate[]>`
+    select coalesce(max(rate_percent), default_commission_percent())::double precision as rate_percent,
            count(*) > 0 as override
     from commission_rates
-    where partner_id is null`;
-  if (!row) throw new Error("the global rate was not returned");
-  return row;
-}
+    where partner_id is null`);
 
 /** Finds the rate for a partner's next order; undefined when there is no such partner. */
-export const findPartnerRate = async (db: Db, partnerId: string) =>
-  (
-    await db<Rate[]>`
-      select coalesce(own.rate_percent, global.rate_percent, default_commission_percent())::double precision
-               as "ratePercent",
-             own.rate_percent is not null as override
-      from partners p
-      left join commission_rates own on own.partner_id = p.id
-      left join commission_rates global on global.partner_id is null
-      where p.id = ${partnerId}::uuid`
-  )[0];
+export const findPartnerRate = (db: Db, partnerId: string) =>
+  firstRow(db<Rate[]>`
+    select coalesce(own.rate_percent, global.rate_percent, default_commission_percent())::double precision
+             as rate_percent,
+           own.rate_percent is not null as override
+    from partners p
+    left join commission_rates own on own.partner_id = p.id
+    left join commission_rates global on global.partner_id is null
+    where p.id = ${partnerId}::uuid`);
 
 /** An advisory lock while a rate is set, so that each audit record has the previous rate; a partner's first rate has no row to lock. */
 const RATES_LOCK = 7_306_021;
@@ -36,7 +32,7 @@ const RATES_LOCK = 7_306_021;
 /** Sets a partner's rate, or the global rate (null), with an audit record; `tx` is a transaction. False when there is no such partner. */
 export async function updateRate(tx: Db, partnerId: string | null, percent: number, actorId: string): Promise<boolean> {
   await tx`select from pg_advisory_xact_lock(${RATES_LOCK})`;
-  const { count } = await tx`
+  return hasRows(tx`
     with before as (
       select max(rate_percent) as rate_percent from commission_rates where partner_id is not distinct from ${partnerId}::uuid
     ), after as (
@@ -49,8 +45,7 @@ export async function updateRate(tx: Db, partnerId: string | null, percent: numb
     insert into audit_events (actor_id, action, subject_id, details)
     select ${actorId}::uuid, 'COMMISSION_RATE', ${partnerId}::uuid,
            jsonb_build_object('old', before.rate_percent, 'new', after.rate_percent)
-    from after, before`;
-  return count === 1;
+    from after, before`);
 }
 
 /** Deletes a partner's own rate, with an audit record, if it has one. */
@@ -75,8 +70,8 @@ export interface RateChange {
 /** Lists rate changes, newest first, after the one with id `after`. */
 export const listRateChanges = (db: Db, after: string | null, limit: number) =>
   db<RateChange[]>`
-    select id, subject_id as "partnerId", actor_id as "actorId", (details ->> 'old')::double precision as "oldPercent",
-           (details ->> 'new')::double precision as "newPercent", created_at as "at"
+    select id, subject_id as partner_id, actor_id, (details ->> 'old')::double precision as old_percent,
+           (details ->> 'new')::double precision as new_percent, created_at as at
     from audit_events
     where action = 'COMMISSION_RATE' and (${after}::uuid is null or id < ${after}::uuid)
     order by id desc

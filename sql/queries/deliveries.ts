@@ -1,6 +1,7 @@
 import type { DeliveryStatus, Settlement } from "../../lib/domain/notification-rules.js";
 import type { Platform } from "../../lib/messaging/push-token.js";
 import type { Db } from "../db.js";
+import { hasRows } from "../rows.js";
 
 /** A delivery, with its device if this run has claimed it. */
 interface ClaimRow {
@@ -12,6 +13,7 @@ interface ClaimRow {
   p256dh: string | null;
   auth: string | null;
   locale: string | null;
+  unanswered: number | null;
 }
 
 /** A device whose delivery this run has claimed. */
@@ -21,18 +23,22 @@ export interface ClaimedDevice {
   p256dh: string | null;
   auth: string | null;
   locale: string;
+  /** How many deliveries in a row its push service left unanswered. */
+  unanswered: number;
 }
 
 /**
  * Claims a notification's open deliveries, one per device of its user: those never tried, and those that the push service has
  * certainly not accepted. A delivery is identified by the device's address, which survives a new registration. A claim that is
  * `claimSeconds` old ends as UNKNOWN, because the push may have been sent; a delivery to a device that the user no longer has
- * ends as GONE. `others` are the deliveries that this run has not claimed.
+ * ends as GONE. `others` are the deliveries that this run has not claimed. `claim` is the run's own: when the answer was lost,
+ * the same claim may be made again until something is sent.
  */
 export async function claimDeliveries(
   db: Db,
   notificationId: string,
   claimSeconds: number,
+  claim: string,
 ): Promise<{ claimed: ClaimedDevice[]; others: { status: DeliveryStatus; reason: string | null }[] }> {
   const known = await db<ClaimRow[]>`
     with given_up as (
@@ -42,7 +48,10 @@ export async function claimDeliveries(
           ended_at = now()
       where notification_id = ${notificationId}::uuid
         and (
-          (status = 'SENDING' and started_at <= now() - interval '1 second' * ${claimSeconds}::integer)
+          (
+            status = 'SENDING' and started_at <= now() - interval '1 second' * ${claimSeconds}::integer
+            and claim <> ${claim}::uuid
+          )
           or (
             status = 'LATER'
             and not exists (
@@ -54,16 +63,18 @@ export async function claimDeliveries(
         )
       returning address_digest, device_id, status, reason
     ), claimed as (
-      insert into notification_deliveries as known (notification_id, device_id, platform, address_digest)
-      select n.id, d.id, d.platform, d.address_digest
+      insert into notification_deliveries as known (notification_id, device_id, platform, address_digest, claim)
+      select n.id, d.id, d.platform, d.address_digest, ${claim}::uuid
       from notifications n
       join devices d on d.user_id = n.user_id
       where n.id = ${notificationId}::uuid and d.address_digest not in (select address_digest from given_up)
       order by d.id
       on conflict (notification_id, address_digest) do update set
         device_id = excluded.device_id, platform = excluded.platform, status = 'SENDING', reason = null,
-        attempts = known.attempts + 1, started_at = now(), ended_at = null
-      where known.status in ('LATER', 'GONE')
+        claim = excluded.claim, attempts = known.attempts + (known.status <> 'SENDING')::integer, started_at = now(),
+        ended_at = null
+      where known.status in ('LATER', 'GONE') and known.claim <> excluded.claim
+         or known.status = 'SENDING' and known.claim = excluded.claim
       returning address_digest, device_id
     ), known as (
       select device_id, status, reason from given_up
@@ -76,13 +87,15 @@ export async function claimDeliveries(
       select device_id, 'SENDING', null from claimed
     )
     select
-      known.device_id as "deviceId", known.status, known.reason, d.address, d.p256dh, d.auth, d.locale
+      known.device_id, known.status, known.reason, d.address, d.p256dh, d.auth, d.locale, d.unanswered
     from known
     left join claimed on claimed.device_id = known.device_id
     left join devices d on d.id = claimed.device_id`;
   return {
-    claimed: known.flatMap(({ deviceId: id, address, p256dh, auth, locale }) =>
-      id === null || address === null || locale === null ? [] : [{ id, address, p256dh, auth, locale }],
+    claimed: known.flatMap(({ deviceId: id, address, p256dh, auth, locale, unanswered }) =>
+      id === null || address === null || locale === null || unanswered === null
+        ? []
+        : [{ id, address, p256dh, auth, locale, unanswered }],
     ),
     others: known.flatMap(({ address, status, reason }) =>
       address !== null || status === null ? [] : [{ status, reason }],
@@ -94,6 +107,8 @@ export interface DeliveryResult {
   deviceId: string;
   status: Exclude<DeliveryStatus, "SENDING">;
   reason: string | null;
+  /** Whether the push service was called: else this was no attempt. */
+  called: boolean;
 }
 
 /**
@@ -107,17 +122,19 @@ export async function updateDeliveries(
   settlement: Settlement | null,
 ): Promise<boolean> {
   if (results.length === 0) return false;
-  const settled = await db<{ id: string }[]>`
+  return hasRows(db<{ id: string }[]>`
     with result as (
       select *
       from unnest(
         ${results.map(({ deviceId }) => deviceId)}::uuid[],
         ${results.map(({ status }) => status)}::text[]::delivery_status[],
-        ${results.map(({ reason }) => reason)}::text[]
-      ) as result (device_id, status, reason)
+        ${results.map(({ reason }) => reason)}::text[],
+        ${results.map(({ called }) => called)}::boolean[]
+      ) as result (device_id, status, reason, called)
     ), updated as (
       update notification_deliveries delivery
-      set status = result.status, reason = result.reason, ended_at = now()
+      set status = result.status, reason = result.reason, ended_at = now(),
+          attempts = delivery.attempts - (not result.called)::integer
       from result
       where delivery.notification_id = ${notificationId}::uuid and delivery.device_id = result.device_id
     ), deleted as (
@@ -131,8 +148,7 @@ export async function updateDeliveries(
         where other.notification_id = ${notificationId}::uuid and other.status in ('SENDING', 'LATER')
           and other.device_id not in (select device_id from result)
       )
-    returning id`;
-  return settled.length > 0;
+    returning id`);
 }
 
 export interface Delivery {
@@ -150,8 +166,7 @@ export interface Delivery {
 export const listDeliveries = (db: Db, notificationIds: readonly string[]) =>
   db<Delivery[]>`
     select
-      notification_id as "notificationId", device_id as "deviceId", platform, status, reason, attempts,
-      started_at as "startedAt", ended_at as "endedAt"
+      notification_id, device_id, platform, status, reason, attempts, started_at, ended_at
     from notification_deliveries
     where notification_id = any(${[...notificationIds]}::uuid[])
     order by notification_id, device_id`;

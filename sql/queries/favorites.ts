@@ -1,4 +1,5 @@
 import type { Db } from "../db.js";
+import { firstRow, hasRows } from "../rows.js";
 
 export type FavoriteTarget = "BOX" | "PARTNER";
 
@@ -9,8 +10,8 @@ export interface Favorite {
 }
 
 /** Adds a box or partner to a user's favourites, unless it is there; undefined when customers see no such target. */
-export async function insertFavorite(db: Db, userId: string, targetType: FavoriteTarget, targetId: string) {
-  const [row] = await db<{ id: string; added: boolean }[]>`
+export const insertFavorite = (db: Db, userId: string, targetType: FavoriteTarget, targetId: string) =>
+  firstRow(db<{ id: string; added: boolean }[]>`
     with target as (
       select b.id as box_id, null::uuid as partner_id
       from boxes b
@@ -27,14 +28,12 @@ export async function insertFavorite(db: Db, userId: string, targetType: Favorit
       -- xmax is 0 for a new row; the conflict has locked an existing one
       returning id, xmax::text = '0' as added
     )
-    select id, coalesce(added, false) as added from added`;
-  return row;
-}
+    select id, coalesce(added, false) as added from added`);
 
 /** Lists a user's favourites, newest first, after the one with id `after`. */
 export const listFavorites = (db: Db, userId: string, after: string | null, limit: number) =>
   db<Favorite[]>`
-    select f.id, place.type as "targetType", place.id as "targetId"
+    select f.id, place.type as target_type, place.id as target_id
     from favorites f
     cross join lateral (
       select case when f.box_id is null then 'PARTNER' else 'BOX' end as type, coalesce(f.box_id, f.partner_id, f.id) as id
@@ -44,6 +43,5 @@ export const listFavorites = (db: Db, userId: string, after: string | null, limi
     limit ${limit}`;
 
 /** Deletes a user's favourite; false when the user has no such favourite. */
-export async function deleteFavorite(db: Db, userId: string, id: string): Promise<boolean> {
-  return (await db`delete from favorites where id = ${id}::uuid and user_id = ${userId}::uuid`).count === 1;
-}
+export const deleteFavorite = (db: Db, userId: string, id: string) =>
+  hasRows(db`delete from favorites where id = ${id}::uuid and user_id = ${userId}::uuid`);

@@ -1,18 +1,19 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
-
-export type FileStatus = Enum<"fileStatus">;
+import { firstRow, hasRows, onlyRow, onlyValue } from "../rows.js";
 
 export interface FileRow {
   id: string;
   name: string;
-  status: FileStatus;
+  status: Enum<"fileStatus">;
   contentType: string;
   /** In bytes. During an upload: the declared maximum of one in parts, else null. */
   size: number | null;
   width: number | null;
   height: number | null;
   uploadId: string | null;
+  /** Of an upload in parts: how many parts are full for certain. */
+  fullParts: number | null;
   /** When an unfinished upload expires. */
   expiresAt: Date | null;
   expired: boolean;
@@ -22,8 +23,8 @@ export interface FileRow {
 export interface NewFile {
   name: string;
   contentType: string;
-  /** For an upload in parts: the storage's id of the upload, and the maximum size in bytes. */
-  inParts: { uploadId: string; size: number } | null;
+  /** For an upload in parts: the storage's id of the upload, the maximum size in bytes, and how many parts are full for certain. */
+  inParts: { uploadId: string; size: number; fullParts: number } | null;
   expiresAt: Date;
 }
 
@@ -32,8 +33,10 @@ export const lockUploads = (tx: Db, userId: string) =>
   tx`select from pg_advisory_xact_lock(hashtextextended('uploads ' || ${userId}::text, 0))`;
 
 export interface Uploads {
-  /** Uploads that have begun and have not expired. */
-  unfinished: number;
+  /** Uploads that have begun and have not expired, and images that wait for their conversion. */
+  open: number;
+  /** Their sizes, as far as they are known. */
+  openBytes: number;
   /** The declared maximum sizes of the documents among them. */
   announcedBytes: number;
   /** The size of all stored documents. */
@@ -41,60 +44,55 @@ export interface Uploads {
 }
 
 /** Finds the totals of a user's uploads and documents. */
-export async function findUploads(db: Db, userId: string): Promise<Uploads> {
-  const [row] = await db<{ unfinished: number; announcedBytes: number; documentBytes: number | null }[]>`
+export const findUploads = (db: Db, userId: string) =>
+  onlyRow(db<Uploads[]>`
     select
-      count(*)::integer as unfinished,
-      coalesce(sum(size) filter (where content_type = 'application/pdf'), 0)::bigint as "announcedBytes",
-      (
+      count(*)::integer as open,
+      coalesce(sum(size), 0)::bigint as open_bytes,
+      coalesce(sum(size) filter (where content_type = 'application/pdf'), 0)::bigint as announced_bytes,
+      coalesce((
         select coalesce(sum(size), 0)::bigint from files
         where user_id = ${userId}::uuid and content_type = 'application/pdf' and status = 'READY'
-      ) as "documentBytes"
+      ), 0) as document_bytes
     from files
-    where user_id = ${userId}::uuid and status = 'UPLOADING' and expires_at > now()`;
-  return {
-    unfinished: row?.unfinished ?? 0,
-    announcedBytes: row?.announcedBytes ?? 0,
-    documentBytes: row?.documentBytes ?? 0,
-  };
-}
+    where user_id = ${userId}::uuid and status in ('UPLOADING', 'STORED') and (expires_at is null or expires_at > now())`);
+
+/** Counts a user's uploads of menus that have begun and have not expired. */
+export const countMenuUploads = (db: Db, userId: string) =>
+  onlyValue(db<{ uploads: number }[]>`
+    select count(*)::integer as uploads
+    from files
+    where user_id = ${userId}::uuid and status = 'UPLOADING' and expires_at > now() and content_type = 'text/csv'`);
 
 /** Inserts a file before its upload, so that the bytes of an upload that never finishes can be found; returns its id. */
-export async function insertFile(db: Db, userId: string, file: NewFile): Promise<string> {
-  const [row] = await db<{ id: string }[]>`
-    insert into files (user_id, name, content_type, upload_id, size, expires_at)
+export const insertFile = (db: Db, userId: string, file: NewFile) =>
+  onlyValue(db<{ id: string }[]>`
+    insert into files (user_id, name, content_type, upload_id, size, full_parts, expires_at)
     values (
       ${userId}::uuid, ${file.name}, ${file.contentType}, ${file.inParts?.uploadId ?? null},
-      ${file.inParts?.size ?? null}::bigint, ${file.expiresAt}::timestamptz
+      ${file.inParts?.size ?? null}::bigint, ${file.inParts?.fullParts ?? null}::integer, ${file.expiresAt}::timestamptz
     )
-    returning id`;
-  if (!row) throw new Error("no file was inserted");
-  return row.id;
-}
+    returning id`);
 
 /** Finds a file. */
-export const findFile = async (db: Db, id: string) =>
-  (
-    await db<FileRow[]>`
-      select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
-             expires_at as "expiresAt", coalesce(expires_at <= now(), false) as expired
-      from files
-      where id = ${id}::uuid`
-  )[0];
+export const findFile = (db: Db, id: string) =>
+  firstRow(db<FileRow[]>`
+    select id, name, status, content_type, size, width, height, upload_id, full_parts,
+           expires_at, coalesce(expires_at <= now(), false) as expired
+    from files
+    where id = ${id}::uuid`);
 
 /** Whether a file exists; waits for a concurrent delete of it to finish. */
-export const fileStillExists = async (db: Db, id: string): Promise<boolean> =>
-  (await db`select from files where id = ${id}::uuid for key share`).count > 0;
+export const fileStillExists = (db: Db, id: string) =>
+  hasRows(db`select from files where id = ${id}::uuid for key share`);
 
 /** Finds a file of a user. */
-export const findOwnFile = async (db: Db, id: string, userId: string) =>
-  (
-    await db<FileRow[]>`
-      select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
-             expires_at as "expiresAt", coalesce(expires_at <= now(), false) as expired
-      from files
-      where id = ${id}::uuid and user_id = ${userId}::uuid`
-  )[0];
+export const findOwnFile = (db: Db, id: string, userId: string) =>
+  firstRow(db<FileRow[]>`
+    select id, name, status, content_type, size, width, height, upload_id, full_parts,
+           expires_at, coalesce(expires_at <= now(), false) as expired
+    from files
+    where id = ${id}::uuid and user_id = ${userId}::uuid`);
 
 export interface ListedFile extends FileRow {
   createdAt: Date;
@@ -103,8 +101,8 @@ export interface ListedFile extends FileRow {
 /** Lists a user's files, newest first, after the one with id `after`, without expired uploads. */
 export const listOwnFiles = (db: Db, userId: string, after: string | null, limit: number) =>
   db<ListedFile[]>`
-    select id, name, status, content_type as "contentType", size, width, height, upload_id as "uploadId",
-           expires_at as "expiresAt", coalesce(expires_at <= now(), false) as expired, created_at as "createdAt"
+    select id, name, status, content_type, size, width, height, upload_id, full_parts,
+           expires_at, coalesce(expires_at <= now(), false) as expired, created_at
     from files
     where user_id = ${userId}::uuid
       and (${after}::uuid is null or id < ${after}::uuid)
@@ -112,67 +110,62 @@ export const listOwnFiles = (db: Db, userId: string, after: string | null, limit
     order by id desc
     limit ${limit}`;
 
-/** Marks an uploaded image STORED: it waits for its conversion; false when it is not UPLOADING. */
-export async function updateFileStored(db: Db, id: string, size: number): Promise<boolean> {
-  const { count } = await db`
-    update files set status = 'STORED', size = ${size}::bigint, expires_at = null, upload_id = null
-    where id = ${id}::uuid and status = 'UPLOADING'`;
-  return count === 1;
-}
+/**
+ * Marks an uploaded image STORED: it waits for its conversion. Returns how many other images of its user wait; undefined when
+ * it is not UPLOADING.
+ */
+export const updateFileStored = (db: Db, id: string, size: number) =>
+  firstRow(db<{ ahead: number }[]>`
+    with stored as (
+      update files set status = 'STORED', size = ${size}::bigint, expires_at = null, upload_id = null, full_parts = null
+      where id = ${id}::uuid and status = 'UPLOADING'
+      returning user_id
+    )
+    select coalesce((
+      select count(*) from files f where f.user_id = stored.user_id and f.status = 'STORED'
+    ), 0)::integer as ahead
+    from stored`);
 
 /** Settles an uploaded document as READY; false when it is not UPLOADING. */
-export async function updateDocumentReady(db: Db, id: string, size: number): Promise<boolean> {
-  const { count } = await db`
-    update files set status = 'READY', size = ${size}::bigint, expires_at = null, upload_id = null, settled_at = now()
-    where id = ${id}::uuid and status = 'UPLOADING'`;
-  return count === 1;
-}
+export const updateDocumentReady = (db: Db, id: string, size: number) =>
+  hasRows(db`
+    update files set status = 'READY', size = ${size}::bigint, expires_at = null, upload_id = null, full_parts = null, settled_at = now()
+    where id = ${id}::uuid and status = 'UPLOADING'`);
 
 /** Settles a converted image as READY, with its new size; false when it is not STORED. */
-export async function updateImageReady(
+export const updateImageReady = (
   db: Db,
   id: string,
   { size, width, height }: { size: number; width: number; height: number },
-): Promise<boolean> {
-  const { count } = await db`
+) =>
+  hasRows(db`
     update files
     set status = 'READY', content_type = 'image/webp', size = ${size}::bigint, width = ${width}::integer,
-        height = ${height}::integer, settled_at = now(), loose_since = now()
-    where id = ${id}::uuid and status = 'STORED'`;
-  return count === 1;
-}
+        height = ${height}::integer, settled_at = now(), unused_since = now()
+    where id = ${id}::uuid and status = 'STORED'`);
 
 /** Settles an image that cannot be converted as REFUSED; false when it is not STORED. */
-export async function updateFileRefused(db: Db, id: string): Promise<boolean> {
-  const { count } = await db`
-    update files set status = 'REFUSED', settled_at = now() where id = ${id}::uuid and status = 'STORED'`;
-  return count === 1;
-}
+export const updateFileRefused = (db: Db, id: string) =>
+  hasRows(db`
+    update files set status = 'REFUSED', settled_at = now() where id = ${id}::uuid and status = 'STORED'`);
 
 /** Deletes the row of an upload that failed, or whose file has another row now; false when it is not UPLOADING. */
-export async function deleteUnfinishedFile(db: Db, id: string): Promise<boolean> {
-  const { count } = await db`delete from files where id = ${id}::uuid and status = 'UPLOADING'`;
-  return count === 1;
-}
+export const deleteUnfinishedFile = (db: Db, id: string) =>
+  hasRows(db`delete from files where id = ${id}::uuid and status = 'UPLOADING'`);
 
-export interface DeletedFile {
-  name: string;
-  uploadId: string | null;
-}
+type DeletedFile = Pick<FileRow, "name" | "uploadId">;
 
 /** Deletes the row of a user's file, unless its conversion is pending. The caller deletes its bytes in the same transaction. */
-export async function deleteOwnFile(db: Db, id: string, userId: string): Promise<DeletedFile | undefined> {
-  const [row] = await db<DeletedFile[]>`
+export const deleteOwnFile = (db: Db, id: string, userId: string) =>
+  firstRow(db<DeletedFile[]>`
     delete from files
     where id = ${id}::uuid and user_id = ${userId}::uuid and status <> 'STORED'
-    returning name, upload_id as "uploadId"`;
-  return row;
-}
+    returning name, upload_id`);
 
 /** Claims a user's image to show it somewhere, so that it is not deleted as unused; returns its name. */
 export async function claimImage(db: Db, id: string, userId: string): Promise<string | undefined> {
   const [row] = await db<{ name: string }[]>`
-    update files set loose_since = null
+    update files set unused_since = null
     where id = ${id}::uuid and user_id = ${userId}::uuid and status = 'READY' and content_type = 'image/webp'
     returning name`;
   return row?.name;
@@ -180,7 +173,7 @@ export async function claimImage(db: Db, id: string, userId: string): Promise<st
 
 /** Releases an image that one place no longer shows: it is deleted later unless another place shows it. */
 export async function releaseImage(db: Db, name: string | null): Promise<void> {
-  if (name !== null) await db`update files set loose_since = now() where name = ${name} and loose_since is null`;
+  if (name !== null) await db`update files set unused_since = now() where name = ${name} and unused_since is null`;
 }
 
 /**
@@ -199,7 +192,7 @@ export const deleteUnusedFiles = (db: Db, limit: number) =>
       (
         select f.id
         from files f
-        where f.loose_since < now() - interval '1 day'
+        where f.unused_since < now() - interval '1 day'
           and not exists (select from users where avatar = f.name)
           and not exists (select from boxes where image = f.name)
           and not exists (select from ad_banners where image = f.name)
@@ -217,20 +210,19 @@ export const deleteUnusedFiles = (db: Db, limit: number) =>
     using locked
     where f.id = locked.id
       and (
-        f.loose_since < now() - interval '1 day' or f.status in ('REFUSED', 'STORED')
+        f.unused_since < now() - interval '1 day' or f.status in ('REFUSED', 'STORED')
         or (f.status = 'UPLOADING' and f.expires_at < now())
       )
-    returning f.name, f.upload_id as "uploadId"`;
+    returning f.name, f.upload_id`;
 
 /** Clears the mark of images that were released but are shown somewhere. */
-export async function retainShownImages(db: Db): Promise<void> {
-  await db`
+export const retainShownImages = (db: Db) =>
+  db`
     update files f
-    set loose_since = null
-    where f.loose_since < now() - interval '1 day'
+    set unused_since = null
+    where f.unused_since < now() - interval '1 day'
       and (
         exists (select from users where avatar = f.name)
         or exists (select from boxes where image = f.name)
         or exists (select from ad_banners where image = f.name)
       )`;
-}

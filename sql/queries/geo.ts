@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Db } from "../db.js";
+import { hasRows } from "../rows.js";
 import type { Circle } from "./offers.js";
 
 /** A row of `partners_near` (sql/functions/geography.sql); the distance is great-circle, in metres. */
@@ -23,7 +24,7 @@ export const listPartnersNear = async (
 ): Promise<NearbyPartner[]> =>
   z.array(NearbyPartner).parse(
     await db<Nullable<NearbyPartner>[]>`
-      select near.partner_id as "partnerId", near.latitude, near.longitude, near.distance
+      select near.partner_id, near.latitude, near.longitude, near.distance
       from partners_near(
         ${latitude}::double precision, ${longitude}::double precision, ${radius}::double precision,
         ${after?.distance ?? null}::double precision, ${after?.id ?? null}::uuid, ${limit}::integer
@@ -32,14 +33,14 @@ export const listPartnersNear = async (
   );
 
 /** Updates a partner's coordinates, with an audit record; false when there is no such partner. `actorId` is null for a service key. */
-export async function updatePartnerLocation(
+export const updatePartnerLocation = (
   db: Db,
   partnerId: string,
   latitude: number,
   longitude: number,
   actorId: string | null,
-): Promise<boolean> {
-  const { count } = await db`
+) =>
+  hasRows(db`
     with moved as (
       update partners
       set latitude = ${latitude}::double precision, longitude = ${longitude}::double precision,
@@ -50,6 +51,4 @@ export async function updatePartnerLocation(
     insert into audit_events (actor_id, action, subject_id, details)
     select ${actorId}::uuid, 'PARTNER_LOCATION', moved.id,
            jsonb_build_object('latitude', ${latitude}::double precision, 'longitude', ${longitude}::double precision)
-    from moved`;
-  return count === 1;
-}
+    from moved`);

@@ -1,7 +1,6 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
-
-export type GeocodeStatus = Enum<"geocodeStatus">;
+import { countRows, firstRow, hasRows } from "../rows.js";
 
 /** How long the provider is not called again for an address after a failure. */
 export const FAILURE_SECONDS = 30;
@@ -9,7 +8,7 @@ export const FAILURE_SECONDS = 30;
 export interface Geocode {
   id: string;
   address: string;
-  status: GeocodeStatus;
+  status: Enum<"geocodeStatus">;
   latitude: number | null;
   longitude: number | null;
   /** Whether the result has not expired. */
@@ -19,24 +18,20 @@ export interface Geocode {
 }
 
 /** Finds an address; undefined when it was never requested. */
-export const findGeocode = async (db: Db, addressKey: string) =>
-  (
-    await db<Geocode[]>`
-      select id, address, status, latitude, longitude, coalesce(expires_at > now(), false) as fresh,
-             status = 'FAILED' and asked_at > now() - make_interval(secs => ${FAILURE_SECONDS}::double precision) as failed
-      from geocodes
-      where address_key = ${addressKey}`
-  )[0];
+export const findGeocode = (db: Db, addressKey: string) =>
+  firstRow(db<Geocode[]>`
+    select id, address, status, latitude, longitude, coalesce(expires_at > now(), false) as fresh,
+           status = 'FAILED' and asked_at > now() - make_interval(secs => ${FAILURE_SECONDS}::double precision) as failed
+    from geocodes
+    where address_key = ${addressKey}`);
 
 /** Finds an address by id. */
-export const findGeocodeById = async (db: Db, id: string) =>
-  (
-    await db<Geocode[]>`
-      select id, address, status, latitude, longitude, coalesce(expires_at > now(), false) as fresh,
-             status = 'FAILED' and asked_at > now() - make_interval(secs => ${FAILURE_SECONDS}::double precision) as failed
-      from geocodes
-      where id = ${id}::uuid`
-  )[0];
+export const findGeocodeById = (db: Db, id: string) =>
+  firstRow(db<Geocode[]>`
+    select id, address, status, latitude, longitude, coalesce(expires_at > now(), false) as fresh,
+           status = 'FAILED' and asked_at > now() - make_interval(secs => ${FAILURE_SECONDS}::double precision) as failed
+    from geocodes
+    where id = ${id}::uuid`);
 
 /**
  * Marks an address ASKED and returns its id, for a new job; undefined when it needs none: it has a fresh result, failed within
@@ -63,24 +58,20 @@ export const updateGeocodeJob = (db: Db, id: string, jobId: string) =>
   db`update geocodes set job_id = ${jobId}::bigint where id = ${id}::uuid`;
 
 /** Counts the addresses that wait for their job, up to `limit`. */
-export async function countWaitingGeocodes(db: Db, limit: number): Promise<number> {
-  const waiting = await db`
+export const countWaitingGeocodes = (db: Db, limit: number) =>
+  countRows(db`
     select
     from geocodes g
     join open_jobs j on j.id = g.job_id
     where g.status = 'ASKED'
-    limit ${limit}`;
-  return waiting.count;
-}
+    limit ${limit}`);
 
 /** Claims the call of the provider for an address, for `seconds`; false while another worker has the claim, or with a fresh result. */
-export async function claimGeocode(db: Db, id: string, seconds: number): Promise<boolean> {
-  const { count } = await db`
+export const claimGeocode = (db: Db, id: string, seconds: number) =>
+  hasRows(db`
     update geocodes set claimed_until = now() + make_interval(secs => ${seconds}::double precision)
     where id = ${id}::uuid and (claimed_until is null or claimed_until < now())
-      and (expires_at is null or expires_at <= now())`;
-  return count === 1;
-}
+      and (expires_at is null or expires_at <= now())`);
 
 /** Claims the next slot for a call of the provider, of `perSecond` for all processes; returns the milliseconds until then. */
 export async function claimGeocoderSlot(db: Db, perSecond: number): Promise<number> {
@@ -121,29 +112,35 @@ export async function findPartnerAddress(db: Db, partnerId: string): Promise<str
   return row?.address;
 }
 
-/** Stores the distance from a partner's coordinates to where its address was found (null: not found), unless the address has changed. */
+/** Stores the distance from a partner's coordinates to where its address was found (null: not found); false when the address has changed. */
 export const updateAddressDistance = (
   db: Db,
   partnerId: string,
   address: string,
-  place: { latitude: number; longitude: number } | null,
+  { latitude, longitude }: Pick<Geocode, "latitude" | "longitude">,
 ) =>
-  db`
+  hasRows(db`
     update partners
-    set address_distance = case when ${place !== null}::boolean then great_circle(
-      latitude, longitude, ${place?.latitude ?? null}::double precision, ${place?.longitude ?? null}::double precision
+    set address_distance = case when ${latitude !== null}::boolean then great_circle(
+      latitude, longitude, ${latitude}::double precision, ${longitude}::double precision
     ) end
-    where id = ${partnerId}::uuid and address = ${address}`;
+    where id = ${partnerId}::uuid and address = ${address}`);
+
+/** Stages the check of a partner's address, unless one is open, which will read the present address. */
+export const stageAddressCheck = (tx: Db, partnerId: string, requestId: string) =>
+  tx<{ id: string | null }[]>`
+    select stage_job(
+      'address-checks', jsonb_build_object('partnerId', ${partnerId}::uuid), ${requestId}::text, now(), ${partnerId}::text
+    )::text as id
+    where not exists (select from open_jobs where queue = 'address-checks' and key = ${partnerId}::text)`;
 
 /** Deletes up to `limit` addresses without a fresh result that were requested a week ago; returns their number. */
-export async function deleteOldGeocodes(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const deleteOldGeocodes = (db: Db, limit: number) =>
+  countRows(db`
     delete from geocodes
     where id in (
       select id from geocodes
       where asked_at < now() - interval '7 days' and (expires_at is null or expires_at < now())
       order by asked_at
       limit ${limit}
-    )`;
-  return count;
-}
+    )`);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Db } from "../db.js";
+import { firstRow } from "../rows.js";
 
 export interface LoyaltyAccount {
   points: number;
@@ -16,14 +17,11 @@ export async function getOrCreateLoyaltyAccount(db: Db, userId: string): Promise
   return findLoyaltyAccount(db, userId);
 }
 
-const findLoyaltyAccount = async (db: Db, userId: string) =>
-  (
-    await db<LoyaltyAccount[]>`
-      select points, food_saved_grams as "foodSavedGrams", orders_completed as "ordersCompleted",
-             referral_code as "referralCode"
-      from loyalty_accounts
-      where user_id = ${userId}::uuid`
-  )[0];
+const findLoyaltyAccount = (db: Db, userId: string) =>
+  firstRow(db<LoyaltyAccount[]>`
+    select points, food_saved_grams, orders_completed, referral_code
+    from loyalty_accounts
+    where user_id = ${userId}::uuid`);
 
 /** What `attach_referral` (sql/functions/loyalty.sql) returns. */
 const ReferralOutcome = z.enum([

@@ -1,6 +1,7 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { Delimiter, MenuColumn, MenuRow } from "../../lib/menu-csv/menu-csv.js";
 import type { Db } from "../db.js";
+import { countRows, firstRow, hasRows, onlyRow, onlyValue } from "../rows.js";
 
 export type MenuImportStatus = Enum<"menuImportStatus">;
 
@@ -16,17 +17,26 @@ export interface NewMenuImport {
 }
 
 /** Inserts an import; returns its id. */
-export async function insertMenuImport(db: Db, menu: NewMenuImport): Promise<string> {
-  const [row] = await db<{ id: string }[]>`
+export const insertMenuImport = (db: Db, menu: NewMenuImport) =>
+  onlyValue(db<{ id: string }[]>`
     insert into menu_imports (partner_id, file_key, size, columns, delimiter, position, lines)
     values (
       ${menu.partnerId}::uuid, ${menu.fileKey}, ${menu.size}::bigint, ${[...menu.columns]}::text[], ${menu.delimiter},
       ${menu.position}::bigint, ${menu.lines}::integer
     )
-    returning id`;
-  if (!row) throw new Error("no menu import was inserted");
-  return row.id;
-}
+    returning id`);
+
+/** Locks a partner's imports until the transaction ends: no other one begins. */
+export const lockMenuImports = (tx: Db, partnerId: string) =>
+  tx`select from pg_advisory_xact_lock(hashtextextended('menu imports ' || ${partnerId}::text, 0))`;
+
+/** Counts a partner's imports that wait or run. */
+export const countOpenImports = (db: Db, partnerId: string) =>
+  onlyValue(db<{ open: number }[]>`
+    select count(*)::integer as open
+    from menu_imports i
+    where i.partner_id = ${partnerId}::uuid and i.settled_at is null
+      and exists (select from open_jobs j where j.id = i.job_id)`);
 
 /** Records the job of an import. */
 export const updateMenuImportJob = (db: Db, id: string, jobId: string) =>
@@ -47,14 +57,12 @@ export interface MenuImportRow {
 }
 
 /** Finds an import of a partner. */
-export const findMenuImport = async (db: Db, id: string, partnerId: string) =>
-  (
-    await db<MenuImportRow[]>`
-      select id, status, size, position, rows_created as created, rows_updated as updated, rows_failed as failed, errors,
-             failure, failure_line as "failureLine"
-      from menu_imports
-      where id = ${id}::uuid and partner_id = ${partnerId}::uuid`
-  )[0];
+export const findMenuImport = (db: Db, id: string, partnerId: string) =>
+  firstRow(db<MenuImportRow[]>`
+    select id, status, size, position, rows_created as created, rows_updated as updated, rows_failed as failed, errors,
+           failure, failure_line
+    from menu_imports
+    where id = ${id}::uuid and partner_id = ${partnerId}::uuid`);
 
 /** What the worker needs of an import. */
 export interface MenuImportWork {
@@ -66,25 +74,24 @@ export interface MenuImportWork {
   delimiter: string;
   position: number;
   lines: number;
-  /** Rows processed so far. */
+  /** Rows processed so far, and how many of them clashed (`importMenuRows`). */
   rows: number;
+  repeated: number;
 }
 
 /** Finds an import for its worker. */
-export const findMenuImportWork = async (db: Db, id: string) =>
-  (
-    await db<MenuImportWork[]>`
-      select partner_id as "partnerId", status, file_key as "fileKey", size, columns, delimiter, position, lines,
-             coalesce(rows_created + rows_updated + rows_failed, 0) as rows
-      from menu_imports
-      where id = ${id}::uuid`
-  )[0];
+export const findMenuImportWork = (db: Db, id: string) =>
+  firstRow(db<MenuImportWork[]>`
+    select partner_id, status, file_key, size, columns, delimiter, position, lines,
+           coalesce(rows_created + rows_updated + rows_failed, 0) as rows, rows_repeated as repeated
+    from menu_imports
+    where id = ${id}::uuid`);
 
 /** Lists up to `limit` partners with an abandoned import: its job has ended without settling it. */
 export const listPartnersWithAbandonedImports = async (db: Db, limit: number): Promise<string[]> =>
   (
     await db<{ partnerId: string }[]>`
-      select distinct partner_id as "partnerId"
+      select distinct partner_id
       from menu_imports i
       where i.settled_at is null
         and not exists (select from open_jobs j where j.id = i.job_id)
@@ -98,51 +105,73 @@ export const settleAbandonedImports = (db: Db, partnerId: string, failure: strin
     set status = 'FAILED', failure = ${failure}, settled_at = now()
     where i.partner_id = ${partnerId}::uuid and i.status in ('QUEUED', 'RUNNING')
       and not exists (select from open_jobs j where j.id = i.job_id)
-    returning i.id, i.file_key as "fileKey"`;
+    returning i.id, i.file_key`;
 
 /** Counts the imports of the same partner that run before this one: those that are RUNNING, and older ones that are QUEUED. */
-export async function countImportsAhead(db: Db, id: string, partnerId: string): Promise<number> {
-  const [row] = await db<{ ahead: number }[]>`
+export const countImportsAhead = (db: Db, id: string, partnerId: string) =>
+  onlyValue(db<{ ahead: number }[]>`
     select count(*) as ahead
     from menu_imports
     where partner_id = ${partnerId}::uuid and id <> ${id}::uuid
-      and (status = 'RUNNING' or (status = 'QUEUED' and id < ${id}::uuid))`;
-  return row?.ahead ?? 0;
-}
+      and (status = 'RUNNING' or (status = 'QUEUED' and id < ${id}::uuid))`);
 
 /** Marks a queued import RUNNING; false when it is not QUEUED. A unique violation while another import of the partner runs. */
-export async function updateMenuImportStarted(db: Db, id: string): Promise<boolean> {
-  const { count } = await db`
-    update menu_imports set status = 'RUNNING' where id = ${id}::uuid and status = 'QUEUED'`;
-  return count === 1;
-}
+export const updateMenuImportStarted = (db: Db, id: string) =>
+  hasRows(db`
+    update menu_imports set status = 'RUNNING' where id = ${id}::uuid and status = 'QUEUED'`);
+
+/** Whether an import of another partner waits for a worker. */
+export const doesAnotherWait = (db: Db, partnerId: string) =>
+  hasRows(db`
+    select from menu_imports i
+    where i.settled_at is null and i.status = 'QUEUED' and i.partner_id <> ${partnerId}::uuid
+      and exists (select from open_jobs j where j.id = i.job_id)
+      and not exists (select from menu_imports r where r.partner_id = i.partner_id and r.status = 'RUNNING')
+    limit 1`);
+
+/** Puts a running import back into its queue. */
+export const updateMenuImportQueued = (db: Db, id: string) =>
+  db`update menu_imports set status = 'QUEUED' where id = ${id}::uuid and status = 'RUNNING'`;
 
 /** Locks a running import until the transaction ends; false when it is not RUNNING or not at `position`. */
-export async function claimMenuImport(db: Db, id: string, position: number): Promise<boolean> {
-  const { count } = await db`
+export const claimMenuImport = (db: Db, id: string, position: number) =>
+  hasRows(db`
     select from menu_imports
     where id = ${id}::uuid and status = 'RUNNING' and position = ${position}::bigint
-    for update`;
-  return count === 1;
-}
+    for update`);
 
 /** The result of importing rows. */
 export interface ImportedRows {
   created: number;
   updated: number;
-  /** Positions, from 1, of the rows whose item belongs to the partner's POS. */
-  refused: number[];
+  /** Rows that clashed: they share an item with another row, and were imported one by one. */
+  repeated: number;
+  /** Positions, from 1, of the rows that were refused: their item belongs to the partner's POS. */
+  ofPos: number[];
+  /** They would be one item too many. */
+  withoutRoom: number[];
+  /** They clash once too often. */
+  beyondRepeats: number[];
+}
+
+/** How many items rows may create, and how many of them may clash. */
+export interface ImportBounds {
+  room: number;
+  repeats: number;
 }
 
 /** Imports rows into a partner's menu, with the result of importing them one by one. Items keep what the file has no column for. */
-export async function importMenuRows(
+export const importMenuRows = (
   db: Db,
   partnerId: string,
   rows: readonly MenuRow[],
   columns: readonly MenuColumn[],
-): Promise<ImportedRows> {
-  const [imported] = await db<{ created: number | null; updated: number | null; refused: number[] | null }[]>`
-    select created, updated, refused
+  { room, repeats }: ImportBounds,
+) =>
+  onlyRow(db<ImportedRows[]>`
+    select coalesce(created, 0) as created, coalesce(updated, 0) as updated, coalesce(repeated, 0) as repeated,
+           coalesce(of_pos, '{}') as of_pos, coalesce(without_room, '{}') as without_room,
+           coalesce(beyond_repeats, '{}') as beyond_repeats
     from import_menu_rows(
       ${partnerId}::uuid,
       array(
@@ -159,10 +188,10 @@ export async function importMenuRows(
         order by r.place
       ),
       ${columns.includes("description")}::boolean,
-      ${columns.includes("weightGrams")}::boolean
-    )`;
-  return { created: imported?.created ?? 0, updated: imported?.updated ?? 0, refused: imported?.refused ?? [] };
-}
+      ${columns.includes("weightGrams")}::boolean,
+      ${room}::integer,
+      ${repeats}::integer
+    )`);
 
 /** A rejected row, or the reason for which an import ended. */
 export interface MenuImportError {
@@ -178,6 +207,7 @@ export interface MenuImportProgress {
   created: number;
   updated: number;
   failed: number;
+  repeated: number;
   errors: readonly MenuImportError[];
 }
 
@@ -190,6 +220,7 @@ export const updateMenuImportAdvanced = (db: Db, id: string, progress: MenuImpor
         rows_created = rows_created + ${progress.created}::integer,
         rows_updated = rows_updated + ${progress.updated}::integer,
         rows_failed = rows_failed + ${progress.failed}::integer,
+        rows_repeated = rows_repeated + ${progress.repeated}::integer,
         errors = case
           when ${progress.errors.length === 0}::boolean or jsonb_array_length(errors) >= 1000 then errors
           else jsonb_path_query_array(errors || ${db.json(progress.errors.slice(0, 1_000).map((error) => ({ ...error })))}::jsonb, '$[0 to 999]')
@@ -203,14 +234,12 @@ export interface MenuImportFailure {
 }
 
 /** Settles an open import, as DONE or as FAILED; false when it is settled already. */
-export async function updateMenuImportSettled(db: Db, id: string, failure: MenuImportFailure | null): Promise<boolean> {
-  const { count } = await db`
+export const updateMenuImportSettled = (db: Db, id: string, failure: MenuImportFailure | null) =>
+  hasRows(db`
     update menu_imports
     set status = ${failure ? "FAILED" : "DONE"}::menu_import_status, failure = ${failure?.message ?? null},
         failure_line = ${failure?.line ?? null}::integer, settled_at = now()
-    where id = ${id}::uuid and status in ('QUEUED', 'RUNNING')`;
-  return count === 1;
-}
+    where id = ${id}::uuid and status in ('QUEUED', 'RUNNING')`);
 
 /** Makes the job of a partner's next import due now, if it waits. */
 export const bringNextImportForward = (db: Db, partnerId: string) =>
@@ -220,14 +249,12 @@ export const bringNextImportForward = (db: Db, partnerId: string) =>
     )`;
 
 /** Deletes up to `limit` imports that are 30 days old and settled; returns their number. */
-export async function deleteOldMenuImports(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const deleteOldMenuImports = (db: Db, limit: number) =>
+  countRows(db`
     delete from menu_imports
     where id in (
       select id from menu_imports
       where created_at < now() - interval '30 days' and settled_at is not null
       order by created_at
       limit ${limit}
-    )`;
-  return count;
-}
+    )`);

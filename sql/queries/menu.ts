@@ -1,20 +1,6 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
-
-export type ItemSource = Enum<"itemSource">;
-
-export interface MenuItemRow {
-  id: string;
-  name: string;
-  category: string;
-  priceMinor: number;
-  description: string | null;
-  weightGrams: number | null;
-  externalId: string | null;
-  source: ItemSource;
-  available: boolean;
-  archived: boolean;
-}
+import { firstRow, hasRows, onlyValue, type Changes } from "../rows.js";
 
 export interface NewMenuItem {
   name: string;
@@ -26,38 +12,53 @@ export interface NewMenuItem {
   available: boolean;
 }
 
+export interface MenuItemRow extends NewMenuItem {
+  id: string;
+  source: Enum<"itemSource">;
+  archived: boolean;
+}
+
 /** Inserts a manual item, and its category on first use; an item with the same external id is updated and restored from the archive. */
-export const insertMenuItem = async (db: Db, partnerId: string, item: NewMenuItem) =>
-  (
-    await db<MenuItemRow[]>`
-      with category as (
-        -- the no-op update makes "returning" return the existing row, with its spelling
-        insert into menu_categories as existing (partner_id, name)
-        values (${partnerId}::uuid, ${item.category})
-        on conflict (partner_id, lower(name)) do update set name = existing.name
-        returning id, name
-      ), item as (
-        insert into menu_items (partner_id, category_id, name, price_minor, description, weight_grams, external_id, available)
-        select ${partnerId}::uuid, category.id, ${item.name}, ${item.priceMinor}::bigint, ${item.description},
-               ${item.weightGrams}::integer, ${item.externalId}, ${item.available}::boolean
-        from category
-        on conflict (partner_id, external_id) where external_id is not null do update
-        set category_id = excluded.category_id, name = excluded.name, price_minor = excluded.price_minor,
-            description = excluded.description, weight_grams = excluded.weight_grams, available = excluded.available,
-            source = 'MANUAL', archived_at = null, updated_at = now()
-        returning id, name, price_minor, description, weight_grams, external_id, source, available, archived_at
-      )
-      select item.id, item.name, category.name as category, item.price_minor as "priceMinor", item.description,
-             item.weight_grams as "weightGrams", item.external_id as "externalId", item.source, item.available,
-             item.archived_at is not null as archived
-      from item, category`
-  )[0];
+export const insertMenuItem = (db: Db, partnerId: string, item: NewMenuItem) =>
+  firstRow(db<MenuItemRow[]>`
+    with category as (
+      -- the no-op update makes "returning" return the existing row, with its spelling
+      insert into menu_categories as existing (partner_id, name)
+      values (${partnerId}::uuid, ${item.category})
+      on conflict (partner_id, lower(name)) do update set name = existing.name
+      returning id, name
+    ), item as (
+      insert into menu_items (partner_id, category_id, name, price_minor, description, weight_grams, external_id, available)
+      select ${partnerId}::uuid, category.id, ${item.name}, ${item.priceMinor}::bigint, ${item.description},
+             ${item.weightGrams}::integer, ${item.externalId}, ${item.available}::boolean
+      from category
+      on conflict (partner_id, external_id) where external_id is not null do update
+      set category_id = excluded.category_id, name = excluded.name, price_minor = excluded.price_minor,
+          description = excluded.description, weight_grams = excluded.weight_grams, available = excluded.available,
+          source = 'MANUAL', archived_at = null, updated_at = now()
+      returning id, name, price_minor, description, weight_grams, external_id, source, available, archived_at
+    )
+    select item.id, item.name, category.name as category, item.price_minor, item.description, item.weight_grams,
+           item.external_id, item.source, item.available, item.archived_at is not null as archived
+    from item, category`);
+
+/** Locks the number of a partner's items until the transaction ends: no other one is added by hand. */
+export const lockMenuSize = (tx: Db, partnerId: string) =>
+  tx`select from pg_advisory_xact_lock(hashtextextended('menu size ' || ${partnerId}::text, 0))`;
+
+/** Counts a partner's items that do not come from a POS, archived ones too, up to `most`. */
+export const countOwnItems = (db: Db, partnerId: string, most: number) =>
+  onlyValue(db<{ items: number }[]>`
+    select count(*)::integer as items
+    from (
+      select from menu_items where partner_id = ${partnerId}::uuid and source <> 'POS' limit ${most}
+    ) as own`);
 
 /** Lists a partner's items, oldest first, after the one with id `after`; with `archived` also archived ones. */
 export const listMenuItems = (db: Db, partnerId: string, archived: boolean, after: string | null, limit: number) =>
   db<MenuItemRow[]>`
-    select i.id, i.name, c.name as category, i.price_minor as "priceMinor", i.description, i.weight_grams as "weightGrams",
-           i.external_id as "externalId", i.source, i.available, i.archived_at is not null as archived
+    select i.id, i.name, c.name as category, i.price_minor, i.description, i.weight_grams, i.external_id, i.source,
+           i.available, i.archived_at is not null as archived
     from menu_items i
     join menu_categories c on c.id = i.category_id
     where i.partner_id = ${partnerId}::uuid
@@ -75,58 +76,45 @@ export const listMenuCategories = (db: Db, partnerId: string, after: string | nu
     order by id
     limit ${limit}`;
 
-/** What may be changed of an item; a field that is left out stays as it is. */
-export interface MenuItemChanges {
-  name?: string | undefined;
-  category?: string | undefined;
-  price?: number | undefined;
-  description?: string | undefined;
-  weightGrams?: number | undefined;
-  available?: boolean | undefined;
-}
+type MenuItemChanges = Changes<Omit<NewMenuItem, "priceMinor" | "externalId"> & { price: number }>;
 
 /** Updates a partner's item, and inserts its new category on first use; undefined when the partner has no such item. */
-export const updateMenuItem = async (db: Db, partnerId: string, id: string, changes: MenuItemChanges) =>
-  (
-    await db<MenuItemRow[]>`
-      with category as (
-        insert into menu_categories as existing (partner_id, name)
-        select ${partnerId}::uuid, ${changes.category ?? null}::text
-        where ${changes.category ?? null}::text is not null
-          and exists (select from menu_items where id = ${id}::uuid and partner_id = ${partnerId}::uuid)
-        on conflict (partner_id, lower(name)) do update set name = existing.name
-        returning id, name
-      ), item as (
-        update menu_items
-        set name = coalesce(${changes.name ?? null}, name),
-            category_id = coalesce((select id from category), category_id),
-            price_minor = coalesce(${changes.price ?? null}::bigint, price_minor),
-            description = coalesce(${changes.description ?? null}, description),
-            weight_grams = coalesce(${changes.weightGrams ?? null}::integer, weight_grams),
-            available = coalesce(${changes.available ?? null}::boolean, available),
-            updated_at = now()
-        where id = ${id}::uuid and partner_id = ${partnerId}::uuid
-        returning id, category_id, name, price_minor, description, weight_grams, external_id, source, available, archived_at
-      )
-      select item.id, item.name, c.name as category, item.price_minor as "priceMinor", item.description,
-             item.weight_grams as "weightGrams", item.external_id as "externalId", item.source, item.available,
-             item.archived_at is not null as archived
-      from item
-      cross join lateral (
-        select name from category
-        union all
-        select name from menu_categories where id = item.category_id
-        limit 1
-      ) as c
-      where c.name is not null`
-  )[0];
+export const updateMenuItem = (db: Db, partnerId: string, id: string, changes: MenuItemChanges) =>
+  firstRow(db<MenuItemRow[]>`
+    with category as (
+      insert into menu_categories as existing (partner_id, name)
+      select ${partnerId}::uuid, ${changes.category ?? null}::text
+      where ${changes.category ?? null}::text is not null
+        and exists (select from menu_items where id = ${id}::uuid and partner_id = ${partnerId}::uuid)
+      on conflict (partner_id, lower(name)) do update set name = existing.name
+      returning id, name
+    ), item as (
+      update menu_items
+      set name = coalesce(${changes.name ?? null}, name),
+          category_id = coalesce((select id from category), category_id),
+          price_minor = coalesce(${changes.price ?? null}::bigint, price_minor),
+          description = coalesce(${changes.description ?? null}, description),
+          weight_grams = coalesce(${changes.weightGrams ?? null}::integer, weight_grams),
+          available = coalesce(${changes.available ?? null}::boolean, available),
+          updated_at = now()
+      where id = ${id}::uuid and partner_id = ${partnerId}::uuid
+      returning id, category_id, name, price_minor, description, weight_grams, external_id, source, available, archived_at
+    )
+    select item.id, item.name, c.name as category, item.price_minor, item.description, item.weight_grams,
+           item.external_id, item.source, item.available, item.archived_at is not null as archived
+    from item
+    cross join lateral (
+      select name from category
+      union all
+      select name from menu_categories where id = item.category_id
+      limit 1
+    ) as c
+    where c.name is not null`);
 
 /** Archives a partner's item; false when the partner has no such item. */
-export const archiveMenuItem = async (db: Db, partnerId: string, id: string) => {
-  const rows = await db<{ id: string }[]>`
+export const archiveMenuItem = (db: Db, partnerId: string, id: string) =>
+  hasRows(db<{ id: string }[]>`
     update menu_items
     set archived_at = coalesce(archived_at, now()), updated_at = now()
     where id = ${id}::uuid and partner_id = ${partnerId}::uuid
-    returning id`;
-  return rows.length > 0;
-};
+    returning id`);

@@ -5,8 +5,8 @@ import { loyaltyLevels } from "../../lib/domain/loyalty-level.js";
 import type { NotificationKind } from "../../lib/domain/notification-kinds.js";
 import type { DueNotification, PushPreferences, Settlement } from "../../lib/domain/notification-rules.js";
 import type { Facts } from "../../lib/domain/notification-texts.js";
-import type { OrderStatus } from "../../lib/domain/order-moves.js";
 import type { Db } from "../db.js";
+import { countRows } from "../rows.js";
 import { defaultPreferences } from "./preferences.js";
 import type { Recipient } from "./recipients.js";
 
@@ -70,22 +70,13 @@ export async function insertNotifications(
   return rows.map(({ id }) => id);
 }
 
-interface Row extends Subject {
-  id: string;
-  userId: string;
-  kind: string;
-  now: Date;
-  createdAt: Date;
-  expiresAt: Date | null;
+interface Row extends Subject, Omit<DueRow, "subjectId" | "facts" | "data" | "preferences" | "hasDevices"> {
   zone: string | null;
   push: boolean | null;
   marketing: boolean | null;
   quietHoursStart: string | null;
   quietHoursEnd: string | null;
   hasDevices: boolean | null;
-  ofPartner: boolean;
-  orderStatus: OrderStatus | null;
-  onOffer: boolean | null;
 }
 
 /** An open notification, with the data for the decision to send it and for its text. */
@@ -115,18 +106,18 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
       where n.id = ${id}::uuid and n.status in ('QUEUED', 'DEFERRED', 'FAILED')
     )
     select
-      n.id, n.user_id as "userId", n.kind, now() as now, n.created_at as "createdAt", n.expires_at as "expiresAt",
-      n.timezone as zone, p.push, p.marketing, p.quiet_hours_start::text as "quietHoursStart",
-      p.quiet_hours_end::text as "quietHoursEnd", n.has_devices as "hasDevices",
-      exists (select from partner_members(n.partner_id) as person where person = n.user_id) as "ofPartner", o.status as "orderStatus",
-      case when b.id is not null then box_is_on_offer(b, partner)::boolean end as "onOffer",
-      n.order_id as "orderId", n.partner_id as "partnerId", n.box_id as "boxId", n.facts,
-      partner.name as partner, partner.timezone as "partnerZone", city.timezone as "cityZone",
-      b.title as box, b.price_minor as "boxPriceMinor", b.pickup_window_start as "boxFrom",
-      b.pickup_window_end as "boxUntil",
-      (select sum(i.qty)::integer from order_items i where i.order_id = n.order_id) as "orderItems",
-      o.amount_due_minor as "orderPriceMinor", o.pickup_window_start as "orderFrom", o.pickup_window_end as "orderUntil",
-      o.estimated_ready_at as "readyAt"
+      n.id, n.user_id, n.kind, now() as now, n.created_at, n.expires_at,
+      n.timezone as zone, p.push, p.marketing, p.quiet_hours_start::text as quiet_hours_start,
+      p.quiet_hours_end::text as quiet_hours_end, n.has_devices,
+      exists (select from partner_members(n.partner_id) as person where person = n.user_id) as of_partner, o.status as order_status,
+      case when b.id is not null then box_is_on_offer(b, partner)::boolean end as on_offer,
+      n.order_id, n.partner_id, n.box_id, n.facts,
+      partner.name as partner, partner.timezone as partner_zone, city.timezone as city_zone,
+      b.title as box, b.price_minor as box_price_minor, b.pickup_window_start as box_from,
+      b.pickup_window_end as box_until,
+      (select sum(i.qty)::integer from order_items i where i.order_id = n.order_id) as order_items,
+      o.amount_due_minor as order_price_minor, o.pickup_window_start as order_from, o.pickup_window_end as order_until,
+      o.estimated_ready_at as ready_at
     from due n
     left join notification_preferences p on p.user_id = n.user_id
     left join partners partner on partner.id = n.partner_id
@@ -135,9 +126,7 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
     left join boxes b on b.id = n.box_id`;
   if (!row) return undefined;
   return {
-    id: row.id,
-    userId: row.userId,
-    kind: row.kind,
+    ...row,
     subjectId: subjectOf(row.userId, row),
     facts: factsOf(row),
     data: Object.fromEntries(
@@ -145,9 +134,6 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
         (entry): entry is [string, string] => entry[1] !== null,
       ),
     ),
-    now: row.now,
-    createdAt: row.createdAt,
-    expiresAt: row.expiresAt,
     preferences: {
       push: row.push ?? defaultPreferences.push,
       marketing: row.marketing ?? defaultPreferences.marketing,
@@ -158,29 +144,25 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
       zone: row.zone ?? config.DEFAULT_TIMEZONE,
     },
     hasDevices: row.hasDevices === true,
-    ofPartner: row.ofPartner,
-    orderStatus: row.orderStatus,
-    onOffer: row.onOffer,
   };
 }
 
 /** Why a notification is deferred; support sees it as the reason. */
-export type Delay = "quiet hours" | "the push service asks to wait";
+export type Delay = "quiet hours" | "the push service asks to wait" | "the push service is busy";
 
 const quietHours: Delay = "quiet hours";
 
 /** Defers or settles an open notification. A FAILED one counts as open, because its job may be replayed. */
-export async function updateNotificationStatus(
+export const updateNotificationStatus = (
   db: Db,
   id: string,
   { status, reason }: Settlement | { status: "DEFERRED"; reason: Delay },
-): Promise<void> {
-  await db`
+) =>
+  db`
     update notifications
     set status = ${status}::notification_status, reason = ${reason},
         settled_at = case when ${status}::notification_status <> 'DEFERRED' then now() end
     where id = ${id}::uuid and status in ('QUEUED', 'DEFERRED', 'FAILED')`;
-}
 
 /**
  * Makes the jobs due now that wait for the end of a user's quiet hours, after a change of these. `tx` has `lockPreferences`, so
@@ -199,13 +181,11 @@ export const bringDeferredForward = (tx: Db, userId: string) =>
       )
     )`;
 
-export type NotificationStatus = Enum<"notificationStatus">;
-
 /** A notification as its user reads it. */
 export interface NotificationRow extends Subject {
   id: string;
   kind: string;
-  status: NotificationStatus;
+  status: Enum<"notificationStatus">;
   /** The user's locale. */
   locale: string;
   createdAt: Date;
@@ -224,14 +204,14 @@ export const listNotifications = (db: Db, userId: string, unread: boolean, after
       limit ${limit}
     )
     select
-      n.id, n.kind, n.status, u.locale, n.created_at as "createdAt", n.read_at as "readAt",
-      n.order_id as "orderId", n.partner_id as "partnerId", n.box_id as "boxId", n.facts,
-      partner.name as partner, partner.timezone as "partnerZone", city.timezone as "cityZone",
-      b.title as box, b.price_minor as "boxPriceMinor", b.pickup_window_start as "boxFrom",
-      b.pickup_window_end as "boxUntil",
-      (select sum(i.qty)::integer from order_items i where i.order_id = n.order_id) as "orderItems",
-      o.amount_due_minor as "orderPriceMinor", o.pickup_window_start as "orderFrom", o.pickup_window_end as "orderUntil",
-      o.estimated_ready_at as "readyAt"
+      n.id, n.kind, n.status, u.locale, n.created_at, n.read_at,
+      n.order_id, n.partner_id, n.box_id, n.facts,
+      partner.name as partner, partner.timezone as partner_zone, city.timezone as city_zone,
+      b.title as box, b.price_minor as box_price_minor, b.pickup_window_start as box_from,
+      b.pickup_window_end as box_until,
+      (select sum(i.qty)::integer from order_items i where i.order_id = n.order_id) as order_items,
+      o.amount_due_minor as order_price_minor, o.pickup_window_start as order_from, o.pickup_window_end as order_until,
+      o.estimated_ready_at as ready_at
     from page n
     join users u on u.id = n.user_id
     left join partners partner on partner.id = n.partner_id
@@ -241,55 +221,41 @@ export const listNotifications = (db: Db, userId: string, unread: boolean, after
     order by n.id desc`;
 
 /** Marks a user's unread notifications with these ids, and all up to the id `upTo`, as read; returns their number. */
-export async function updateRead(
-  db: Db,
-  userId: string,
-  { ids, upTo }: { ids: readonly string[]; upTo: string | null },
-): Promise<number> {
-  const { count } = await db`
+export const updateRead = (db: Db, userId: string, { ids, upTo }: { ids: readonly string[]; upTo: string | null }) =>
+  countRows(db`
     update notifications
     set read_at = now()
     where user_id = ${userId}::uuid and read_at is null
-      and (id = any(${[...ids]}::uuid[]) or id <= ${upTo}::uuid)`;
-  return count;
-}
+      and (id = any(${[...ids]}::uuid[]) or id <= ${upTo}::uuid)`);
 
 /** A notification as support sees it: why it was not delivered. */
-export interface SupportRow {
-  id: string;
-  kind: string;
-  status: NotificationStatus;
+export interface SupportRow extends Pick<
+  NotificationRow,
+  "id" | "kind" | "status" | "orderId" | "partnerId" | "boxId" | "createdAt" | "readAt"
+> {
   reason: string | null;
-  orderId: string | null;
-  partnerId: string | null;
-  boxId: string | null;
-  createdAt: Date;
   expiresAt: Date | null;
   settledAt: Date | null;
-  readAt: Date | null;
 }
 
 /** Lists a user's notifications with their status and reason, newest first, after the one with id `after`. */
 export const listNotificationsForSupport = (db: Db, userId: string, after: string | null, limit: number) =>
   db<SupportRow[]>`
     select
-      id, kind, status, reason, order_id as "orderId", partner_id as "partnerId", box_id as "boxId",
-      created_at as "createdAt", expires_at as "expiresAt", settled_at as "settledAt", read_at as "readAt"
+      id, kind, status, reason, order_id, partner_id, box_id, created_at, expires_at, settled_at, read_at
     from notifications
     where user_id = ${userId}::uuid and (${after}::uuid is null or id < ${after}::uuid)
     order by id desc
     limit ${limit}`;
 
 /** Deletes up to `limit` notifications that are half a year old; returns their number. */
-export async function deleteOldNotifications(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const deleteOldNotifications = (db: Db, limit: number) =>
+  countRows(db`
     delete from notifications
-    where id in (
+    where id = any (array(
       select id from notifications
       where id < first_id_at(now() - interval '180 days')
       order by id
       limit ${limit}
       for update skip locked
-    )`;
-  return count;
-}
+    ))`);

@@ -39,13 +39,11 @@ export const listOffersNear = (
   limit: number,
 ) =>
   db<NearOfferRow[]>`
-    select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
-           b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
-           b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
-           b.pickup_window_end as "pickupWindowEnd",
+    select b.id, b.partner_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
+           b.max_per_customer, b.quantity_available, b.pickup_window_start, b.pickup_window_end,
            case when b.pickup_window_end > now() then b.status end as status,
-           b.hidden_at is not null as hidden, b.image, p.name as "partnerName", p.latitude, p.longitude,
-           coalesce(near.distance, 0) as distance, b.pickup_window_start::text as "startKey"
+           b.hidden_at is not null as hidden, b.image, p.name as partner_name, p.latitude, p.longitude,
+           coalesce(near.distance, 0) as distance, b.pickup_window_start::text as start_key
     from boxes_near(
       ${latitude}::double precision, ${longitude}::double precision, ${radius}::double precision, ${cityId}::text,
       ${maxPriceMinor}::bigint, ${availableFrom}::timestamptz, ${availableTo}::timestamptz,
@@ -68,13 +66,11 @@ export const listOffersSoon = (
   const [start, id] = [after?.startKey ?? "-infinity", after?.id ?? "00000000-0000-0000-0000-000000000000"];
   return cityId === null
     ? db<OfferRow[]>`
-        select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
-               b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
-               b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
-               b.pickup_window_end as "pickupWindowEnd",
+        select b.id, b.partner_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
+               b.max_per_customer, b.quantity_available, b.pickup_window_start, b.pickup_window_end,
                case when b.pickup_window_end > now() then b.status end as status,
-               b.hidden_at is not null as hidden, b.image, p.name as "partnerName", p.latitude, p.longitude,
-               b.pickup_window_start::text as "startKey"
+               b.hidden_at is not null as hidden, b.image, p.name as partner_name, p.latitude, p.longitude,
+               b.pickup_window_start::text as start_key
         from boxes b
         join partners p on p.id = b.partner_id
         where box_is_on_offer(b, p)
@@ -85,13 +81,11 @@ export const listOffersSoon = (
         order by b.pickup_window_start, b.id
         limit ${limit}`
     : db<OfferRow[]>`
-        select b.id, b.partner_id as "partnerId", b.title, b.description, b.price_minor as "priceMinor",
-               b.original_price_minor as "originalPriceMinor", b.weight_grams as "weightGrams",
-               b.quantity_available as "quantityAvailable", b.pickup_window_start as "pickupWindowStart",
-               b.pickup_window_end as "pickupWindowEnd",
+        select b.id, b.partner_id, b.title, b.description, b.price_minor, b.original_price_minor, b.weight_grams,
+               b.max_per_customer, b.quantity_available, b.pickup_window_start, b.pickup_window_end,
                case when b.pickup_window_end > now() then b.status end as status,
-               b.hidden_at is not null as hidden, b.image, p.name as "partnerName", p.latitude, p.longitude,
-               b.pickup_window_start::text as "startKey"
+               b.hidden_at is not null as hidden, b.image, p.name as partner_name, p.latitude, p.longitude,
+               b.pickup_window_start::text as start_key
         from boxes b
         join partners p on p.id = b.partner_id
         where b.city_id = ${cityId} and box_is_on_offer(b, p)

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { enums } from "../../lib/domain/enums.js";
+import { config } from "../../lib/process/config.js";
 import { orderMoves, type OrderActor, type OrderMove, type OrderStatus } from "../../lib/domain/order-moves.js";
 import { PromoRefusal } from "../../lib/domain/promo.js";
 import type { Db } from "../db.js";
+import { countRows } from "../rows.js";
 
 export interface NewOrder {
   /** Null for an order from a POS whose customer has no account. */
@@ -43,8 +45,13 @@ const Placement = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("NO_PARTNER") }),
   z.object({ outcome: z.literal("PARTNER_INACTIVE") }),
   z.object({ outcome: z.literal("UNKNOWN_ITEMS"), unknown: z.array(z.uuid()) }),
+  z.object({ outcome: z.literal("TOO_MANY_OPEN"), allowed: z.int(), missed: z.int().nullable() }),
   z.object({ outcome: z.literal("WINDOW_CLOSED") }),
   z.object({ outcome: z.literal("NOT_ENOUGH"), available: z.array(z.object({ id: z.uuid(), available: z.int() })) }),
+  z.object({
+    outcome: z.literal("CUSTOMER_LIMIT"),
+    limited: z.array(z.object({ id: z.uuid(), maxPerCustomer: z.int(), remaining: z.int() })),
+  }),
   z.object({ outcome: z.literal("PROMO_REFUSED"), reason: PromoRefusal }),
   z.object({ outcome: z.literal("WRONG_TOTAL"), totalMinor: z.int(), discountMinor: z.int() }),
 ]);
@@ -66,7 +73,8 @@ export async function placeOrder(db: Db, order: NewOrder): Promise<Placement> {
       ${order.idempotency?.fingerprint ?? null}::bytea,
       ${order.pickupCode}::text,
       ${order.requestId}::text,
-      ${order.takenElsewhere === true}::boolean
+      ${order.takenElsewhere === true}::boolean,
+      ${config.ORDERS_OPEN_MAX}::integer
     ) as placement`;
   return Placement.parse(row?.placement);
 }
@@ -99,10 +107,8 @@ export interface OrderRow {
 /** Lists these orders, newest first. */
 const listOrders = (db: Db, orders: readonly { id: string }[]) =>
   db<OrderRow[]>`
-    select o.id, o.user_id as "userId", o.partner_id as "partnerId", o.status, o.address, o.total_minor as "totalMinor",
-           o.discount_minor as "discountMinor", o.amount_due_minor as "amountDueMinor", o.pickup_code as "pickupCode",
-           o.pickup_window_start as "pickupWindowStart", o.pickup_window_end as "pickupWindowEnd",
-           o.estimated_ready_at as "estimatedReadyAt", o.created_at as "createdAt",
+    select o.id, o.user_id, o.partner_id, o.status, o.address, o.total_minor, o.discount_minor, o.amount_due_minor,
+           o.pickup_code, o.pickup_window_start, o.pickup_window_end, o.estimated_ready_at, o.created_at,
            (
              select jsonb_agg(
                jsonb_build_object(
@@ -216,7 +222,9 @@ export async function moveOrder(
       ${mover.actor === "CUSTOMER" ? mover.userId : null}::uuid,
       ${mover.actor === "PARTNER" ? mover.partnerId : null}::uuid,
       ${pickupCode}::text,
-      ${requestId}::text
+      ${requestId}::text,
+      ${config.POINTS_PER_ORDER_MAX}::integer,
+      ${config.POINTS_PER_DAY_MAX}::integer
     )`;
   return moved && OrderMoved.parse(moved);
 }
@@ -242,12 +250,10 @@ export const listOrderEvents = (db: Db, orderId: string) =>
     order by position`;
 
 /** Deletes up to `limit` expired idempotency keys; returns their number. */
-export async function deleteOldIdempotencyKeys(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const deleteOldIdempotencyKeys = (db: Db, limit: number) =>
+  countRows(db`
     delete from idempotency_keys
     where (user_id, key) in (
       select user_id, key from idempotency_keys where created_at < now() - idempotency_key_lifetime() limit ${limit}
       for update skip locked
-    )`;
-  return count;
-}
+    )`);

@@ -2,6 +2,7 @@ import { partnerMoves, type PartnerMove, type PartnerStatus } from "../../lib/do
 import type { OpeningHours } from "../../lib/domain/opening-hours.js";
 import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
+import { countRows, firstRow, hasRows, type Changes } from "../rows.js";
 
 export interface NewPartner {
   /** The slug, to which a number is added when it is in use. */
@@ -22,47 +23,63 @@ export interface NewPartner {
   ownerPhone: string | null;
 }
 
-export interface RegisteredPartner {
-  id: string;
-  status: PartnerStatus;
-  slug: string;
-}
-
 /** Inserts a partner for review, and its city if it is new; undefined when the owner's account does not exist. */
-export const insertPartner = async (db: Db, partner: NewPartner) =>
-  (
-    await db<RegisteredPartner[]>`
-      with new_city as (
-        insert into cities (id, name, timezone)
-        values (${partner.cityId}, ${partner.cityId}, ${partner.cityTimezone})
-        on conflict (id) do nothing
-      )
-      insert into partners (
-        slug, name, city_id, address, latitude, longitude, phone, email, description, timezone, owner_id, owner_phone
-      )
-      select claim_slug(${partner.slug}), ${partner.name}, ${partner.cityId}, ${partner.address},
-             ${partner.latitude}::double precision, ${partner.longitude}::double precision, ${partner.phone},
-             ${partner.email}, ${partner.description}, ${partner.timezone}, ${partner.ownerId}::uuid, ${partner.ownerPhone}
-      where ${partner.ownerId}::uuid is null
-         or exists (select from users where id = ${partner.ownerId}::uuid and deleted_at is null)
-      returning id, status, slug`
-  )[0];
+export const insertPartner = (db: Db, partner: NewPartner) =>
+  firstRow(db<Pick<PartnerRow, "id" | "status" | "slug">[]>`
+    with new_city as (
+      insert into cities (id, name, timezone)
+      values (${partner.cityId}, ${partner.cityId}, ${partner.cityTimezone})
+      on conflict (id) do nothing
+    )
+    insert into partners (
+      slug, name, city_id, address, latitude, longitude, phone, email, description, timezone, owner_id, owner_phone
+    )
+    select claim_slug(${partner.slug}), ${partner.name}, ${partner.cityId}, ${partner.address},
+           ${partner.latitude}::double precision, ${partner.longitude}::double precision, ${partner.phone},
+           ${partner.email}, ${partner.description}, ${partner.timezone}, ${partner.ownerId}::uuid, ${partner.ownerPhone}
+    where ${partner.ownerId}::uuid is null
+       or exists (select from users where id = ${partner.ownerId}::uuid and deleted_at is null)
+    returning id, status, slug`);
+
+/**
+ * Deletes up to `limit` registrations that waited for 90 days without an owner and without an admin who did anything with
+ * them; returns their number.
+ */
+export const deleteForgottenRegistrations = (db: Db, limit: number) =>
+  countRows(db`
+    delete from partners
+    where id in (
+      select p.id from partners p
+      where p.status = 'PENDING_REVIEW' and p.owner_id is null and p.created_at < now() - interval '90 days'
+        and not exists (select from audit_events e where e.subject_id = p.id)
+        and not exists (select from promo_codes c where c.partner_id = p.id)
+        and not exists (select from partner_staff s where s.partner_id = p.id)
+      limit ${limit}::integer
+      for update of p skip locked
+    )`);
 
 /** Locks an account until the transaction `tx` ends: no other one makes it the owner or staff of a partner. */
 export const lockAccount = (tx: Db, userId: string) =>
   tx`select from users where id = ${userId}::uuid for no key update`;
 
-/** Whether this user, or the user with this phone, owns or works for a partner. */
-export const hasPartner = async (db: Db, userId: string | null, phone: string | null) => {
-  const [row] = await db<{ taken: boolean }[]>`
-    select exists (
-      select from users u
-      left join partner_staff s on s.user_id = u.id
-      left join partners p on p.owner_id = u.id
-      where (u.id = ${userId}::uuid or u.phone = ${phone}) and u.deleted_at is null and (s.user_id is not null or p.id is not null)
-    ) as taken`;
-  return row?.taken === true;
-};
+/** Makes room for a partner that a user registers, as `make_room_for_partner` describes; false when they have another one. */
+export const makeRoomForPartner = (tx: Db, userId: string) =>
+  hasRows(tx`
+    select from make_room_for_partner(${userId}::uuid, ${[...partnerMoves.SUSPEND.from]}::partner_status[]) as free
+    where free`);
+
+/** Declines the partner that a user owns because somebody named their phone; false when they own no such partner. */
+export const declinePartner = (db: Db, userId: string) =>
+  hasRows(db`
+    select from decline_partner(${userId}::uuid, ${[...partnerMoves.SUSPEND.from]}::partner_status[]) as declined
+    where declined`);
+
+/** Locks the registrations that name a phone until `tx` ends, and counts those that wait for review, up to `limit`. */
+export async function countOpenRegistrations(tx: Db, phone: string, limit: number): Promise<number> {
+  await tx`select from pg_advisory_xact_lock(hashtextextended('registration ' || ${phone}::text, 0))`;
+  return countRows(tx`
+    select from partners where owner_phone = ${phone} and status = 'PENDING_REVIEW' limit ${limit}::integer`);
+}
 
 export interface PartnerRow {
   id: string;
@@ -79,14 +96,11 @@ export interface PartnerRow {
 }
 
 /** Finds the public profile of a partner that is or was active. */
-export const findPublicPartner = async (db: Db, id: string) =>
-  (
-    await db<PartnerRow[]>`
-      select id, name, slug, status, city_id as "cityId", address, latitude, longitude, description,
-             opening_hours as "openingHours"
-      from partners
-      where id = ${id}::uuid and activated_at is not null`
-  )[0];
+export const findPublicPartner = (db: Db, id: string) =>
+  firstRow(db<PartnerRow[]>`
+    select id, name, slug, status, city_id, address, latitude, longitude, description, opening_hours
+    from partners
+    where id = ${id}::uuid and activated_at is not null`);
 
 /** A partner as its owner and staff see it. */
 export interface OwnPartnerRow extends PartnerRow {
@@ -98,31 +112,18 @@ export interface OwnPartnerRow extends PartnerRow {
 }
 
 /** Finds the profile as the partner's owner and staff see it. */
-export const findOwnPartner = async (db: Db, id: string) =>
-  (
-    await db<OwnPartnerRow[]>`
-      select p.id, p.name, p.slug, p.status, p.city_id as "cityId", p.address, p.latitude, p.longitude, p.description,
-             p.opening_hours as "openingHours", p.phone, p.email, coalesce(p.timezone, c.timezone) as timezone,
-             p.preparation_minutes as "preparationMinutes"
-      from partners p
-      join cities c on c.id = p.city_id
-      where p.id = ${id}::uuid`
-  )[0];
+export const findOwnPartner = (db: Db, id: string) =>
+  firstRow(db<OwnPartnerRow[]>`
+    select p.id, p.name, p.slug, p.status, p.city_id, p.address, p.latitude, p.longitude, p.description,
+           p.opening_hours, p.phone, p.email, coalesce(p.timezone, c.timezone) as timezone,
+           p.preparation_minutes
+    from partners p
+    join cities c on c.id = p.city_id
+    where p.id = ${id}::uuid`);
 
-/** What may be changed of a profile; a field that is left out stays as it is. */
-export interface PartnerChanges {
-  name?: string | undefined;
-  cityId?: string | undefined;
-  address?: string | undefined;
-  latitude?: number | undefined;
-  longitude?: number | undefined;
-  phone?: string | undefined;
-  email?: string | undefined;
-  description?: string | undefined;
-  timezone?: string | undefined;
-  preparationMinutes?: number | undefined;
-  openingHours?: OpeningHours[] | undefined;
-}
+type PartnerChanges = Changes<
+  Omit<OwnPartnerRow, "id" | "slug" | "status" | "openingHours"> & { openingHours: OpeningHours[] }
+>;
 
 /** Updates a partner's profile, inserts its city if it is new, and returns the profile. */
 export async function updatePartner(db: Db, id: string, changes: PartnerChanges, cityTimezone: string) {
@@ -156,13 +157,7 @@ export async function updatePartner(db: Db, id: string, changes: PartnerChanges,
   return findOwnPartner(db, id);
 }
 
-export interface ListedPartner {
-  id: string;
-  name: string;
-  status: PartnerStatus;
-  slug: string;
-  cityId: string;
-  address: string;
+export interface ListedPartner extends Pick<PartnerRow, "id" | "name" | "status" | "slug" | "cityId" | "address"> {
   /** From the coordinates to where the address was found, in metres; null when it is not compared yet or was not found. */
   addressDistance: number | null;
   createdAt: Date;
@@ -178,8 +173,7 @@ export interface PartnerFilter {
 /** Lists partners for admins, newest first, after the one with id `after`. */
 export const listPartners = (db: Db, { status, cityId, q }: PartnerFilter, after: string | null, limit: number) =>
   db<ListedPartner[]>`
-    select id, name, status, slug, city_id as "cityId", address, address_distance as "addressDistance",
-           created_at as "createdAt"
+    select id, name, status, slug, city_id, address, address_distance, created_at
     from partners
     where (${status}::partner_status is null or status = ${status}::partner_status)
       and (${cityId}::text is null or city_id = ${cityId})
@@ -188,11 +182,7 @@ export const listPartners = (db: Db, { status, cityId, q }: PartnerFilter, after
     order by id desc
     limit ${limit}`;
 
-export interface MovedPartner {
-  id: string;
-  name: string;
-  status: PartnerStatus;
-}
+export type MovedPartner = Pick<PartnerRow, "id" | "name" | "status">;
 
 const eventOf = {
   ACTIVE: "PARTNER_ACTIVE",
@@ -204,7 +194,7 @@ const eventOf = {
  * Makes an admin's move, with an audit record and an event for the partner's owner and staff; undefined when the status does not
  * allow it, or there is no such partner.
  */
-export const movePartner = async (
+export const movePartner = (
   db: Db,
   id: string,
   move: PartnerMove,
@@ -212,8 +202,8 @@ export const movePartner = async (
   reason: string | null,
   requestId: string | null = null,
 ) => {
-  const { from, to } = partnerMoves[move];
-  const [moved] = await db<MovedPartner[]>`
+  const { from, to, audit } = partnerMoves[move];
+  return firstRow(db<MovedPartner[]>`
     with moved as (
       update partners
       set status = ${to}::partner_status,
@@ -225,15 +215,14 @@ export const movePartner = async (
                 stage_job('fan-out', jsonb_build_object('event', ${eventOf[to]}::text, 'subjectId', id), ${requestId}::text)
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
-      select ${actorId}::uuid, ${`PARTNER_${move}`}, moved.id, jsonb_build_object('reason', ${reason}::text) from moved
+      select ${actorId}::uuid, ${audit}, moved.id, jsonb_build_object('reason', ${reason}::text) from moved
     )
-    select id, name, status from moved`;
-  return moved;
+    select id, name, status from moved`);
 };
 
 /** Finds a partner's name and status, whatever its status. */
-export const findPartner = async (db: Db, id: string) =>
-  (await db<MovedPartner[]>`select id, name, status from partners where id = ${id}::uuid`)[0];
+export const findPartner = (db: Db, id: string) =>
+  firstRow(db<MovedPartner[]>`select id, name, status from partners where id = ${id}::uuid`);
 
 /**
  * Makes the holder of a phone the owner of a partner, in place of the present one, with an audit record; a phone without an
@@ -241,23 +230,27 @@ export const findPartner = async (db: Db, id: string) =>
  * violation when the user owns another one.
  */
 export async function updateOwner(tx: Db, id: string, phone: string, actorId: string) {
-  await tx`select from users where phone = ${phone} and deleted_at is null for no key update`;
-  return (
-    await tx<(MovedPartner & { ownerId: string | null })[]>`
-      with account as (
-        select id from users where phone = ${phone} and deleted_at is null
-      ), linked as (
-        update partners
-        set owner_id = (select id from account), owner_phone = ${phone}, updated_at = now()
-        where id = ${id}::uuid
-        returning id, name, status, owner_id
-      ), left_staff as (
-        delete from partner_staff
-        where user_id in (select id from account) and exists (select from linked)
-      ), audited as (
-        insert into audit_events (actor_id, action, subject_id, details)
-        select ${actorId}::uuid, 'PARTNER_OWNER', id, jsonb_build_object('ownerId', owner_id) from linked
-      )
-      select id, name, status, owner_id as "ownerId" from linked`
-  )[0];
+  await tx`
+    select
+    from (select id from users where phone = ${phone} and deleted_at is null for no key update) as account
+    cross join lateral release_rejected(account.id)`;
+  return firstRow(tx<(MovedPartner & { ownerId: string | null })[]>`
+    with account as (
+      select id from users where phone = ${phone} and deleted_at is null
+    ), linked as (
+      update partners
+      set owner_id = (select id from account), owner_phone = ${phone}, updated_at = now()
+      where id = ${id}::uuid
+      returning id, name, status, owner_id,
+                case when owner_id is not null then
+                  stage_job('fan-out', jsonb_build_object('event', 'PARTNER_OWNED', 'subjectId', id))
+                end
+    ), left_staff as (
+      delete from partner_staff
+      where user_id in (select id from account) and exists (select from linked)
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select ${actorId}::uuid, 'PARTNER_OWNER', id, jsonb_build_object('ownerId', owner_id) from linked
+    )
+    select id, name, status, owner_id from linked`);
 }

@@ -1,4 +1,5 @@
 import type { Db } from "../db.js";
+import { firstRow, hasRows } from "../rows.js";
 import { signal } from "../signals.js";
 
 export interface NewPosCredentials {
@@ -29,12 +30,12 @@ export async function updatePosCredentials(
 ): Promise<boolean> {
   const { count } = await tx`
     with saved as (
-      insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
+      insert into pos_credentials (partner_id, adapter, account, encrypted, next_sync_at)
       select id, ${adapter}::text, ${account}::text, ${encrypted}::text, now()
       from partners
       where id = ${partnerId}::uuid
       on conflict (partner_id) do update
-      set adapter = excluded.adapter, account = excluded.account, sealed = excluded.sealed, revision = null,
+      set adapter = excluded.adapter, account = excluded.account, encrypted = excluded.encrypted, revision = null,
           next_sync_at = excluded.next_sync_at, updated_at = now()
       returning partner_id, adapter
     )
@@ -42,11 +43,16 @@ export async function updatePosCredentials(
     select ${actorId}::uuid, 'POS_CREDENTIALS', partner_id, jsonb_build_object('adapter', adapter) from saved`;
   if (count === 0) return false;
   await signal(tx, POS_CREDENTIALS_CHANGED, partnerId);
+  await replaceOpenSync(tx, partnerId, true, requestId);
+  return true;
+}
+
+/** Settles a partner's open sync, whose credentials are no longer those of the partner; with `again` another one follows. */
+async function replaceOpenSync(tx: Db, partnerId: string, again: boolean, requestId: string): Promise<void> {
   const [open] = await tx<{ id: string }[]>`
-    update pos_syncs set again = true where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
+    update pos_syncs set again = ${again}::boolean where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
   if (open)
     await tx`select from settle_pos_sync(${open.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
-  return true;
 }
 
 /**
@@ -61,10 +67,7 @@ export async function deletePosCredentials(
 ): Promise<boolean> {
   const { count } = await tx`delete from pos_credentials where partner_id = ${partnerId}::uuid`;
   if (count === 0) return false;
-  const [open] = await tx<{ id: string }[]>`
-    update pos_syncs set again = false where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
-  if (open)
-    await tx`select from settle_pos_sync(${open.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
+  await replaceOpenSync(tx, partnerId, false, requestId);
   await tx`
     insert into audit_events (actor_id, action, subject_id)
     values (${actorId}::uuid, 'POS_CREDENTIALS_DELETE', ${partnerId}::uuid)`;
@@ -72,41 +75,31 @@ export async function deletePosCredentials(
   return true;
 }
 
-/** What the verification of an account's events needs. */
-export interface PosAccount {
-  partnerId: string;
-  encrypted: string;
-}
-
-/** Finds the partner of a POS account. */
-export const findPosAccount = async (db: Db, adapter: string, account: string) =>
-  (
-    await db<PosAccount[]>`
-      select partner_id as "partnerId", sealed as encrypted from pos_credentials where adapter = ${adapter} and account = ${account}`
-  )[0];
-
 /** A partner's credentials as they are stored. */
 export interface EncryptedCredentials {
   partnerId: string;
   encrypted: string;
 }
 
+/** Finds the credentials of a POS account. */
+export const findPosAccount = (db: Db, adapter: string, account: string) =>
+  firstRow(db<EncryptedCredentials[]>`
+    select partner_id, encrypted from pos_credentials where adapter = ${adapter} and account = ${account}`);
+
 /** Lists credentials encrypted under any key but `keyId`, by partner id, after the partner `after`. */
 export const listCredentialsUnderOtherKeys = (db: Db, keyId: string, after: string | null, limit: number) =>
   db<EncryptedCredentials[]>`
-    select partner_id as "partnerId", sealed as encrypted
+    select partner_id, encrypted
     from pos_credentials
-    where split_part(sealed, '.', 1) <> ${keyId} and (${after}::uuid is null or partner_id > ${after}::uuid)
+    where split_part(encrypted, '.', 1) <> ${keyId} and (${after}::uuid is null or partner_id > ${after}::uuid)
     order by partner_id
     limit ${limit}`;
 
 /** Replaces the stored text `before` with one under another key; false when it has changed in the meantime. */
-export async function updateEncryptedCredentials(
+export const updateEncryptedCredentials = (
   db: Db,
   { partnerId, encrypted: before }: EncryptedCredentials,
   encrypted: string,
-): Promise<boolean> {
-  const { count } = await db`
-    update pos_credentials set sealed = ${encrypted} where partner_id = ${partnerId}::uuid and sealed = ${before}`;
-  return count === 1;
-}
+) =>
+  hasRows(db`
+    update pos_credentials set encrypted = ${encrypted} where partner_id = ${partnerId}::uuid and encrypted = ${before}`);

@@ -1,6 +1,7 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { PosChange } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
+import { countRows, firstRow, hasRows, onlyValue } from "../rows.js";
 
 export interface ReceivedEvent {
   partnerId: string;
@@ -10,23 +11,16 @@ export interface ReceivedEvent {
 }
 
 /** Inserts the events that are new and schedules the jobs of their inboxes, as one statement; returns the number of new events. */
-export async function receivePosEvents(
-  db: Db,
-  provider: string,
-  events: readonly ReceivedEvent[],
-  requestId: string,
-): Promise<number> {
-  const [row] = await db<{ added: number | null }[]>`
-    select receive_pos_events(
+export const receivePosEvents = (db: Db, provider: string, events: readonly ReceivedEvent[], requestId: string) =>
+  onlyValue(db<{ added: number }[]>`
+    select coalesce(receive_pos_events(
       ${provider}::text,
       ${events.map(({ partnerId }) => partnerId)}::uuid[],
       ${events.map(({ account }) => account)}::text[],
       ${events.map(({ eventId }) => eventId)}::text[],
       ${db.json(events.map(({ change }) => change))},
       ${requestId}::text
-    )::integer as added`;
-  return row?.added ?? 0;
-}
+    )::integer, 0) as added`);
 
 export type PosEventStatus = Enum<"posEventStatus">;
 
@@ -43,44 +37,40 @@ export interface PosEventRow {
   /** Failures so far. */
   attempts: number;
   /** When it is due, to the microsecond. It changes with every failure and replay, so it identifies this attempt. */
-  nextTryAt: string;
+  nextAttemptAt: string;
   /** 0 when it is due now. */
   dueInMs: number;
 }
 
 /** Detaches the running job from a partner's inbox: an event that comes in from now on stages another one. */
 export const clearInboxJob = (db: Db, partnerId: string) =>
-  db`update pos_mailboxes set job_id = null where partner_id = ${partnerId}::uuid and job_id is not null`;
+  db`update pos_inboxes set job_id = null where partner_id = ${partnerId}::uuid and job_id is not null`;
 
 /** Locks a partner's events until `tx` ends: one transaction at a time applies them. */
 export const lockPosEvents = (tx: Db, partnerId: string) =>
   tx`select from pg_advisory_xact_lock(hashtextextended('pos events ' || ${partnerId}::text, 0))`;
 
 /** Finds the first queued event of a partner's inbox. */
-export const findNextPosEvent = async (db: Db, partnerId: string) =>
-  (
-    await db<PosEventRow[]>`
-      select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
-             attempts, coalesce(next_try_at::text, '') as "nextTryAt",
-             coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
-      from pos_events
-      where partner_id = ${partnerId}::uuid and status = 'QUEUED'
-      order by id
-      limit 1`
-  )[0];
+export const findNextPosEvent = (db: Db, partnerId: string) =>
+  firstRow(db<PosEventRow[]>`
+    select id, partner_id, provider, event_id, change, request_id, status,
+           attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
+           coalesce(greatest(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0)::integer, 0) as due_in_ms
+    from pos_events
+    where partner_id = ${partnerId}::uuid and status = 'QUEUED'
+    order by id
+    limit 1`);
 
 /** Finds an event. */
-export const findPosEvent = async (db: Db, id: number) =>
-  (
-    await db<PosEventRow[]>`
-      select id, partner_id as "partnerId", provider, event_id as "eventId", change, request_id as "requestId", status,
-             attempts, coalesce(next_try_at::text, '') as "nextTryAt",
-             coalesce(greatest(extract(epoch from next_try_at - clock_timestamp()) * 1000, 0)::integer, 0) as "dueInMs"
-      from pos_events
-      where id = ${id}::bigint`
-  )[0];
+export const findPosEvent = (db: Db, id: number) =>
+  firstRow(db<PosEventRow[]>`
+    select id, partner_id, provider, event_id, change, request_id, status,
+           attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
+           coalesce(greatest(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0)::integer, 0) as due_in_ms
+    from pos_events
+    where id = ${id}::bigint`);
 
-/** Marks an event processed, and the job of its time as a parked event complete. */
+/** Marks an event processed, and completes the job that it got when it was parked. */
 export const updatePosEventProcessed = (tx: Db, id: number, remark: string | null) =>
   tx`
     with processed as (
@@ -90,17 +80,17 @@ export const updatePosEventProcessed = (tx: Db, id: number, remark: string | nul
     select from processed`;
 
 /** Records why an event failed, and makes it due again in `ms` milliseconds; does nothing when it was settled or replayed since. */
-export const updatePosEventFailed = (tx: Db, { id, nextTryAt }: PosEventRow, error: string, ms: number) =>
+export const updatePosEventFailed = (tx: Db, { id, nextAttemptAt }: PosEventRow, error: string, ms: number) =>
   tx`
     update pos_events
-    set attempts = attempts + 1, last_error = ${error}, next_try_at = now() + make_interval(secs => ${ms}::float8 / 1000)
-    where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${nextTryAt}::text::timestamptz`;
+    set attempts = attempts + 1, last_error = ${error}, next_attempt_at = now() + make_interval(secs => ${ms}::float8 / 1000)
+    where id = ${id}::bigint and status = 'QUEUED' and next_attempt_at = ${nextAttemptAt}::text::timestamptz`;
 
 /**
  * Parks an event, with a job that tries it once more in `ms` milliseconds: the event's own job, replayed if it is dead, else a
  * new one. Does nothing when the event was settled or replayed since. `tx` has `lockPosEvents`.
  */
-export const parkPosEvent = (tx: Db, { id, nextTryAt, requestId }: PosEventRow, error: string, ms: number) =>
+export const parkPosEvent = (tx: Db, { id, nextAttemptAt, requestId }: PosEventRow, error: string, ms: number) =>
   tx`
     update pos_events
     set status = 'PARKED', settled_at = now(), attempts = attempts + 1, last_error = ${error},
@@ -110,7 +100,7 @@ export const parkPosEvent = (tx: Db, { id, nextTryAt, requestId }: PosEventRow, 
           else stage_job('pos-events', jsonb_build_object('eventId', id), ${requestId}::text, due.at)
         end
     from (select now() + make_interval(secs => ${ms}::float8 / 1000) as at) as due
-    where id = ${id}::bigint and status = 'QUEUED' and next_try_at = ${nextTryAt}::text::timestamptz`;
+    where id = ${id}::bigint and status = 'QUEUED' and next_attempt_at = ${nextAttemptAt}::text::timestamptz`;
 
 /** Records another failure of a parked event. `tx` has `lockPosEvents`. */
 export const updatePosEventStillParked = (tx: Db, id: number, error: string) =>
@@ -127,40 +117,35 @@ export const scheduleInboxRun = (tx: Db, partnerId: string, ms: number, requestI
     )`;
 
 /** Schedules jobs for up to `limit` inboxes with a due event and no open job; returns their number. */
-export async function rescheduleStalledInboxes(db: Db, limit: number): Promise<number> {
-  const [row] = await db<{ count: number | null }[]>`
-    select reschedule_stalled_inboxes(${limit}::integer)::integer as count`;
-  return row?.count ?? 0;
-}
+export const rescheduleStalledInboxes = (db: Db, limit: number) =>
+  onlyValue(db<{ count: number }[]>`
+    select coalesce(reschedule_stalled_inboxes(${limit}::integer)::integer, 0) as count`);
 
 /** Queues a parked event again, with an audit record of the admin, and schedules its inbox; false when it is not parked. */
 export async function replayPosEvent(tx: Db, id: number, actorId: string, requestId: string): Promise<boolean> {
   const [replayed] = await tx<{ partnerId: string }[]>`
     with replayed as (
       update pos_events
-      set status = 'QUEUED', settled_at = null, attempts = 0, next_try_at = now()
+      set status = 'QUEUED', settled_at = null, attempts = 0, next_attempt_at = now()
       where id = ${id}::bigint and status = 'PARKED'
       returning id, partner_id
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select ${actorId}::uuid, 'POS_EVENT_REPLAY', partner_id, jsonb_build_object('event', id) from replayed
     )
-    select partner_id as "partnerId" from replayed`;
+    select partner_id from replayed`;
   if (!replayed) return false;
   await scheduleInboxRun(tx, replayed.partnerId, 0, requestId);
   return true;
 }
 
 /** An event as admins see it, without personal data of customers. */
-export interface ListedPosEvent {
-  id: number;
-  partnerId: string;
-  provider: string;
+export interface ListedPosEvent extends Pick<
+  PosEventRow,
+  "id" | "partnerId" | "provider" | "eventId" | "status" | "attempts"
+> {
   account: string;
-  eventId: string;
   kind: string | null;
-  status: PosEventStatus;
-  attempts: number;
   lastError: string | null;
   receivedAt: Date;
   settledAt: Date | null;
@@ -169,9 +154,9 @@ export interface ListedPosEvent {
 /** Lists the events in one of `statuses`, newest first, after the one with id `after`. */
 export const listPosEvents = (db: Db, statuses: readonly PosEventStatus[], after: number | null, limit: number) =>
   db<ListedPosEvent[]>`
-    select found.id, found.partner_id as "partnerId", found.provider, found.account, found.event_id as "eventId",
-           found.change ->> 'kind' as kind, found.status, found.attempts, found.last_error as "lastError",
-           found.received_at as "receivedAt", found.settled_at as "settledAt"
+    select found.id, found.partner_id, found.provider, found.account, found.event_id,
+           found.change ->> 'kind' as kind, found.status, found.attempts, found.last_error,
+           found.received_at, found.settled_at
     from unnest(${[...statuses]}::pos_event_status[]) as wanted (status)
     cross join lateral (
       select e.id, e.partner_id, e.provider, e.account, e.event_id, e.change, e.status, e.attempts, e.last_error,
@@ -185,12 +170,11 @@ export const listPosEvents = (db: Db, statuses: readonly PosEventStatus[], after
     limit ${limit}`;
 
 /** Whether an event exists. */
-export const hasPosEvent = async (db: Db, id: number): Promise<boolean> =>
-  (await db`select from pos_events where id = ${id}::bigint`).count === 1;
+export const hasPosEvent = (db: Db, id: number) => hasRows(db`select from pos_events where id = ${id}::bigint`);
 
 /** Deletes up to `limit` settled events that came in 30 days ago, with their personal data; returns their number. */
-export async function deleteOldPosEvents(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const deleteOldPosEvents = (db: Db, limit: number) =>
+  countRows(db`
     delete from pos_events
     where id in (
       select id from pos_events
@@ -198,6 +182,4 @@ export async function deleteOldPosEvents(db: Db, limit: number): Promise<number>
       order by received_at
       limit ${limit}
       for update skip locked
-    )`;
-  return count;
-}
+    )`);

@@ -1,4 +1,5 @@
 import type { Db } from "../db.js";
+import { countRows, hasRows } from "../rows.js";
 import { lockPosCredentials } from "./pos-syncs.js";
 
 /** Finds the id of an order by its POS's number. */
@@ -9,7 +10,7 @@ export async function findPosOrder(
   externalId: string,
 ): Promise<string | undefined> {
   const [row] = await db<{ orderId: string }[]>`
-    select order_id as "orderId" from pos_orders
+    select order_id from pos_orders
     where partner_id = ${partnerId}::uuid and provider = ${provider} and external_id = ${externalId}`;
   return row?.orderId;
 }
@@ -21,19 +22,44 @@ export const insertPosOrder = (tx: Db, partnerId: string, provider: string, exte
       insert into pos_orders (partner_id, provider, external_id, order_id)
       values (${partnerId}::uuid, ${provider}, ${externalId}, ${orderId}::uuid)
     )
-    update pos_events set status = 'QUEUED', settled_at = null, attempts = 0, next_try_at = now()
+    update pos_events set status = 'QUEUED', settled_at = null, attempts = 0, next_attempt_at = now()
     where partner_id = ${partnerId}::uuid and provider = ${provider} and status = 'PARKED'
       and change ->> 'orderExternalId' = ${externalId}`;
 
-/** Finds the account with this phone. */
-export async function findCustomer(db: Db, phone: string): Promise<string | undefined> {
-  const [user] = await db<{ id: string }[]>`select id from users where phone = ${phone} and deleted_at is null`;
+/**
+ * Finds the account with this phone that may get an order from a partner's POS: the user has declined none of them, and got
+ * fewer than `most` in the last day. The caller applies the partner's events one at a time.
+ */
+export async function findCustomer(
+  db: Db,
+  phone: string,
+  partnerId: string,
+  most: number,
+): Promise<string | undefined> {
+  const [user] = await db<{ id: string }[]>`
+    select u.id
+    from users u
+    where u.phone = ${phone} and u.deleted_at is null
+      and not exists (
+        select from pos_orders refused where refused.refused_by = u.id and refused.partner_id = ${partnerId}::uuid
+      )
+      and (
+        select count(*)
+        from orders o
+        join pos_orders p on p.order_id = o.id
+        where o.user_id = u.id and o.partner_id = ${partnerId}::uuid and o.created_at > now() - interval '1 day'
+      ) < ${most}::integer`;
   return user?.id;
 }
 
+/** Takes an order of a POS from the user it was given to, as `decline_pos_order` describes; false when they have no such order. */
+export const declinePosOrder = (db: Db, orderId: string, userId: string) =>
+  hasRows(db`
+    select from decline_pos_order(${orderId}::uuid, ${userId}::uuid) as declined where declined`);
+
 /** Erases the addresses of up to `limit` POS orders without an account that are 30 days old; returns their number. */
-export async function eraseCounterAddresses(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const eraseCounterAddresses = (db: Db, limit: number) =>
+  countRows(db`
     update orders set address = null
     where id in (
       select id from orders
@@ -41,14 +67,12 @@ export async function eraseCounterAddresses(db: Db, limit: number): Promise<numb
       order by created_at
       limit ${limit}
       for no key update skip locked
-    )`;
-  return count;
-}
+    )`);
 
 /** Lists the partner's items with these external ids, without archived ones. */
 export const listItemsByExternalId = (db: Db, partnerId: string, externalIds: readonly string[]) =>
   db<{ id: string; externalId: string }[]>`
-    select id, coalesce(external_id, '') as "externalId"
+    select id, coalesce(external_id, '') as external_id
     from menu_items
     where partner_id = ${partnerId}::uuid and external_id = any (${[...externalIds]}::text[]) and archived_at is null`;
 
@@ -65,7 +89,7 @@ export async function updateAvailability(
   // the same lock order as in settling and requesting syncs: credentials, then items by external id
   await lockPosCredentials(tx, partnerId);
   const found = await tx<{ fromPos: boolean }[]>`
-    select source = 'POS' and archived_at is null as "fromPos" from menu_items
+    select source = 'POS' and archived_at is null as from_pos from menu_items
     where partner_id = ${partnerId}::uuid and external_id = any (${externalIds}::text[])
     order by external_id
     for no key update`;

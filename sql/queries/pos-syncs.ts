@@ -1,6 +1,7 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { PosMenuItem } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
+import { countRows, firstRow, hasRows } from "../rows.js";
 
 /** Requests a sync of a partner's menu, or joins the open one; returns its id, or undefined when the partner has no POS, or is suspended or rejected. `byUser`: a user waits for it. */
 export async function requestPosSync(
@@ -13,12 +14,11 @@ export async function requestPosSync(
   return row?.id ?? undefined;
 }
 
-export type PosSyncStatus = Enum<"posSyncStatus">;
 export type PosSyncFailure = Enum<"posSyncFailure">;
 
 export interface PosSyncRow {
   id: string;
-  status: PosSyncStatus;
+  status: Enum<"posSyncStatus">;
   itemsExpected: number | null;
   itemsSynced: number;
   itemsFailed: number;
@@ -33,15 +33,12 @@ export interface PosSyncRow {
 }
 
 /** Finds one of the partner's syncs. */
-export const findPosSync = async (db: Db, partnerId: string, id: string) =>
-  (
-    await db<PosSyncRow[]>`
-      select id, status, items_expected as "itemsExpected", items_synced as "itemsSynced", items_failed as "itemsFailed",
-             items_archived as "itemsArchived", unchanged, errors, failure, reason, created_at as "createdAt",
-             settled_at as "settledAt"
-      from pos_syncs
-      where id = ${id}::uuid and partner_id = ${partnerId}::uuid`
-  )[0];
+export const findPosSync = (db: Db, partnerId: string, id: string) =>
+  firstRow(db<PosSyncRow[]>`
+    select id, status, items_expected, items_synced, items_failed, items_archived, unchanged, errors, failure, reason,
+           created_at, settled_at
+    from pos_syncs
+    where id = ${id}::uuid and partner_id = ${partnerId}::uuid`);
 
 /** A started sync. */
 export interface StartedSync {
@@ -49,7 +46,7 @@ export interface StartedSync {
   partnerId: string;
   /** The number of this start; an earlier start may not continue. */
   run: number;
-  try: number;
+  attempt: number;
   adapter: string;
   encrypted: string;
   revision: string | null;
@@ -58,26 +55,30 @@ export interface StartedSync {
 }
 
 /** Claims a sync and starts it from the beginning, even if another worker is running it; undefined when it is settled. */
-export const claimPosSync = async (db: Db, id: string) =>
-  (
-    await db<StartedSync[]>`
-      with claimed as (
-        update pos_syncs s
-        set status = 'RUNNING', run = s.run + 1, again = false, items_synced = 0, items_failed = 0, items_archived = 0,
-            errors = '[]',
-            items_expected = (
-              select count(*) from menu_items m
-              where m.partner_id = s.partner_id and m.source = 'POS' and m.archived_at is null
-            )
-        from pos_credentials c
-        where s.id = ${id}::uuid and s.settled_at is null and c.partner_id = s.partner_id
-        returning s.id, s.partner_id, s.run, s.try, c.adapter, c.sealed as encrypted, c.revision
-      )
-      select c.id, c.partner_id as "partnerId", c.run, c.try, c.adapter, c.encrypted, c.revision,
-             coalesce(p.status in ('PENDING_REVIEW', 'ACTIVE'), false) as "mayCallPos"
-      from claimed c
-      join partners p on p.id = c.partner_id`
-  )[0];
+export const claimPosSync = (db: Db, id: string) =>
+  firstRow(db<StartedSync[]>`
+    with claimed as (
+      update pos_syncs s
+      set status = 'RUNNING', run = s.run + 1, again = false, items_synced = 0, items_failed = 0, items_archived = 0,
+          errors = '[]',
+          items_expected = (
+            select count(*) from menu_items m
+            where m.partner_id = s.partner_id and m.source = 'POS' and m.archived_at is null
+          )
+      from pos_credentials c
+      where s.id = ${id}::uuid and s.settled_at is null and c.partner_id = s.partner_id
+      returning s.id, s.partner_id, s.run, s.attempt, c.adapter, c.encrypted, c.revision
+    )
+    select c.id, c.partner_id, c.run, c.attempt, c.adapter, c.encrypted, c.revision,
+           coalesce(p.status in ('PENDING_REVIEW', 'ACTIVE'), false) as may_call_pos
+    from claimed c
+    join partners p on p.id = c.partner_id`);
+
+/** Puts a started sync back into the queue. */
+export const requeuePosSync = (db: Db, { id, run }: Pick<StartedSync, "id" | "run">, startAt: Date) =>
+  db`
+    update pos_syncs set status = 'QUEUED', start_at = ${startAt}
+    where id = ${id}::uuid and run = ${run}::integer and settled_at is null`;
 
 /** An item that was not imported. */
 export interface SyncError {
@@ -96,19 +97,18 @@ const MAX_ERRORS = 200;
  * Adds to a sync's counts, and so locks it until `tx` ends; false when it was settled or started again: then this start must
  * stop.
  */
-export async function addSyncProgress(
+export function addSyncProgress(
   tx: Db,
   { id, run }: Pick<StartedSync, "id" | "run">,
   synced: number,
   errors: readonly SyncError[],
-): Promise<boolean> {
+) {
   const shown = errors.slice(0, MAX_ERRORS).map((error) => ({ ...error }));
-  const { count } = await tx`
+  return hasRows(tx`
     update pos_syncs
     set items_synced = items_synced + ${synced}::integer, items_failed = items_failed + ${errors.length}::integer,
         errors = case when jsonb_array_length(errors) < ${MAX_ERRORS}::integer then errors || ${tx.json(shown)} else errors end
-    where id = ${id}::uuid and run = ${run}::integer and settled_at is null`;
-  return count === 1;
+    where id = ${id}::uuid and run = ${run}::integer and settled_at is null`);
 }
 
 /**
@@ -127,16 +127,15 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
     on conflict (partner_id, lower(name)) do nothing`;
   const kept = await tx<{ externalId: string }[]>`
     with pulled as materialized (
-      select external_id, name, category, price_minor, nullif(description, '') as description,
-             nullif(weight_grams, 0) as weight_grams, case available when 'yes' then true when 'no' then false end as available
+      select external_id, name, category, price_minor, description, weight_grams, available
       from unnest(
         ${items.map(({ externalId }) => externalId)}::text[],
         ${items.map(({ name }) => name)}::text[],
         ${categories}::text[],
         ${items.map(({ priceMinor }) => priceMinor)}::bigint[],
-        ${items.map(({ description }) => description ?? "")}::text[],
-        ${items.map(({ weightGrams }) => weightGrams ?? 0)}::integer[],
-        ${items.map(({ available }) => (available === null ? "as before" : available ? "yes" : "no"))}::text[]
+        ${items.map(({ description }) => description)}::text[],
+        ${items.map(({ weightGrams }) => weightGrams)}::integer[],
+        ${items.map(({ available }) => available)}::boolean[]
       ) as pulled (external_id, name, category, price_minor, description, weight_grams, available)
     ), named as materialized (
       select spelled.category, c.id
@@ -167,28 +166,24 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
           archived_by_sync = false, updated_at = now()
       where known.source = 'POS'
     )
-    select coalesce(external_id, '') as "externalId" from compared where source <> 'POS'`;
+    select coalesce(external_id, '') as external_id from compared where source <> 'POS'`;
   return kept.map(({ externalId }) => externalId);
 }
 
 /** Whether a partner's menu has items from the POS. */
-export const hasPosItems = async (db: Db, partnerId: string): Promise<boolean> =>
-  (
-    await db`
-      select from menu_items where partner_id = ${partnerId}::uuid and source = 'POS' and archived_at is null limit 1`
-  ).count === 1;
+export const hasPosItems = (db: Db, partnerId: string) =>
+  hasRows(db`
+      select from menu_items where partner_id = ${partnerId}::uuid and source = 'POS' and archived_at is null limit 1`);
 
 /** Archives the items from the POS that are not among `present`; returns their number. */
-export async function archiveAbsentItems(tx: Db, partnerId: string, present: readonly string[]): Promise<number> {
-  const { count } = await tx`
+export const archiveAbsentItems = (tx: Db, partnerId: string, present: readonly string[]) =>
+  countRows(tx`
     update menu_items m
     set archived_at = now(), archived_by_sync = true, updated_at = now()
     where m.partner_id = ${partnerId}::uuid and m.source = 'POS' and m.archived_at is null
       and not exists (
         select from unnest(${[...present]}::text[]) as present (external_id) where present.external_id = m.external_id
-      )`;
-  return count;
-}
+      )`);
 
 /** Records a complete pull: how many items were archived, whether nothing had changed, and the revision that the next one starts from. */
 export const updateSyncPulled = (
@@ -211,28 +206,28 @@ export interface SyncOutcome {
 }
 
 /** Settles a sync, signals its waiting requests, and inserts the next sync if there is to be one; false when it was settled or started again. */
-export async function settlePosSync(
+export const settlePosSync = (
   tx: Db,
   { id, run }: Pick<StartedSync, "id" | "run">,
   { failure, reason, retryInMs }: SyncOutcome,
   requestId: string | null,
-): Promise<boolean> {
-  const [row] = await tx<{ settled: boolean | null }[]>`
-    select settle_pos_sync(
+) =>
+  hasRows(tx`
+    select
+    from settle_pos_sync(
       ${id}::uuid, ${run}::integer, ${failure === null ? "DONE" : "FAILED"}::pos_sync_status,
       ${failure}::pos_sync_failure, ${reason}::text, now() + make_interval(secs => ${retryInMs}::float8 / 1000),
       ${requestId}::text
-    )::boolean as settled`;
-  return row?.settled === true;
-}
+    ) as settled
+    where settled`);
 
 /** Locks a partner's credentials, and with them the changes of its POS menu, until `tx` ends. */
 export const lockPosCredentials = (tx: Db, partnerId: string) =>
   tx`select from pos_credentials where partner_id = ${partnerId}::uuid for no key update`;
 
 /** Requests the syncs of up to `limit` partners that are due by schedule; returns their number. */
-export async function requestDueSyncs(db: Db, limit: number): Promise<number> {
-  const due = await db<{ id: string | null }[]>`
+export const requestDueSyncs = (db: Db, limit: number) =>
+  countRows(db<{ id: string | null }[]>`
     with due as (
       select partner_id from pos_credentials where next_sync_at <= now() order by next_sync_at limit ${limit}
       for no key update skip locked
@@ -242,27 +237,21 @@ export async function requestDueSyncs(db: Db, limit: number): Promise<number> {
       where c.partner_id = due.partner_id
       returning c.partner_id
     )
-    select request_pos_sync(partner_id, false, null)::uuid as id from scheduled`;
-  return due.length;
-}
+    select request_pos_sync(partner_id, false, null)::uuid as id from scheduled`);
 
 /** Settles up to `limit` syncs without an open job as ABANDONED, so that new ones can start; returns their number. */
-export async function settleAbandonedSyncs(db: Db, limit: number): Promise<number> {
-  const abandoned = await db<{ settled: boolean | null }[]>`
+export const settleAbandonedSyncs = (db: Db, limit: number) =>
+  countRows(db<{ settled: boolean | null }[]>`
     select settle_pos_sync(s.id, null, 'FAILED', 'ABANDONED', null, null, null)::boolean as settled
     from pos_syncs s
     where s.settled_at is null and not exists (select from open_jobs j where j.id = s.job_id)
-    limit ${limit}`;
-  return abandoned.length;
-}
+    limit ${limit}`);
 
 /** Deletes up to `limit` syncs that were settled 30 days ago; returns their number. */
-export async function deleteOldPosSyncs(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
+export const deleteOldPosSyncs = (db: Db, limit: number) =>
+  countRows(db`
     delete from pos_syncs
     where id in (
       select id from pos_syncs where settled_at < now() - interval '30 days' order by settled_at limit ${limit}
       for update skip locked
-    )`;
-  return count;
-}
+    )`);

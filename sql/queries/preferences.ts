@@ -1,4 +1,5 @@
 import type { Db } from "../db.js";
+import type { Changes } from "../rows.js";
 
 /** How a user wants to be notified; times are local to the user's zone, HH:MM:SS. */
 export interface Preferences {
@@ -23,18 +24,14 @@ export const defaultPreferences: Preferences = {
 /** Finds a user's preferences, or the defaults. */
 export async function findPreferences(db: Db, userId: string): Promise<Preferences> {
   const [row] = await db<Preferences[]>`
-    select push, sms, email, marketing, quiet_hours_start::text as "quietHoursStart", quiet_hours_end::text as "quietHoursEnd"
+    select push, sms, email, marketing, quiet_hours_start::text as quiet_hours_start, quiet_hours_end::text as quiet_hours_end
     from notification_preferences
     where user_id = ${userId}::uuid`;
   return row ?? defaultPreferences;
 }
 
 /** Updates the given fields of a user's preferences; returns all of them. */
-export async function updatePreferences(
-  db: Db,
-  userId: string,
-  changes: { [K in keyof Preferences]?: Preferences[K] | undefined },
-): Promise<Preferences> {
+export async function updatePreferences(db: Db, userId: string, changes: Changes<Preferences>): Promise<Preferences> {
   const initial = defaultPreferences;
   await db`
     insert into notification_preferences as known (

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { PromoRefusal } from "../../lib/domain/promo.js";
 import type { Db } from "../db.js";
+import { firstRow } from "../rows.js";
 
 export interface NewPromo {
   /** In upper case. */
@@ -23,45 +24,41 @@ export interface PromoState {
 }
 
 /** Inserts a promo code, with an audit record; undefined when the code exists. An unknown partner is a foreign-key violation. */
-export const insertPromo = async (db: Db, promo: NewPromo, actorId: string) =>
-  (
-    await db<PromoState[]>`
-      with created as (
-        insert into promo_codes (
-          code, discount_percent, discount_minor, min_order_minor, max_discount_minor, starts_at, ends_at, max_uses,
-          max_uses_per_user, partner_id
-        )
-        values (
-          ${promo.code}, ${promo.discountPercent}::numeric, ${promo.discountMinor}::bigint, ${promo.minOrderMinor}::bigint,
-          ${promo.maxDiscountMinor}::bigint, ${promo.startsAt}::timestamptz, ${promo.endsAt}::timestamptz,
-          ${promo.maxUses}::integer, ${promo.maxUsesPerUser}::integer, ${promo.partnerId}::uuid
-        )
-        on conflict (code) do nothing
-        returning id, code, active
-      ), audited as (
-        insert into audit_events (actor_id, action, subject_id, details)
-        select ${actorId}::uuid, 'PROMO_CREATED', created.id, jsonb_build_object('code', created.code) from created
+export const insertPromo = (db: Db, promo: NewPromo, actorId: string) =>
+  firstRow(db<PromoState[]>`
+    with created as (
+      insert into promo_codes (
+        code, discount_percent, discount_minor, min_order_minor, max_discount_minor, starts_at, ends_at, max_uses,
+        max_uses_per_user, partner_id
       )
-      select id, code, active from created`
-  )[0];
+      values (
+        ${promo.code}, ${promo.discountPercent}::numeric, ${promo.discountMinor}::bigint, ${promo.minOrderMinor}::bigint,
+        ${promo.maxDiscountMinor}::bigint, ${promo.startsAt}::timestamptz, ${promo.endsAt}::timestamptz,
+        ${promo.maxUses}::integer, ${promo.maxUsesPerUser}::integer, ${promo.partnerId}::uuid
+      )
+      on conflict (code) do nothing
+      returning id, code, active
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select ${actorId}::uuid, 'PROMO_CREATED', created.id, jsonb_build_object('code', created.code) from created
+    )
+    select id, code, active from created`);
 
 /** Enables or disables a promo code, with an audit record; undefined when there is none. */
-export const updatePromoActive = async (db: Db, id: string, active: boolean, actorId: string) =>
-  (
-    await db<PromoState[]>`
-      with known as (
-        select id, code, active from promo_codes where id = ${id}::uuid for no key update
-      ), changed as (
-        update promo_codes set active = ${active}::boolean
-        from known
-        where promo_codes.id = known.id and known.active <> ${active}::boolean
-        returning promo_codes.id
-      ), audited as (
-        insert into audit_events (actor_id, action, subject_id, details)
-        select ${actorId}::uuid, 'PROMO_ACTIVE', changed.id, jsonb_build_object('active', ${active}::boolean) from changed
-      )
-      select id, code, coalesce(${active}::boolean, false) as active from known`
-  )[0];
+export const updatePromoActive = (db: Db, id: string, active: boolean, actorId: string) =>
+  firstRow(db<PromoState[]>`
+    with known as (
+      select id, code, active from promo_codes where id = ${id}::uuid for no key update
+    ), changed as (
+      update promo_codes set active = ${active}::boolean
+      from known
+      where promo_codes.id = known.id and known.active <> ${active}::boolean
+      returning promo_codes.id
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select ${actorId}::uuid, 'PROMO_ACTIVE', changed.id, jsonb_build_object('active', ${active}::boolean) from changed
+    )
+    select id, code, coalesce(${active}::boolean, false) as active from known`);
 
 export interface PromoRow extends NewPromo, PromoState {
   /** Redemptions by orders that are not cancelled. */
@@ -71,9 +68,8 @@ export interface PromoRow extends NewPromo, PromoState {
 /** Lists promo codes, newest first, after the one with id `after`. */
 export const listPromos = (db: Db, after: string | null, limit: number) =>
   db<PromoRow[]>`
-    select id, code, active, discount_percent::double precision as "discountPercent", discount_minor as "discountMinor",
-           min_order_minor as "minOrderMinor", max_discount_minor as "maxDiscountMinor", starts_at as "startsAt",
-           ends_at as "endsAt", max_uses as "maxUses", max_uses_per_user as "maxUsesPerUser", partner_id as "partnerId", uses
+    select id, code, active, discount_percent::double precision as discount_percent, discount_minor,
+           min_order_minor, max_discount_minor, starts_at, ends_at, max_uses, max_uses_per_user, partner_id, uses
     from promo_codes
     where ${after}::uuid is null or id < ${after}::uuid
     order by id desc
@@ -102,7 +98,7 @@ export async function applyPromo(
       select ${userId}::uuid, known.id from known where known.refusal is null
       on conflict (user_id) do update set promo_id = excluded.promo_id, attached_at = excluded.attached_at
     )
-    select refusal, discount as "discountMinor" from known`;
+    select refusal, discount as discount_minor from known`;
   if (!row) return { refusal: "UNKNOWN" };
   const { refusal, discountMinor } = PromoApplied.parse(row);
   return refusal === null ? { refusal, discountMinor: discountMinor ?? 0 } : { refusal };

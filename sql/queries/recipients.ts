@@ -1,8 +1,9 @@
 import { config } from "../../lib/process/config.js";
 import { loyaltyLevel } from "../../lib/domain/loyalty-level.js";
-import type { NotificationKind } from "../../lib/domain/notification-kinds.js";
+import type { MarketingKind, NotificationKind } from "../../lib/domain/notification-kinds.js";
 import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
+import { hasRows } from "../rows.js";
 
 /** A user who gets a notification of an event, and what it is about. */
 export type Recipient = {
@@ -35,7 +36,7 @@ export interface Batch {
 
 /** An event about a box with up to very many recipients, who are notified in batches, as long as its kind may be sent. */
 export interface LargeAudience {
-  readonly kind: NotificationKind;
+  readonly kind: MarketingKind;
   /** Runs before the first batch; false cancels the event. */
   readonly begin?: (tx: Db, boxId: string) => Promise<boolean>;
   /** Runs before each later batch; false ends the event. */
@@ -52,7 +53,7 @@ interface OrderRecipient {
 /** Lists an order's customer. */
 const listCustomer = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
-    select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    select u.id as user_id, o.id as order_id, o.partner_id
     from orders o
     join users u on u.id = o.user_id and u.deleted_at is null
     where o.id = ${orderId}::uuid`;
@@ -60,7 +61,7 @@ const listCustomer = (db: Db, orderId: string) =>
 /** Lists the members of an order's partner, unless the order came from their POS. */
 const listPartnerUnlessPosOrder = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
-    select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    select u.id as user_id, o.id as order_id, o.partner_id
     from orders o
     cross join lateral (select id from partner_members(o.partner_id) as id) as person
     join users u on u.id = person.id
@@ -73,13 +74,13 @@ const findReminderTime = async (db: Db, orderId: string) =>
       with reminder as (
         select coalesce(pickup_window_start, created_at) - interval '30 minutes' as at from orders where id = ${orderId}::uuid
       )
-      select coalesce(at, now()) as "remindAt" from reminder where at > now()`
+      select coalesce(at, now()) as remind_at from reminder where at > now()`
   )[0]?.remindAt;
 
 /** Lists the customer of a cancelled order, unless the customer cancelled it. */
 const listCustomerUnlessActor = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
-    select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    select u.id as user_id, o.id as order_id, o.partner_id
     from orders o
     join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role <> 'CUSTOMER'
     join users u on u.id = o.user_id and u.deleted_at is null
@@ -88,7 +89,7 @@ const listCustomerUnlessActor = (db: Db, orderId: string) =>
 /** Lists the members of a cancelled order's partner, if the customer cancelled it. */
 const listPartnerUnlessActor = (db: Db, orderId: string) =>
   db<OrderRecipient[]>`
-    select u.id as "userId", o.id as "orderId", o.partner_id as "partnerId"
+    select u.id as user_id, o.id as order_id, o.partner_id
     from orders o
     join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role = 'CUSTOMER'
     cross join lateral (select id from partner_members(o.partner_id) as id) as person
@@ -99,7 +100,7 @@ const listPartnerUnlessActor = (db: Db, orderId: string) =>
 const listCustomerWithPoints = async (db: Db, orderId: string) =>
   (
     await db<{ userId: string; partnerId: string; points: number }[]>`
-      select e.user_id as "userId", o.partner_id as "partnerId", e.points
+      select e.user_id, o.partner_id, e.points
       from loyalty_entries e
       join orders o on o.id = e.order_id
       join users u on u.id = e.user_id and u.deleted_at is null
@@ -111,7 +112,7 @@ const listCustomerWithPoints = async (db: Db, orderId: string) =>
 const listReferrersWithPoints = async (db: Db, orderId: string) =>
   (
     await db<{ userId: string; points: number }[]>`
-      select e.user_id as "userId", e.points
+      select e.user_id, e.points
       from loyalty_entries e
       join users u on u.id = e.user_id and u.deleted_at is null
       where e.order_id = ${orderId}::uuid and e.kind <> 'ORDER' and e.points > 0
@@ -123,8 +124,8 @@ const listUsersWithNewLevel = async (db: Db, orderId: string) =>
   (
     await db<{ userId: string; points: number; earnedBefore: number | null }[]>`
       select
-        e.user_id as "userId", e.points,
-        (select sum(b.points)::integer from loyalty_entries b where b.user_id = e.user_id and b.id < e.id) as "earnedBefore"
+        e.user_id, e.points,
+        (select sum(b.points)::integer from loyalty_entries b where b.user_id = e.user_id and b.id < e.id) as earned_before
       from loyalty_entries e
       join users u on u.id = e.user_id and u.deleted_at is null
       where e.order_id = ${orderId}::uuid and e.points > 0
@@ -138,7 +139,7 @@ const listUsersWithNewLevel = async (db: Db, orderId: string) =>
 const listPartnerWithRating = async (db: Db, reviewId: string) =>
   (
     await db<(OrderRecipient & { rating: number })[]>`
-      select u.id as "userId", r.order_id as "orderId", r.partner_id as "partnerId", r.rating
+      select u.id as user_id, r.order_id, r.partner_id, r.rating
       from reviews r
       cross join lateral (select id from partner_members(r.partner_id) as id) as person
       join users u on u.id = person.id
@@ -148,7 +149,7 @@ const listPartnerWithRating = async (db: Db, reviewId: string) =>
 /** Lists a review's author. */
 const listAuthor = (db: Db, reviewId: string) =>
   db<OrderRecipient[]>`
-    select u.id as "userId", r.order_id as "orderId", r.partner_id as "partnerId"
+    select u.id as user_id, r.order_id, r.partner_id
     from reviews r
     join users u on u.id = r.user_id and u.deleted_at is null
     where r.id = ${reviewId}::uuid`;
@@ -156,17 +157,25 @@ const listAuthor = (db: Db, reviewId: string) =>
 /** Lists a partner's owner and staff. */
 const listPartner = (db: Db, partnerId: string) =>
   db<{ userId: string; partnerId: string }[]>`
-    select u.id as "userId", p.id as "partnerId"
+    select u.id as user_id, p.id as partner_id
     from partners p
     cross join lateral (select id from partner_members(p.id) as id) as person
     join users u on u.id = person.id
+    where p.id = ${partnerId}::uuid`;
+
+/** Lists a partner's owner. */
+const listOwner = (db: Db, partnerId: string) =>
+  db<{ userId: string; partnerId: string }[]>`
+    select u.id as user_id, p.id as partner_id
+    from partners p
+    join users u on u.id = p.owner_id
     where p.id = ${partnerId}::uuid`;
 
 /** Lists the admins who have changed a campaign. */
 const listAdminsOfCampaign = async (db: Db, campaignId: string) =>
   (
     await db<{ userId: string; campaign: string }[]>`
-      select u.id as "userId", c.name as campaign
+      select u.id as user_id, c.name as campaign
       from ad_campaigns c
       join users u on u.id in (select e.actor_id from audit_events e where e.subject_id = c.id)
       where c.id = ${campaignId}::uuid and (u.is_admin or u.phone = any (${config.ADMIN_PHONES}::text[]))
@@ -179,7 +188,7 @@ const listAdminsOfCampaign = async (db: Db, campaignId: string) =>
  */
 const followers = (
   of: "BOX" | "PARTNER",
-  kind: NotificationKind,
+  kind: MarketingKind,
   max: { times: number; inHours: number },
 ): LargeAudience => ({
   kind,
@@ -187,7 +196,7 @@ const followers = (
     const [batch] = await tx<
       { partnerId: string; willing: (string | null)[] | null; last: string | null; count: number }[]
     >`
-      select b.partner_id as "partnerId", batch.willing, batch.last, batch.count
+      select b.partner_id, batch.willing, batch.last, batch.count
       from boxes b
       cross join lateral (
         select
@@ -209,18 +218,13 @@ const followers = (
 });
 
 /** Lowers a box's lowest announced price to its present price; false when the box has been as cheap before. */
-async function updateLowestPrice(tx: Db, boxId: string): Promise<boolean> {
-  const { count } = await tx`
-    update boxes set lowest_price_minor = price_minor where id = ${boxId}::uuid and price_minor < lowest_price_minor`;
-  return count === 1;
-}
+const updateLowestPrice = (tx: Db, boxId: string) =>
+  hasRows(tx`
+    update boxes set lowest_price_minor = price_minor where id = ${boxId}::uuid and price_minor < lowest_price_minor`);
 
 /** Whether a box costs no more than its lowest announced price. */
-async function isAtLowestPrice(db: Db, boxId: string): Promise<boolean> {
-  const { count } = await db`
-    select from boxes where id = ${boxId}::uuid and price_minor <= lowest_price_minor`;
-  return count === 1;
-}
+const isAtLowestPrice = (db: Db, boxId: string) =>
+  hasRows(db`select from boxes where id = ${boxId}::uuid and price_minor <= lowest_price_minor`);
 
 /**
  * The recipients of each event, and the kind of notification they get. Texts and conditions of a kind are in
@@ -253,6 +257,7 @@ export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudie
   REVIEW_PUBLISHED: { notify: [{ kind: "REVIEW_RECEIVED", to: listPartnerWithRating }] },
   REVIEW_APPROVED: { notify: [{ kind: "REVIEW_APPROVED", to: listAuthor }] },
   REVIEW_REJECTED: { notify: [{ kind: "REVIEW_REJECTED", to: listAuthor }] },
+  PARTNER_OWNED: { notify: [{ kind: "PARTNER_OWNED", to: listOwner }] },
   PARTNER_ACTIVE: { notify: [{ kind: "PARTNER_APPROVED", to: listPartner }] },
   PARTNER_REJECTED: { notify: [{ kind: "PARTNER_REJECTED", to: listPartner }] },
   PARTNER_SUSPENDED: { notify: [{ kind: "PARTNER_SUSPENDED", to: listPartner }] },
@@ -275,11 +280,9 @@ export const lockBoxNotifications = (tx: Db, boxId: string) =>
     where b.id = ${boxId}::uuid`;
 
 /** Whether a box is on offer; false when there is no such box. */
-export async function isOnOffer(db: Db, boxId: string): Promise<boolean> {
-  const { count } = await db`
+export const isOnOffer = (db: Db, boxId: string) =>
+  hasRows(db`
     select
     from boxes b
     join partners p on p.id = b.partner_id
-    where b.id = ${boxId}::uuid and box_is_on_offer(b, p)`;
-  return count === 1;
-}
+    where b.id = ${boxId}::uuid and box_is_on_offer(b, p)`);

@@ -3,6 +3,7 @@ import { enums } from "../../lib/domain/enums.js";
 import { reviewMoves, type ReviewStatus } from "../../lib/domain/review-moves.js";
 import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
+import { firstRow } from "../rows.js";
 
 export interface NewReview {
   orderId: string;
@@ -14,8 +15,7 @@ export interface NewReview {
 /** What `publish_review` (sql/functions/reviews.sql) returns. */
 const Published = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("PUBLISHED"), id: z.string() }),
-  z.object({ outcome: z.literal("CANCELLED") }),
-  z.object({ outcome: z.literal("TWICE") }),
+  z.object({ outcome: z.enum(["CANCELLED", "NO_SHOW", "OWN_PARTNER", "TWICE"]) }),
 ]);
 
 /** Publishes a customer's review, with the partner's rating and an event for the partner, as one statement; undefined when the customer has no such order. */
@@ -24,15 +24,9 @@ export async function publishReview(
   { orderId, userId, rating, text }: NewReview,
   requestId: string | null = null,
 ) {
-  const [row] = await db<{ outcome: string | null; id: string | null; job: number | null }[]>`
-    with published as materialized (
-      select outcome, id
-      from publish_review(${orderId}::uuid, ${userId}::uuid, ${rating}::integer, ${text}::text)
-    )
-    select outcome, id, case when outcome = 'PUBLISHED' then
-      stage_job('fan-out', jsonb_build_object('event', 'REVIEW_PUBLISHED', 'subjectId', id), ${requestId}::text)
-    end::bigint as job
-    from published`;
+  const [row] = await db<{ outcome: string | null; id: string | null }[]>`
+    select outcome, id
+    from publish_review(${orderId}::uuid, ${userId}::uuid, ${rating}::integer, ${text}::text, ${requestId}::text)`;
   return row && Published.parse(row);
 }
 
@@ -103,7 +97,7 @@ export interface ShownReview {
 /** Lists the reviews of a partner that the public sees, newest first, after the one with id `after`. */
 export const listShownReviews = (db: Db, partnerId: string, after: string | null, limit: number) =>
   db<ShownReview[]>`
-    select id, rating, text, created_at as "createdAt"
+    select id, rating, text, created_at
     from reviews
     where partner_id = ${partnerId}::uuid and status in ('PUBLISHED', 'APPROVED')
       and (${after}::uuid is null or id < ${after}::uuid)
@@ -121,7 +115,7 @@ export interface ReviewRow extends ShownReview {
 /** Lists reviews with a status for moderation, oldest first, after the one with id `after`. */
 export const listReviewsToModerate = (db: Db, status: ReviewStatus, after: string | null, limit: number) =>
   db<ReviewRow[]>`
-    select id, order_id as "orderId", partner_id as "partnerId", rating, text, status, revision, created_at as "createdAt"
+    select id, order_id, partner_id, rating, text, status, revision, created_at
     from reviews
     where status = ${status}::review_status and (${after}::uuid is null or id > ${after}::uuid)
     order by id
@@ -133,11 +127,9 @@ export interface Rating {
 }
 
 /** Finds the sum and the number of a partner's shown ratings; undefined when the public does not see such a partner. */
-export const findRating = async (db: Db, partnerId: string) =>
-  (
-    await db<Rating[]>`
-      select coalesce(r.rating_sum, 0) as sum, coalesce(r.review_count, 0) as count
-      from partners p
-      left join partner_ratings r on r.partner_id = p.id
-      where p.id = ${partnerId}::uuid and p.activated_at is not null`
-  )[0];
+export const findRating = (db: Db, partnerId: string) =>
+  firstRow(db<Rating[]>`
+    select coalesce(r.rating_sum, 0) as sum, coalesce(r.review_count, 0) as count
+    from partners p
+    left join partner_ratings r on r.partner_id = p.id
+    where p.id = ${partnerId}::uuid and p.activated_at is not null`);

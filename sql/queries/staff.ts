@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Db } from "../db.js";
+import { countRows, hasRows } from "../rows.js";
 
 export interface StaffMember {
   /** The user's id. */
@@ -20,7 +21,7 @@ export interface Invitation {
 /** Lists a partner's staff, oldest first; `invite_staff` bounds their number. */
 export const listStaff = (db: Db, partnerId: string) =>
   db<StaffMember[]>`
-    select u.id, coalesce(u.phone, '') as phone, u.first_name as "firstName", u.last_name as "lastName", s.created_at as since
+    select u.id, coalesce(u.phone, '') as phone, u.first_name, u.last_name, s.created_at as since
     from partner_staff s
     join users u on u.id = s.user_id
     where s.partner_id = ${partnerId}::uuid
@@ -54,7 +55,7 @@ export interface OwnInvitation {
 /** Lists the invitations by active partners to a user's phone, oldest first, after the one with id `after`. */
 export const listOwnInvitations = (db: Db, userId: string, after: string | null, limit: number) =>
   db<OwnInvitation[]>`
-    select i.id, i.partner_id as "partnerId", p.name as "partnerName", i.created_at as since
+    select i.id, i.partner_id, p.name as partner_name, i.created_at as since
     from users u
     join staff_invitations i on i.phone = u.phone
     join partners p on p.id = i.partner_id and p.status = 'ACTIVE'
@@ -71,22 +72,28 @@ const Accepted = z.discriminatedUnion("outcome", [
 /** Accepts an invitation; undefined when there is none for the user's phone. */
 export async function acceptInvitation(db: Db, id: string, userId: string) {
   const [row] = await db<{ outcome: string | null; partnerId: string | null }[]>`
-    select outcome, partner_id as "partnerId" from accept_invitation(${id}::uuid, ${userId}::uuid)`;
+    select outcome, partner_id from accept_invitation(${id}::uuid, ${userId}::uuid)`;
   return row && Accepted.parse(row);
 }
 
 /** Declines an invitation; false when there is none for the user's phone. */
-export async function declineInvitation(db: Db, id: string, userId: string): Promise<boolean> {
-  const { count } = await db`
+export const declineInvitation = (db: Db, id: string, userId: string) =>
+  hasRows(db`
     delete from staff_invitations
-    where id = ${id}::uuid and phone = (select phone from users where id = ${userId}::uuid and deleted_at is null)`;
-  return count === 1;
-}
+    where id = ${id}::uuid and phone = (select phone from users where id = ${userId}::uuid and deleted_at is null)`);
+
+/** Deletes up to `limit` invitations that were not accepted within 30 days; returns their number. */
+export const deleteOldInvitations = (db: Db, limit: number) =>
+  countRows(db`
+    delete from staff_invitations
+    where id in (
+      select id from staff_invitations where created_at < now() - interval '30 days' limit ${limit}::integer
+      for update skip locked
+    )`);
 
 /** Whether this user owns the partner. */
-export async function isOwner(db: Db, partnerId: string, userId: string): Promise<boolean> {
-  return (await db`select from partners where id = ${partnerId}::uuid and owner_id = ${userId}::uuid`).count === 1;
-}
+export const isOwner = (db: Db, partnerId: string, userId: string) =>
+  hasRows(db`select from partners where id = ${partnerId}::uuid and owner_id = ${userId}::uuid`);
 
 /** Removes a member of staff, which the owner and the member may do, or an invitation, which the owner may. False when nothing was removed. */
 export async function deleteStaff(db: Db, partnerId: string, actorId: string, id: string): Promise<boolean> {

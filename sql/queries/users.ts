@@ -1,6 +1,8 @@
 import { config } from "../../lib/process/config.js";
+import { keyedHash } from "../../lib/security/crypto.js";
 import { partnerMoves, type PartnerStatus } from "../../lib/domain/partner-moves.js";
 import type { Db } from "../db.js";
+import { firstRow, hasRows, onlyValue, type Changes } from "../rows.js";
 
 /** The user whom a token authenticates, with present roles. */
 export interface Principal {
@@ -11,24 +13,31 @@ export interface Principal {
   partnerStatus: PartnerStatus | null;
 }
 
-/** Finds a user with present roles; null when the account does not exist. */
-export async function findPrincipal(db: Db, userId: string): Promise<Principal | null> {
-  const [principal] = await db<Principal[]>`
-    select users.id as "userId", (users.is_admin or users.phone = any (${config.ADMIN_PHONES}::text[])) as "isAdmin",
-      partners.id as "partnerId", partners.status as "partnerStatus"
+/** Finds a user with present roles; undefined when the account does not exist, or the session, if one is given, has ended. */
+export const findPrincipal = (db: Db, userId: string, sessionId: string | null = null) =>
+  firstRow(db<Principal[]>`
+    select users.id as user_id, (users.is_admin or users.phone = any (${config.ADMIN_PHONES}::text[])) as is_admin,
+      partners.id as partner_id, partners.status as partner_status
     from users
     left join partners on partners.id = coalesce(
       (select owned.id from partners as owned where owned.owner_id = users.id),
       (select partner_id from partner_staff where user_id = users.id)
     )
-    where users.id = ${userId}::uuid and users.deleted_at is null`;
-  return principal ?? null;
-}
+    where users.id = ${userId}::uuid and users.deleted_at is null
+      and (
+        ${sessionId}::uuid is null
+        or exists (select from sessions where id = ${sessionId}::uuid and revoked_at is null)
+      )`);
 
-/** Whether the account exists. */
-export async function hasAccount(db: Db, userId: string): Promise<boolean> {
-  return (await db`select from users where id = ${userId}::uuid and deleted_at is null`).count === 1;
-}
+/** Whether the account exists, and the session, if one is given, has not ended. */
+export const hasAccount = (db: Db, userId: string, sessionId: string | null) =>
+  hasRows(db`
+    select from users
+    where id = ${userId}::uuid and deleted_at is null
+      and (
+        ${sessionId}::uuid is null
+        or exists (select from sessions where id = ${sessionId}::uuid and revoked_at is null)
+      )`);
 
 export interface Profile {
   id: string;
@@ -44,19 +53,14 @@ export interface Profile {
   timezone: string | null;
 }
 
-/** Finds a user's profile; null when the account does not exist. */
-export async function findProfile(db: Db, userId: string): Promise<Profile | null> {
-  const [profile] = await db<Profile[]>`
-    select id, service_id as "serviceId", phone, first_name as "firstName", last_name as "lastName", email,
-      avatar_url as "avatarUrl", avatar, locale, timezone
+/** Finds a user's profile; undefined when the account does not exist. */
+export const findProfile = (db: Db, userId: string) =>
+  firstRow(db<Profile[]>`
+    select id, service_id, phone, first_name, last_name, email, avatar_url, avatar, locale, timezone
     from users
-    where id = ${userId}::uuid and deleted_at is null and phone is not null`;
-  return profile ?? null;
-}
+    where id = ${userId}::uuid and deleted_at is null and phone is not null`);
 
-export type ProfileChanges = Partial<
-  Record<"firstName" | "lastName" | "email" | "locale" | "timezone", string | undefined>
->;
+type ProfileChanges = Changes<Pick<Profile, "firstName" | "lastName" | "email" | "locale" | "timezone">>;
 
 /** Updates the given fields of a profile. */
 export const updateProfile = (db: Db, userId: string, changes: ProfileChanges) =>
@@ -85,23 +89,23 @@ export async function updateAvatar(tx: Db, userId: string, { avatarUrl, avatar }
 
 /** Deletes an account, as `delete_account` describes; false when it does not exist. */
 export async function deleteAccount(db: Db, userId: string): Promise<boolean> {
-  const [row] = await db<{ deleted: boolean | null }[]>`
-    select deleted from delete_account(${userId}::uuid, ${[...partnerMoves.SUSPEND.from]}::partner_status[]) as deleted`;
-  return row?.deleted === true;
+  const profile = await findProfile(db, userId);
+  if (!profile) return false;
+  return hasRows(db`
+    select
+    from delete_account(
+      ${userId}::uuid, ${keyedHash("phone", profile.phone)}::bytea, ${[...partnerMoves.SUSPEND.from]}::partner_status[]
+    ) as deleted
+    where deleted`);
 }
 
 /** Erases the personal data of up to `limit` accounts that were deleted 30 days ago; returns their number. */
-export async function eraseAccounts(db: Db, limit: number): Promise<number> {
-  const [row] = await db<{ erased: number | null }[]>`
-    select erased from erase_accounts(${limit}::integer) as erased`;
-  return row?.erased ?? 0;
-}
+export const eraseAccounts = (db: Db, limit: number) =>
+  onlyValue(db<{ erased: number }[]>`
+    select coalesce(erased, 0) as erased from erase_accounts(${limit}::integer) as erased`);
 
 /** Grants or revokes the role ADMIN by phone; false when the phone has no account. */
-export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean> {
-  const updated = await db<{ id: string }[]>`
+export const updateAdmin = (db: Db, phone: string, isAdmin: boolean) =>
+  hasRows(db`
     update users set is_admin = ${isAdmin}::boolean, updated_at = now()
-    where phone = ${phone}::text and deleted_at is null
-    returning id`;
-  return updated.length > 0;
-}
+    where phone = ${phone}::text and deleted_at is null`);

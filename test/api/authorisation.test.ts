@@ -5,7 +5,7 @@ import { keyScopes, type Auth } from "../../api/http/auth.js";
 import { adCounters } from "../../api/routes/ads/counters.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
-import { startApi, type Reply } from "../support/api.js";
+import { outcome, startApi } from "../support/api.js";
 import * as cast from "../support/cast.js";
 import { expectations } from "./authorisation/expectations.js";
 import {
@@ -35,36 +35,34 @@ afterAll(async () => {
 
 const admitted: Record<Auth, readonly CallerName[]> = {
   ANYONE: callers,
-  OPTIONAL_USER: ["nobody", ...everyUser],
+  OPTIONAL_USER: ["anonymous", ...everyUser],
   USER: everyUser,
   PARTNER: everyPartner,
   ACTIVE_PARTNER: ["bakery", "other partner"],
   ADMIN: ["admin"],
   PARTNER_OR_ADMIN: [...everyPartner, "admin"],
-  BANNER_READER: ["nobody", "banner key", ...everyUser],
+  BANNER_READER: ["anonymous", "banner key", ...everyUser],
   LOCATION_WRITER: ["admin", "location key"],
 };
 
-const unknown = ["nobody", "forger", "former customer"];
+const unknown = ["anonymous", "forged token", "former customer"];
 
 function expected(auth: Auth, { answer, except = {} }: Expectation, caller: CallerName): string {
   if (admitted[auth].includes(caller)) return except[caller] ?? answer;
-  // no other endpoint knows service keys
+  // other endpoints do not accept service keys
   if (serviceKeys.includes(caller)) return auth in keyScopes ? "403 FORBIDDEN" : "401 UNAUTHORIZED";
   return unknown.includes(caller) ? "401 UNAUTHORIZED" : "403 FORBIDDEN";
 }
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-
 const database = new pg.Client({ connectionString: process.env["DATABASE_URL"] });
 
-/** What is in the database, but for what counting requests and codes leaves there. What was counted of ads is put there before. */
+/** Fingerprints of all tables, except the counters that every request and code changes. Pending ad counts are written first. */
 async function contents(): Promise<unknown> {
   await adCounters.flush();
   const tables = await database.query<{ name: string }>(`
     select table_name as name from information_schema.tables
     where table_schema = 'public' and table_type = 'BASE TABLE'
-      and table_name not in ('rate_counters', 'otp', 'otp_send_counts')`);
+      and table_name not in ('rate_counters', 'otp', 'action_counts')`);
   const read = tables.rows.map(
     ({ name }) => `select '${name}' as name, count(*), sum(hashtextextended(t::text, 0)) from ${name} t`,
   );
@@ -73,14 +71,14 @@ async function contents(): Promise<unknown> {
 
 const declared = endpoints.map(({ method, path, auth }) => ({ name: `${method.toUpperCase()} ${path}`, auth }));
 
-test("every declared endpoint has its expectations here, and every expectation its endpoint", () => {
+test("every declared endpoint has an expectation, and every expectation an endpoint", () => {
   expect(declared.map(({ name }) => name).sort()).toEqual(Object.keys(expectations).sort());
 });
 
 describe.each(declared.filter(({ name }) => name in expectations))("$name is for $auth", ({ name, auth }) => {
   let scene: Scene;
   let preparedId: string;
-  /** As a refused call has left it. */
+  /** The contents after the last refused call. */
   let known: unknown = null;
   beforeAll(async () => {
     scene = await setScene(api.client);
@@ -99,7 +97,7 @@ describe.each(declared.filter(({ name }) => name in expectations))("$name is for
   });
 });
 
-describe("a role counts from the moment it is given or taken, whatever the token says", () => {
+describe("a role takes effect as soon as it is granted or revoked, whatever the token claims", () => {
   test("admins", async () => {
     const anna = await cast.user(api.client);
     const list = async () => outcome(await anna.client.get("/api/v1/admin/partners"));
@@ -140,7 +138,7 @@ test.each([
   }
 });
 
-test("the scheme may be written in any case", async () => {
+test("the scheme is case-insensitive", async () => {
   const { client, id } = await cast.user(api.client);
   for (const scheme of ["bearer", "BEARER"]) {
     const headers = { authorization: `${scheme} ${client.token ?? ""}` };

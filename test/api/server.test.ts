@@ -1,16 +1,16 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
 import { Agent, createServer, get, type IncomingMessage } from "node:http";
-import { fileURLToPath } from "node:url";
+import { connect } from "node:net";
 import { afterAll, afterEach, expect, test } from "@jest/globals";
 import { config } from "../../lib/process/config.js";
 import { version } from "../../lib/process/version.js";
 import { closeDatabase } from "../../sql/db.js";
 import { Client } from "../support/api.js";
 import { user } from "../support/cast.js";
-import { countWaiting, hold } from "../support/hold.js";
-import { ended } from "../support/processes.js";
+import { compiled } from "../support/compiled.js";
+import { countBlocked, lockRows } from "../support/locks.js";
+import { alive, childrenOf, ended } from "../support/processes.js";
 import { freePort } from "../support/start.js";
 import { until } from "../support/until.js";
 
@@ -18,17 +18,16 @@ interface Running {
   process: ChildProcess;
   url: string;
   port: number;
-  /** What it has printed so far. */
+  /** Its output so far. */
   said: { out: string; err: string };
 }
 
 const started: ChildProcess[] = [];
 
-/** Runs a program of the service with a channel to this process, at whose end it stops. */
+/** Runs a program of the service with an IPC channel to this process; it stops when the channel closes. */
 function run(program: string, env: Record<string, string> = {}): { process: ChildProcess; said: Running["said"] } {
-  const child = fork(fileURLToPath(new URL(`../../${program}.ts`, import.meta.url)), {
-    execArgv: ["--import", "tsx"],
-    // the address that tokens are issued for, whatever the port
+  const child = fork(compiled(`${program}.ts`), {
+    // tokens are issued for this address, whatever the port
     env: { ...process.env, HOST: "127.0.0.1", PUBLIC_URL: config.PUBLIC_URL, LOG_LEVEL: "info", ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
@@ -46,7 +45,7 @@ async function startServer(env: Record<string, string> = {}): Promise<Running> {
   return { ...running, port, url: `http://127.0.0.1:${port}` };
 }
 
-/** How a program ends that must not start, and everything that it prints. */
+/** Runs a program that must not start; returns its exit code and its output. */
 async function failedStart(
   program: string,
   env: Record<string, string>,
@@ -56,26 +55,14 @@ async function failedStart(
   return { code: process.exitCode, err: said.err };
 }
 
-/** The processes that one process has started. */
-async function childrenOf(parent: number | undefined): Promise<number[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, "latin1").catch(() => "")));
-  return stats
-    .map((stat) => /^(\d+) \(node.*\) (\S) (\d+)/.exec(stat))
-    .filter((match) => match?.[2] !== "Z" && Number(match?.[3]) === parent)
-    .map((match) => Number(match?.[1]));
-}
-
-const alive = (pid: number) => readFile(`/proc/${pid}/stat`).then(Boolean, () => false);
-
-/** Somebody's request that the server is in the middle of until `release` is called. */
+/** A request that the server keeps processing until `release` is called. */
 async function requestInFlight({ url }: Running) {
   const someone = await user(new Client(url));
-  const release = await hold((tx) => tx`select id from users where id = ${someone.id}::uuid for update`);
+  const release = await lockRows((tx) => tx`select id from users where id = ${someone.id}::uuid for update`);
   const reply = someone.client.put("/api/v1/users/me", { firstName: "Вера" });
-  // awaited later; until then its failure is nobody's
+  // awaited later; an earlier failure must not be unhandled
   reply.catch(() => undefined);
-  await until(async () => (await countWaiting()) === 1);
+  await until(async () => (await countBlocked()) === 1);
   return { reply, release };
 }
 
@@ -89,7 +76,7 @@ afterEach(async () => {
 });
 afterAll(closeDatabase);
 
-/** The end of a server that had all the time it needed. */
+/** Waits for an orderly end of the server, with nothing aborted. */
 async function endedInOrder({ process, said }: Running): Promise<void> {
   await once(process, "close");
   expect(process.exitCode).toBe(0);
@@ -102,7 +89,7 @@ test("the first line of the log names the version", async () => {
   expect(said.out).toMatch(new RegExp(`^{.*"version":"${version}".*"msg":"the API is listening"`));
 });
 
-test("SIGTERM lets the request in flight finish, takes no new one, and ends well", async () => {
+test("SIGTERM finishes the request in flight, accepts no new one, and exits with 0", async () => {
   const server = await startServer();
   const { reply, release } = await requestInFlight(server);
   server.process.kill("SIGTERM");
@@ -115,7 +102,7 @@ test("SIGTERM lets the request in flight finish, takes no new one, and ends well
   await closed;
 });
 
-test("connections that clients keep alive do not hold a stop up", async () => {
+test("idle keep-alive connections do not delay a stop", async () => {
   const server = await startServer();
   const agent = new Agent({ keepAlive: true });
   const [answer] = (await once(get(`${server.url}/healthz`, { agent }), "response")) as [IncomingMessage];
@@ -126,7 +113,39 @@ test("connections that clients keep alive do not hold a stop up", async () => {
   agent.destroy();
 });
 
-test("a second signal waits for nothing", async () => {
+test.each([
+  ["half of", "0"],
+  ["behind a proxy all", "1"],
+])("one address gets %s the connections, and what it closes is free again", async (_what, TRUST_PROXY) => {
+  const server = await startServer({ MAX_CONNECTIONS: "4", TRUST_PROXY });
+  const open = async (localAddress = "127.0.0.1") => {
+    const socket = connect({ port: server.port, host: "127.0.0.1", localAddress });
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    const [answer] = await Promise.race([
+      once(socket, "data").catch(() => [""]),
+      once(socket, "close").then(() => [""]),
+    ]);
+    return { socket, isOpen: String(answer).startsWith("HTTP/1.1 200") };
+  };
+  const own = TRUST_PROXY === "0" ? 2 : 4;
+  const opened = [];
+  for (let n = 0; n < own; n += 1) opened.push(await open());
+  expect(opened.every(({ isOpen }) => isOpen)).toBe(true);
+  expect((await open()).isOpen).toBe(false);
+  for (let n = own; n < 4; n += 1) {
+    const other = await open("127.0.0.2");
+    expect(other.isOpen).toBe(true);
+    opened.push(other);
+  }
+  for (const address of ["127.0.0.2", "127.0.0.3"]) expect((await open(address)).isOpen).toBe(false);
+  opened[0]?.socket.destroy();
+  await until(async () => (await open()).isOpen);
+  for (const { socket } of opened) socket.destroy();
+});
+
+test("a second signal ends the process at once", async () => {
   const server = await startServer();
   const { reply, release } = await requestInFlight(server);
   server.process.kill("SIGTERM");
@@ -137,7 +156,7 @@ test("a second signal waits for nothing", async () => {
   await release();
 });
 
-test.each(["1", "2"])("a taken port is told in one line, by however many processes (%s)", async (processes) => {
+test.each(["1", "2"])("a port in use is reported in one line, by any number of processes (%s)", async (processes) => {
   const squatter = createServer().listen(0, "127.0.0.1");
   await once(squatter, "listening");
   const address = squatter.address();
@@ -153,7 +172,7 @@ test.each(["1", "2"])("a taken port is told in one line, by however many process
   squatter.close();
 });
 
-test("a wrong variable is told in one line that names it", async () => {
+test("an invalid variable is reported in one line that names it", async () => {
   for (const program of ["api/server", "workers/main"]) {
     const { code, err } = await failedStart(program, { PORT: "many", DATABASE_URL: "mysql://secret@host" });
     expect(code).toBe(1);
@@ -162,13 +181,13 @@ test("a wrong variable is told in one line that names it", async () => {
   }
 });
 
-test("storage that cannot be used is told at the start, and keeps nothing else from being served", async () => {
+test("unusable storage is reported at the start, and the rest is still served", async () => {
   const { url, said } = await startServer({ STORAGE_DIR: "/dev/null" });
   await until(() => said.out.includes("storage cannot be used"));
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
 });
 
-test("several processes share the port and their metrics; one that is killed is replaced; SIGTERM ends all", async () => {
+test("several processes share the port and their metrics, a killed one is replaced, and SIGTERM ends all", async () => {
   const server = await startServer({ WEB_CONCURRENCY: "2" });
   const workersUp = (count: number) => until(() => server.said.out.split("the API is listening").length - 1 === count);
   await workersUp(2);
@@ -217,7 +236,7 @@ test("a second signal ends all processes at once", async () => {
   await until(async () => (await Promise.all(processes.map(alive))).every((lives) => !lives));
 });
 
-test("a server whose parent is gone stops by itself", async () => {
+test("a server stops when its parent process is gone", async () => {
   const server = await startServer();
   server.process.disconnect();
   expect(await ended(server.process)).toEqual({ code: 0, signal: null });

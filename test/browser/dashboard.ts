@@ -15,14 +15,14 @@ import type { startWebPush } from "../support/push/web-push.js";
 import { stagedRow } from "../support/trial.js";
 import { until } from "../support/until.js";
 
-/** What a test file has configured, and started for it. */
+/** What a test file configures and starts. */
 interface Deployment {
   broker: string;
   code: string;
   web: Awaited<ReturnType<typeof startWebPush>>;
 }
 
-/** An operator's visit to the dashboard; the same whichever broker there is. */
+/** An operator's visit to the dashboard, on the broker that the test file has configured. */
 export function describeDashboard({ broker, code, web }: Deployment): void {
   describeWithChromium(`the dashboard in a browser, with BullMQ on ${broker}`, () => {
     let client: Client;
@@ -30,7 +30,7 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
     let browser: Browser;
     let context: BrowserContext;
     let page: Page;
-    /** Everything that a browser's user would not see and that must not be. */
+    /** Errors that a user would not see in the page. */
     let complaints: string[];
 
     beforeAll(async () => {
@@ -41,7 +41,7 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
     beforeEach(async () => {
       context = await browser.newContext({ baseURL: client.url });
       page = await context.newPage();
-      // the test has its own limit
+      // the test has its own timeout
       page.setDefaultTimeout(0);
       complaints = [];
       page.on("console", (message) => {
@@ -62,7 +62,7 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
       await closeDatabase();
     });
 
-    /** A message for somebody with a browser that shows messages at any hour. */
+    /** Inserts a notification for a user with a browser and without quiet hours. */
     async function insertMessage(): Promise<string> {
       const anna = await user(client);
       const { body } = await client.get("/api/v1/notifications/vapid-public-key");
@@ -85,8 +85,8 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
       await page.getByRole("button", { name: "Sign in" }).click();
     }
 
-    test("an admin signs in, finds a message that could not be sent, has it sent once, and signs out", async () => {
-      // a message is not tried again by itself, so that the test need not wait
+    test("an admin signs in, retries a failed push, which is sent once, and signs out", async () => {
+      // without automatic retries the test need not wait
       const once = { ...push, attempts: 1 };
       const consumer = consume(once, deliverPush, { concurrency: 1, signal: new AbortController().signal });
       const relay = startRelay([once]);
@@ -124,7 +124,7 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
       }
     });
 
-    test("a customer with the right code is shown nothing but that it is not for them", async () => {
+    test("a customer with a correct code gets only the message that the dashboard is for admins", async () => {
       await signIn((await user(client)).phone);
       await page.getByRole("alert").getByText("not an admin's").waitFor();
       expect(await context.cookies()).toEqual([]);

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const read = async (id = campaignId) => (await admin.get(`/api/v1/admin/ads/campaigns/${id}`)).body;
 
-/** Two banners at a place of their own; each costs a thousandth of a major unit. */
+/** Creates two banners in a new placement; each impression costs a thousandth of a major unit. */
 async function twoBanners(fields: Record<string, unknown> = {}): Promise<string> {
   placement = `place-${(tests += 1)}`;
   campaignId = await cast.activeCampaign(admin, { placements: [placement], cpm: 1, ...fields });
@@ -38,23 +38,23 @@ async function twoBanners(fields: Record<string, unknown> = {}): Promise<string>
   return cast.banner(admin, campaignId, { placement });
 }
 
-/** Asks for the banners so many times at once; answers how many times they were shown. */
+/** Requests the banners this many times concurrently; returns how often both were shown. */
 async function show(client: Client, times: number): Promise<number> {
   const asked = Array.from({ length: times }, () => client.get(`/api/v1/ads/banners?placement=${placement}`));
   const replies = await Promise.all(asked);
   return replies.filter(({ status, list }) => status === 200 && list.length === 2).length;
 }
 
-const handedIn = async () =>
+const countFlushed = async () =>
   (
     await sql<{ impressions: number }[]>`
       select coalesce(sum(count), 0)::integer as impressions from ad_batches, unnest(impressions) as count`
   )[0]?.impressions;
 
-const nothingIsUnderWay = async () =>
+const noOpenJobs = async () =>
   (await sql`select from staged_jobs where queue = 'ad-events' and done_at is null`).length === 0;
 
-test("with connections cut and workers killed and stopped, whatever was shown and tapped is counted once", async () => {
+test("every impression and click is counted once while connections are cut and workers are killed and suspended", async () => {
   const bannerId = await twoBanners();
   await service.start();
   let shown = 0;
@@ -74,12 +74,12 @@ test("with connections cut and workers killed and stopped, whatever was shown an
   }
   await Promise.all(service.workers.map((each) => each.kill()));
   await service.start();
-  await until(async () => (await handedIn()) === 2 * shown && (await nothingIsUnderWay()));
+  await until(async () => (await countFlushed()) === 2 * shown && (await noOpenJobs()));
   expect(shown).toBeGreaterThan(0);
   expect(await read()).toMatchObject({ impressions: 2 * shown, clicks, spent: Math.floor(shown / 5) / 100 });
 });
 
-test("an API that stops hands in what it counted last", async () => {
+test("an API that stops flushes its last counts", async () => {
   await twoBanners();
   const port = await freePort();
   const child = startProcess("server.ts", [], { HOST: "127.0.0.1", PORT: String(port), RATE_LIMIT_DISABLED: "1" });
@@ -97,17 +97,17 @@ test("an API that stops hands in what it counted last", async () => {
   expect(await read()).toMatchObject({ impressions: 80 });
 });
 
-test("an API that is killed loses nothing that it has handed in, and nothing is counted twice", async () => {
+test("an API that is killed loses none of its flushed counts, and nothing is counted twice", async () => {
   await twoBanners();
-  const before = (await handedIn()) ?? 0;
+  const before = (await countFlushed()) ?? 0;
   await service.api.start();
   expect(await show(service.client, 10)).toBe(10);
-  await until(async () => ((await handedIn()) ?? 0) > before);
+  await until(async () => ((await countFlushed()) ?? 0) > before);
   await service.api.kill();
   await service.api.start();
-  const kept = ((await handedIn()) ?? 0) - before;
+  const kept = ((await countFlushed()) ?? 0) - before;
   expect(await show(service.client, 10)).toBe(10);
-  await until(async () => ((await handedIn()) ?? 0) - before === kept + 20);
+  await until(async () => ((await countFlushed()) ?? 0) - before === kept + 20);
   await runAdJobs(2);
   expect(await read()).toMatchObject({ impressions: kept + 20 });
 });

@@ -3,25 +3,32 @@ import { push } from "../../queues/index.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { stageJob } from "../../sql/outbox.js";
 import { newPhone } from "../support/cast.js";
-import { countWaiting, hold } from "../support/hold.js";
+import { countBlocked, lockRows } from "../support/locks.js";
 import { insertNotification, notificationStatus } from "../support/notifications.js";
 import { countSends, prepareService, type Program, type Service } from "../support/programs.js";
-import { everyoneTold, listTold, openShop, orderRoll, orderRolls, type Shop } from "../support/shop.js";
+import {
+  waitForNotifications,
+  listNotifications,
+  openShop,
+  orderRoll,
+  orderRolls,
+  type Shop,
+} from "../support/shop.js";
 import { until } from "../support/until.js";
 
-/** What a worker is in the middle of: one job of each kind, at each place where an interruption could show. */
+/** A worker's interrupted work: one job of each kind, at each place where an interruption could show. */
 interface Work {
-  /** Its people are being written down. */
+  /** The order whose recipients are being written. */
   orderId: string;
   /** A notification just before it is sent. */
   unsent: string;
-  /** A notification that is sent, its row not yet settled. */
+  /** A notification that was sent and is not marked so yet. */
   unsettled: string;
-  /** Lets everything go on. */
+  /** Lets all jobs continue. */
   release: () => Promise<void>;
 }
 
-/** What happens to the service when its processes are interrupted; the same whichever broker the test file has configured. */
+/** The service with interrupted processes, on the broker that the test file has configured. */
 export function describeCrashes(broker: string): void {
   describe(`interrupted processes, with BullMQ on ${broker}`, () => {
     let service: Service;
@@ -38,7 +45,7 @@ export function describeCrashes(broker: string): void {
     });
 
     afterEach(async () => {
-      expect(service.accidents).toEqual([]);
+      expect(service.crashes).toEqual([]);
       await Promise.all(service.workers.map((worker) => worker.kill()));
     });
 
@@ -47,23 +54,25 @@ export function describeCrashes(broker: string): void {
       await closeDatabase();
     });
 
-    const holdNotification = (id: string) =>
-      hold((tx) => tx`select from notifications where id = ${id}::uuid for update`);
+    const lockNotification = (id: string) =>
+      lockRows((tx) => tx`select from notifications where id = ${id}::uuid for update`);
 
-    /** Brings a worker that is started here to the middle of its work. */
+    /** Starts a worker and waits until it is in the middle of its jobs. */
     async function busy(worker: Program): Promise<Work> {
       const [orderId] = await orderRolls(shop, 1);
       const [unsent, unsettled] = [await insertNotification(), await insertNotification()];
-      const releaseOrder = await hold((tx) => tx`select from orders where id = ${orderId!}::uuid for update`);
-      const [releaseUnsent, letSend] = [await holdNotification(unsent), await holdNotification(unsettled)];
+      const releaseOrder = await lockRows((tx) => tx`select from orders where id = ${orderId!}::uuid for update`);
+      const [releaseUnsent, letSend] = [await lockNotification(unsent), await lockNotification(unsettled)];
       await stageJob(sql, push, { notificationId: unsent });
       const jobId = await stageJob(sql, push, { notificationId: unsettled });
       await worker.start();
-      await until(async () => (await countWaiting()) === 3);
-      const releaseSettling = await hold((tx) => tx`select from staged_jobs where id = ${jobId}::bigint for update`);
+      await until(async () => (await countBlocked()) === 3);
+      const releaseSettling = await lockRows(
+        (tx) => tx`select from staged_jobs where id = ${jobId}::bigint for update`,
+      );
       await letSend();
       await until(() => countSends([worker], unsettled) === 1);
-      await until(async () => (await countWaiting()) === 3);
+      await until(async () => (await countBlocked()) === 3);
       return {
         orderId: orderId!,
         unsent,
@@ -74,49 +83,49 @@ export function describeCrashes(broker: string): void {
       };
     }
 
-    async function tookEffectOnce({ orderId, unsent, unsettled }: Work): Promise<void> {
-      await everyoneTold(shop, [orderId]);
-      const ids = [unsent, unsettled, ...(await listTold([orderId])).map(({ id }) => id)];
+    async function expectOneEffect({ orderId, unsent, unsettled }: Work): Promise<void> {
+      await waitForNotifications(shop, [orderId]);
+      const ids = [unsent, unsettled, ...(await listNotifications([orderId])).map(({ id }) => id)];
       for (const id of ids) {
         expect(await notificationStatus(id)).toMatchObject({ status: "SENT" });
         for (const worker of service.workers) expect(countSends([worker], id)).toBeLessThanOrEqual(1);
       }
     }
 
-    test("a worker killed in the middle of its jobs: another one takes them over, and each takes effect once", async () => {
+    test("another worker takes over the jobs of a killed one, and each takes effect once", async () => {
       const [first, second] = service.workers;
       const work = await busy(first);
       await first.kill();
       await work.release();
       await second.start();
-      await tookEffectOnce(work);
+      await expectOneEffect(work);
     });
 
-    test("a worker stopped for longer than it may keep its jobs: each takes effect once, also when it goes on", async () => {
+    test("jobs of a worker suspended past its lock take effect once, also when it resumes", async () => {
       const [first, second] = service.workers;
       const work = await busy(first);
       const thaw = first.freeze();
       await work.release();
       await second.start();
-      await everyoneTold(shop, [work.orderId]);
+      await waitForNotifications(shop, [work.orderId]);
       thaw();
       await second.kill();
-      await everyoneTold(shop, [work.orderId, ...(await orderRolls(shop, 5))]);
-      await tookEffectOnce(work);
+      await waitForNotifications(shop, [work.orderId, ...(await orderRolls(shop, 5))]);
+      await expectOneEffect(work);
     });
 
-    test("an API killed in the middle of its writes: each is there with its jobs, or not at all", async () => {
+    test("an API killed while writing leaves each write complete with its jobs, or not at all", async () => {
       const newShop = await openShop(service.client);
       const phone = newPhone();
-      const release = await hold((tx) => tx`lock table staged_jobs`);
+      const release = await lockRows((tx) => tx`lock table staged_jobs`);
       const answers = Promise.allSettled([orderRoll(newShop), service.client.post("/api/v1/auth/otp/send", { phone })]);
-      await until(async () => (await countWaiting()) === 2);
+      await until(async () => (await countBlocked()) === 2);
       await service.api.kill();
       await release();
       expect((await answers).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
 
       const { orders, codes } = await transaction(async (tx) => {
-        // waits for the end of what was cut short
+        // waits until the interrupted statements have ended
         await tx`lock table orders, otp in share mode`;
         return {
           orders: await tx<{ id: string }[]>`select id from orders where user_id = ${newShop.customer.id}::uuid`,
@@ -131,7 +140,7 @@ export function describeCrashes(broker: string): void {
       await service.api.start();
     });
 
-    test("an API killed as soon as it has answered: the jobs of every order it accepted run", async () => {
+    test("an API killed after its responses: the jobs of every accepted order run", async () => {
       const [worker] = service.workers;
       const orderIds: string[] = [];
       await Promise.allSettled(
@@ -143,7 +152,7 @@ export function describeCrashes(broker: string): void {
       );
       expect(orderIds.length).toBeGreaterThan(0);
       await worker.start();
-      await everyoneTold(shop, orderIds);
+      await waitForNotifications(shop, orderIds);
       await service.api.start();
     });
   });

@@ -33,7 +33,7 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-/** Every row of every table, what BullMQ keeps included, with the table's name. */
+/** Every row of every table, BullMQ's included, with the table's name. */
 async function contents(): Promise<string[]> {
   const tables = await database.query<{ name: string }>(
     `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
@@ -47,7 +47,7 @@ async function contents(): Promise<string[]> {
   return rows;
 }
 
-test("what a partner's POS trusts us with is in no log, no row and no job, and what it says of customers in rows alone", async () => {
+test("POS secrets are in no log, answer, row or job, and customers' data from a POS is in orders and events only", async () => {
   const { client } = service;
   const [admin, bakery] = [await cast.admin(client), await cast.bakery(client)];
   const [account, own, phone, address] = [`account-${randomUUID()}`, newSecret(), cast.newPhone(), "Тайная улица, 1"];
@@ -65,7 +65,7 @@ test("what a partner's POS trusts us with is in no log, no row and no job, and w
   };
   const answers = [];
 
-  // trying out, what is refused, what is away, what is well
+  // connection tests, refused and valid credentials, and an unreachable POS
   for (const fields of [{}, { token: wrongToken }, { baseUrl: "http://127.0.0.1:9" }, { accountId: 7 }])
     answers.push(await admin.client.post("/api/v1/pos/test-connection", enter(fields)));
   answers.push(await save({ accountId: 7 }), await save({ token: wrongToken }), await sync(), await save());
@@ -76,7 +76,7 @@ test("what a partner's POS trusts us with is in no log, no row and no job, and w
   answers.push(await sync());
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 400, 400, 200, 409, 200, 503, 200]);
 
-  // orders that are made, parked and forged
+  // orders that are created, parked and forged
   const order = { items: [{ externalId: "roll", qty: 1 }], totalAmount: 60, customerPhone: phone, address };
   answers.push(
     await send("order.created", "order-1", order),

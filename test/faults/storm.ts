@@ -1,39 +1,37 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { inspect, promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { compiled } from "../support/compiled.js";
 import { startOwnPostgres, type OwnPostgres } from "../support/own-postgres.js";
 import { randomFrom } from "../support/random.js";
 import type { TestRedis } from "../support/redis.js";
 import { until } from "../support/until.js";
 
-/** Every fault happens once, and again when there is time: `npm run faults` gives more of it. */
+/** Every fault happens once; `npm run faults` repeats them for some minutes. */
 const { TEST_STORM_SECONDS } = process.env;
 const durationMs = Number(TEST_STORM_SECONDS ?? 0) * 1_000;
 
-/** How soon after its last fault the service has to do everything again; where other tests run beside, it only has to. */
+/** How soon after the last fault the service must work again; when other tests run beside, it only must at some time. */
 const RECOVERY_LIMIT_MS = TEST_STORM_SECONDS === undefined ? 300_000 : 15_000;
-/** What failed many times waits for its next attempt, and a schedule for its next tick; after this the report says what is missing. */
+/** Failed jobs wait for their next attempt, and schedules for their next tick. After this time the report lists what is missing. */
 const SETTLE_LIMIT_MS = 300_000;
 
 const seed = Number(process.env["TEST_STORM_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
-const migrate = fileURLToPath(new URL("../../scripts/migrate.ts", import.meta.url));
-
-/** Lets clients order and ask for codes while everything fails that can, and compares what they were told with what came of it. */
+/** Lets clients place orders and request codes while every fault happens, and compares their answers with the database. */
 export function testStorm(broker: string, redis: TestRedis | null): void {
   let postgres: OwnPostgres;
 
   beforeAll(async () => {
     postgres = await startOwnPostgres();
     process.env["DATABASE_URL"] = postgres.url;
-    await promisify(execFile)(process.execPath, ["--import", "tsx", migrate], { env: process.env });
+    await promisify(execFile)(process.execPath, [compiled("scripts/migrate.ts")], { env: process.env });
   });
 
   afterAll(() => postgres.stop());
 
   test(
-    `under a storm of faults, with BullMQ on ${broker}, whatever was acknowledged is done, and once`,
+    `under a storm of faults, with BullMQ on ${broker}, all acknowledged work is done exactly once`,
     async () => {
       const { closeDatabase } = await import("../../sql/db.js");
       const { check } = await import("../support/checker.js");
@@ -77,9 +75,9 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
 
         const report = { seed, faults: faults.length, ...counts, recoveryMs, settledMs };
         process.stderr.write(`storm, BullMQ on ${broker}: ${inspect(report, { breakLength: Infinity })}\n`);
-        expect({ wrong, accidents: service.accidents, ticks: ticks.length }).toEqual({
+        expect({ wrong, crashes: service.crashes, ticks: ticks.length }).toEqual({
           wrong: [],
-          accidents: [],
+          crashes: [],
           ticks: 1,
         });
         expect(recoveryMs).toBeLessThanOrEqual(RECOVERY_LIMIT_MS);

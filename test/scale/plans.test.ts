@@ -7,20 +7,20 @@ import { task } from "../support/task.js";
 import type { EventKind } from "../../queues/fan-out.js";
 import type { CallerName, Scene } from "../api/authorisation/scene.js";
 
-/** Of a million orders; `npm run plans` takes them all, and shows the plans. */
+/** A share of a million orders; `npm run plans` takes all of them, and prints the plans. */
 const { TEST_SCALE } = process.env;
 const scale = Number(TEST_SCALE ?? 0.1);
 
-/** More than any page, cart or batch of ours holds, and far less than a big table. */
+/** More than any page, cart or batch has, and far less than a big table. */
 const MOST_ROWS = 1_500;
 
-/** A million orders take some minutes, and many on a slow machine. */
+/** Seeding a million orders takes some minutes, and many on a slow machine. */
 const SEEDING_LIMIT_MS = 3_600_000;
 
-/** Often enough for a prepared statement to settle for one plan. */
+/** Often enough for a prepared statement to settle on one plan. */
 const REPETITIONS = 7;
 
-// the tests below are declared from what these import, and these read the configuration
+// the tests below are generated from these modules, which read the configuration
 const postgres = await startOwnPostgres();
 Object.assign(process.env, { DATABASE_URL: postgres.url, RATE_LIMIT_DISABLED: "1" });
 const { startApi } = await import("../support/api.js");
@@ -39,7 +39,7 @@ let plans: Awaited<ReturnType<typeof recordPlans>>;
 let big: Set<string>;
 let api: Awaited<ReturnType<typeof startApi>>;
 let scene: Scene;
-/** The same, with the busiest customer and the busiest partner of all. */
+/** The scene with the busiest customer and the busiest partner. */
 let busyScene: Scene;
 
 beforeAll(async () => {
@@ -59,6 +59,7 @@ afterAll(async () => {
   await api.stop();
   await closeSignals();
   await closeDatabase();
+  await plans.close();
   await postgres.stop();
 });
 
@@ -84,7 +85,7 @@ async function busy(): Promise<Scene> {
   };
 }
 
-/** What reads more than it should, in words. */
+/** Descriptions of the scans that read too much. */
 const excesses = (executed: readonly Executed[]) => [
   ...new Set(
     executed.flatMap(({ query, scans }) =>
@@ -95,15 +96,15 @@ const excesses = (executed: readonly Executed[]) => [
   ),
 ];
 
-/** Who asks: all who are let in, from whom the question makes sense. */
+/** The callers that are admitted and for whom the request makes sense. */
 function askers(name: string): CallerName[] {
   const { auth } = endpoints.find(({ method, path }) => `${method.toUpperCase()} ${path}` === name)!;
   if (auth === "ADMIN" || auth === "LOCATION_WRITER") return ["admin"];
   const refused = Object.keys(expectations[name]!.except ?? {});
-  return (["bakery", "customer", "admin", "nobody"] as const).filter((caller) => !refused.includes(caller));
+  return (["bakery", "customer", "admin", "anonymous"] as const).filter((caller) => !refused.includes(caller));
 }
 
-/** Fails on what reads too much; shows where the rows come from to who asks for it. */
+/** Fails on scans that read too much; prints all scans with TEST_SCALE. */
 function examine(name: string, executed: readonly Executed[]): void {
   if (TEST_SCALE !== undefined) {
     const most = new Map<string, number>();
@@ -131,19 +132,19 @@ async function ask(name: string, stage: Scene): Promise<Executed[]> {
 }
 
 const isReport = (name: string) => name.includes("/analytics");
-/** Nobody could ask for anything after it. */
+/** Deletes the caller's account, after which no request would work. */
 const farewell = "DELETE /api/v1/users/me";
-/** Asks for no rows at all. */
+/** Reads no rows. */
 const configured = "GET /api/v1/notifications/vapid-public-key";
 
-describe("on a big database no request reads a big table whole, or more of one than it answers with", () => {
+describe("on a big database a request neither scans a big table nor reads more than it returns", () => {
   const others = (name: string) => !isReport(name) && name !== farewell && name !== configured;
   test.each(Object.keys(expectations).filter(others))("%s", async (name) => {
     examine(name, [...(await ask(name, scene)), ...(name.startsWith("GET") ? await ask(name, busyScene) : [])]);
   });
 });
 
-describe("a report reads the orders and boxes of its time and its partner, and no others", () => {
+describe("a report reads only orders and boxes of its period and its partner", () => {
   test.each(Object.keys(expectations).filter(isReport))("%s", async (name) => {
     const path = name.replace("GET ", "").replace(":id", busyScene.bakeryId);
     const admin = path.includes("/admin/");
@@ -175,7 +176,7 @@ describe("a report reads no orders and boxes of days that are rolled up", () => 
   const today = `(now() at time zone '${zone}')::date`;
 
   beforeAll(async () => {
-    // over a connection whose plans are not written down: they are many
+    // over a connection whose plans are not logged, as there are many
     await postgres.ask(`
       do $$ begin
         for n in 1..365 loop
@@ -202,7 +203,7 @@ describe("a report reads no orders and boxes of days that are rolled up", () => 
   });
 });
 
-describe("nor does the housekeeping read more than it should", () => {
+describe("an upkeep task does not read too much", () => {
   test.each(Object.keys(tasks))("%s", async (name) => {
     await plans.take();
     await runUpkeep(task({ task: name }));
@@ -210,12 +211,12 @@ describe("nor does the housekeeping read more than it should", () => {
   });
 });
 
-describe("nor does telling people of what happens", () => {
-  /** Has it told as often as it takes a prepared statement to settle, and examines what that came to. */
-  async function tell(event: EventKind, subjectId: string, after: readonly (string | null)[] = [null]) {
+describe("a fan-out does not read too much", () => {
+  /** Repeats an event's fan-out until prepared statements have settled on a plan, and examines the plans. */
+  async function examineEvent(event: EventKind, subjectId: string, after: readonly (string | null)[] = [null]) {
     const executed: Executed[] = [];
     for (const last of Array.from({ length: REPETITIONS }, () => after).flat()) {
-      // as if the messages before were sent, and some days ago
+      // as if the notifications before were sent some days ago
       await postgres.ask("update staged_jobs set done_at = now() where queue = 'push' and done_at is null");
       await postgres.ask(`
         update notifications
@@ -235,16 +236,16 @@ describe("nor does telling people of what happens", () => {
     "ORDER_CANCELLED",
     "ORDER_NO_SHOW",
     "PICKUP_SOON",
-  ] as const)("%s", (event) => tell(event, busyScene.orderId));
+  ] as const)("%s", (event) => examineEvent(event, busyScene.orderId));
 
-  test("PARTNER_SUSPENDED", () => tell("PARTNER_SUSPENDED", busyScene.bakeryId));
+  test("PARTNER_SUSPENDED", () => examineEvent("PARTNER_SUSPENDED", busyScene.bakeryId));
 
   test.each(["REVIEW_PUBLISHED", "REVIEW_APPROVED"] as const)("%s", async (event) => {
     const [review] = await postgres.ask<{ id: string }>("select id from reviews limit 1");
-    await tell(event, review!.id);
+    await examineEvent(event, review!.id);
   });
 
-  test("of a box, to the followers of the partner that most people like", async () => {
+  test("of a box, to the followers of the most popular partner", async () => {
     const [loved] = await postgres.ask<{ id: string; fans: string; middle: string }>(`
       select partner_id as id, count(*) as fans, (array_agg(id order by id))[count(*) / 2] as middle
       from favorites where partner_id is not null group by 1 order by count(*) desc limit 1`);
@@ -256,17 +257,17 @@ describe("nor does telling people of what happens", () => {
       select id, city_id, 'Для всех', 10000, 5, now(), now() + interval '2 hours' from partners where id = '${loved!.id}'`);
     const [box] = await postgres.ask<{ id: string }>("select id from boxes where title = 'Для всех'");
     await postgres.ask(`update partners set status = 'ACTIVE' where id = '${loved!.id}'`);
-    await tell("BOX_LISTED", box!.id, [null, loved!.middle]);
-    const [told] = await postgres.ask<{ count: string }>(
+    await examineEvent("BOX_LISTED", box!.id, [null, loved!.middle]);
+    const [created] = await postgres.ask<{ count: string }>(
       `select count(*) from notifications where box_id = '${box!.id}'`,
     );
-    expect(Number(told!.count)).toBeGreaterThan(500);
+    expect(Number(created!.count)).toBeGreaterThan(500);
     await postgres.ask(`
       insert into favorites (user_id, box_id) select user_id, '${box!.id}' from favorites where partner_id = '${loved!.id}'`);
-    await tell("BOX_BACK", box!.id);
+    await examineEvent("BOX_BACK", box!.id);
   });
 
-  test("nor does sending a message", async () => {
+  test("sending a push", async () => {
     const waiting = await postgres.ask<{ id: string }>(`
       insert into notifications (user_id, kind)
       select user_id, 'LEVEL_REACHED' from devices limit ${REPETITIONS * 2} returning id`);
@@ -276,6 +277,6 @@ describe("nor does telling people of what happens", () => {
   });
 });
 
-test("nor does the account of the busiest customer or partner, when it is deleted", async () => {
+test("deleting the account of the busiest customer or partner does not read too much", async () => {
   examine(farewell, await ask(farewell, busyScene));
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(closeDatabase);
 
-/** What the compiler has to say to the example, beside the types that are generated from the document. */
+/** The compiler's errors for the example, with the types that are generated from the document. */
 function complaints(source: string): string[] {
   const options: ts.CompilerOptions = {
     target: ts.ScriptTarget.ES2022,
@@ -54,8 +54,8 @@ test("a client generated from the document compiles", () => {
 
 test.each([
   ["a path", "/api/v1/boxes/{id}", "/api/v1/box/{id}"],
-  ["a field that is sent", "totalAmount:", "total:"],
-  ["a field that is answered", "data.pickupCode", "data.code"],
-])("a mistake in %s does not", (_what, right, wrong) => {
+  ["a field of the request", "totalAmount:", "total:"],
+  ["a field of the response", "data.pickupCode", "data.code"],
+])("a mistake in %s does not compile", (_what, right, wrong) => {
   expect(complaints(example.replace(right, wrong))).not.toEqual([]);
 });

@@ -1,31 +1,29 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
+import { compiled } from "../support/compiled.js";
+import { scratchFolder } from "../support/scratch.js";
 import { startSmsGateway } from "../support/sms-gateway.js";
 import { freePort, startEverything, type Started } from "../support/start.js";
 
-const demo = fileURLToPath(new URL("../../scripts/demo/main.ts", import.meta.url));
 export const databaseUrl = process.env["DATABASE_URL"] ?? "";
 
-/** Plays the demo's day; answers what it told. */
+/** Plays the demo's day; returns its output. */
 async function playDay(port: number): Promise<string> {
-  const child = spawn(process.execPath, ["--import", "tsx", demo], {
+  const child = spawn(process.execPath, [compiled("scripts/demo/main.ts")], {
     env: { PATH: process.env["PATH"], PORT: String(port) },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  let told = "";
-  child.stdout.on("data", (chunk: Buffer) => (told += chunk.toString()));
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   await once(child, "close");
-  expect([child.exitCode, told]).toEqual([0, expect.stringContaining("pickup code")]);
-  return told;
+  expect([child.exitCode, output]).toEqual([0, expect.stringContaining("pickup code")]);
+  return output;
 }
 
-/** What is known about people, read from the tables where it belongs. */
+/** All personal data, from the tables that may hold it. */
 async function personalData(): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -42,16 +40,16 @@ async function personalData(): Promise<string[]> {
 
 const secrets = [/eyJ[\w-]{10,}/, /refresh_?token/i, /bearer [\w.-]{8,}/i, /whsec_/, /pickup_?code/i];
 
-/** Plays the day twice, as with real gateways and everything logged, and reads what the service has left behind. */
+/** Plays the day twice against a real SMS gateway, with everything logged, and reads the logs and the broker's jobs. */
 export function aDayThatLeavesNoTrace(env: () => Record<string, string>, brokerContents: () => Promise<string>): void {
   let folder: string;
   let sms: Awaited<ReturnType<typeof startSmsGateway>>;
   let service: Started;
   let logs: string;
-  let told: string;
+  let output: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "surplus-food-demo-"));
+    folder = await scratchFolder("demo");
     sms = await startSmsGateway();
     const port = await freePort();
     service = startEverything(folder, {
@@ -63,7 +61,7 @@ export function aDayThatLeavesNoTrace(env: () => Record<string, string>, brokerC
       ...env(),
     });
     const greeting = await service.greeted;
-    told = (await playDay(port)) + (await playDay(port));
+    output = (await playDay(port)) + (await playDay(port));
     service.process.kill("SIGINT");
     await service.ended;
     logs = service.stdout.slice(greeting.length) + service.stderr;
@@ -75,25 +73,25 @@ export function aDayThatLeavesNoTrace(env: () => Record<string, string>, brokerC
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("the day can be played again, and reaches its end", () => {
-    expect(told.match(/Everything that happened/g)).toHaveLength(2);
-    expect(told.match(/made it 1 order, READY/g)).toHaveLength(2);
+  test("the demo can be run twice and completes both times", () => {
+    expect(output.match(/The day is over/g)).toHaveLength(2);
+    expect(output.match(/recorded 1 order, READY/g)).toHaveLength(2);
   });
 
-  test("the service's messages speak of the hours of the day that is told", () => {
-    const hours = told.split("\n").flatMap((line) => line.slice(7).match(/\b\d\d:\d\d(:\d\d)?\b/g) ?? []);
+  test("the service's messages show the clock times of the demo's day", () => {
+    const hours = output.split("\n").flatMap((line) => line.slice(7).match(/\b\d\d:\d\d(:\d\d)?\b/g) ?? []);
     expect(new Set(hours)).toEqual(new Set(["18:30", "20:30"]));
-    expect(told).toContain("expects you from 18:30");
+    expect(output).toContain("expects you from 18:30");
   });
 
-  test.each(["logs", "jobs"])("no personal data and no secret is in the %s", async (where) => {
+  test.each(["logs", "jobs"])("the %s hold no personal data and no secrets", async (where) => {
     const text = where === "logs" ? logs : await brokerContents();
     expect(text.length).toBeGreaterThan(1_000);
     const known = await personalData();
     expect(known.length).toBeGreaterThan(5);
     expect(known.filter((value) => text.includes(value))).toEqual([]);
     for (const secret of secrets) expect(text).not.toMatch(secret);
-    const codes = [...told.matchAll(/pickup code (\d{6})/g)].map(([, code]) => code ?? "");
+    const codes = [...output.matchAll(/pickup code (\d{6})/g)].map(([, code]) => code ?? "");
     expect(codes).toHaveLength(2);
     for (const code of codes) expect(text).not.toMatch(new RegExp(`\\b${code}\\b`));
   });

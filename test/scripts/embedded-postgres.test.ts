@@ -2,10 +2,12 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../scripts/embedded-postgres.js";
+import { compiled } from "../support/compiled.js";
 import { serverFolder } from "../support/server-folder.js";
 
 let folder: string;
@@ -30,7 +32,7 @@ async function ask({ url }: EmbeddedPostgres, text: string): Promise<unknown[]> 
 
 const serverProcess = async () => Number((await readFile(join(folder, "data/postmaster.pid"), "utf8")).split("\n")[0]);
 
-test("what was written is there after a stop and a start", async () => {
+test("data survives a stop and a start", async () => {
   const first = await start();
   await ask(first, "create table kept as select 7 as value");
   await first.stop();
@@ -40,7 +42,7 @@ test("what was written is there after a stop and a start", async () => {
   await second.stop();
 });
 
-test("a copy that was made while it was stopped is a backup, whatever came later", async () => {
+test("a copy of the folder made while it was stopped is a backup", async () => {
   const first = await start();
   await ask(first, "create table kept as select 7 as value");
   await first.stop();
@@ -55,7 +57,7 @@ test("a copy that was made while it was stopped is a backup, whatever came later
   await copy.remove();
 });
 
-test("nobody gets in without the password, which only its owner can read", async () => {
+test("connections need the password, which only the folder's owner can read", async () => {
   const server = await start();
   const url = Object.assign(new URL(server.url), { password: "guess" }).href;
   await expect(ask({ ...server, url }, "select")).rejects.toThrow("password authentication failed");
@@ -64,12 +66,12 @@ test("nobody gets in without the password, which only its owner can read", async
 });
 
 test("a server whose starter was killed is taken over", async () => {
-  const script = new URL("../../scripts/embedded-postgres.ts", import.meta.url).href;
+  const script = pathToFileURL(compiled("scripts/embedded-postgres.ts")).href;
   const code = `
     const { startEmbeddedPostgres } = await import(${JSON.stringify(script)});
     await startEmbeddedPostgres({ folder: ${JSON.stringify(folder)}, durable: false });
     process.kill(process.pid, "SIGKILL");`;
-  const starter = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", code], { stdio: "inherit" });
+  const starter = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: "inherit" });
   expect(await once(starter, "exit")).toEqual([null, "SIGKILL"]);
   const left = await serverProcess();
   const server = await start();
@@ -78,25 +80,25 @@ test("a server whose starter was killed is taken over", async () => {
   await server.stop();
 });
 
-test("a folder in use is refused, and its server goes on", async () => {
+test("a folder in use is refused, and its server keeps running", async () => {
   const server = await start();
   await expect(start()).rejects.toThrow(/^The embedded Postgres cannot start: another process is using /);
   expect(await ask(server, "select 1 as one")).toEqual([{ one: 1 }]);
   await server.stop();
 });
 
-test("a server that has died left nothing that keeps the next from starting", async () => {
+test("a server that died leaves nothing that prevents the next start", async () => {
   const server = await start();
   const notes = await readFile(join(folder, "data/postmaster.pid"), "utf8");
   await server.stop();
   await writeFile(join(folder, "data/postmaster.pid"), notes);
   await (await start()).stop();
-  // its process number has gone to another program meanwhile
+  // its process id now belongs to another program
   await writeFile(join(folder, "data/postmaster.pid"), notes.replace(/^\d+/, String(process.pid)));
   await (await start()).stop();
 });
 
-test("what keeps it from starting is told in one line", async () => {
+test("a failed start is reported in one line", async () => {
   await (await start()).stop();
   await writeFile(join(folder, "data/postgresql.conf"), "max_connections = many\n");
   await expect(start()).rejects.toThrow(/^The embedded Postgres cannot start: .*postgresql\.conf.*$/);

@@ -12,10 +12,10 @@ const grantAdmin = (args: string[], env: NodeJS.ProcessEnv = {}) => runScript("g
 const isAdmin = async () =>
   (await sql<{ isAdmin: boolean }[]>`select is_admin as "isAdmin" from users where phone = ${phone}`)[0]?.isAdmin;
 
-test("makes a user an admin, and takes it back", async () => {
+test("grants and revokes the admin role", async () => {
   expect(await grantAdmin([phone])).toEqual({
     code: 1,
-    output: `Nobody has logged in with ${phone} yet; who is to be an admin logs in first.\n`,
+    output: `No user has the phone ${phone}. A user must log in before you can grant the role.\n`,
   });
   await sql`insert into users (service_id, phone) values (${newServiceId()}, ${phone})`;
   expect(await grantAdmin([phone])).toEqual({ code: 0, output: `${phone} is an admin now.\n` });

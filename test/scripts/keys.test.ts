@@ -1,12 +1,11 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { parseEnv, promisify } from "node:util";
 import { expect, test } from "@jest/globals";
 import { readConfig } from "../../lib/process/environment.js";
+import { compiled } from "../support/compiled.js";
 
 test("prints lines for a .env file that the service can start with", async () => {
-  const script = fileURLToPath(new URL("../../scripts/keys.ts", import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, ["--import", "tsx", script], { env: {} });
+  const { stdout } = await promisify(execFile)(process.execPath, [compiled("scripts/keys.ts")], { env: {} });
   const printed = parseEnv(stdout);
   expect(Object.keys(printed).sort()).toEqual([
     "CREDENTIALS_KEYS",

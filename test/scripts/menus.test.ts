@@ -8,7 +8,7 @@ import { readBatches } from "../../lib/menu-csv/menu-csv-batches.js";
 
 const folder = fileURLToPath(new URL("../../scripts/demo/menus", import.meta.url));
 
-test.each(readdirSync(folder))("the menu %s is one that is imported whole", async (name) => {
+test.each(readdirSync(folder))("the menu %s is imported completely", async (name) => {
   const file = readFileSync(join(folder, name));
   const from = readHeader(file);
   const batches = readBatches(Readable.from([file.subarray(from.position)]), { from, maxRows: 100, batchRows: 100 });
@@ -19,7 +19,7 @@ test.each(readdirSync(folder))("the menu %s is one that is imported whole", asyn
     }
     const { rows, rejected } = next.value;
     expect([rows.length > 9, rejected]).toEqual([true, []]);
-    // nobody gives bread away
+    // no item is free
     expect(rows.filter(({ priceMinor }) => priceMinor < 50)).toEqual([]);
   }
 });

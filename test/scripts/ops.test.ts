@@ -9,14 +9,14 @@ import { closeSignals } from "../../sql/signals.js";
 import { jobDurations, registry } from "../../workers/metrics.js";
 import { startApi } from "../support/api.js";
 
-/** What is exported: by the name of a series its labels, and of each the values that were seen. */
+/** The exported metrics: by name their labels, and by label the values seen. */
 const exported = new Map<string, Map<string, Set<string>>>();
 
-/** What Prometheus adds by itself. */
+/** Labels that Prometheus adds itself. */
 exported.set("up", new Map());
 const added = ["job", "instance"];
 
-/** Takes note of what a process exports, in Prometheus' text format. */
+/** Records what a process exports, in Prometheus's text format. */
 function note(text: string): void {
   for (const line of text.split("\n")) {
     const [, metric = "", kind] = /^# TYPE (\w+) (\w+)$/.exec(line) ?? [];
@@ -30,23 +30,23 @@ function note(text: string): void {
   }
 }
 
-/** Labels of which every value was seen. */
+/** Labels of which all values were seen. */
 const complete = ["state", "pool", "outcome", "queue"];
 
-/** What a matcher asks for that is not there. */
+/** The values of a matcher that do not exist. */
 function missing(label: string, wanted: string, seen: ReadonlySet<string>): string[] {
   if (complete.includes(label)) return wanted.split("|").filter((value) => !seen.has(value));
   return label !== "route" || endpoints.some(({ path }) => path === wanted) ? [] : [wanted];
 }
 
-/** What is wrong with an expression: it asks for what nobody exports, or for what any service may export. */
+/** The mistakes of an expression: it uses metrics that do not exist, or matches other services too. */
 function mistakes(expression: string): string[] {
   const found: string[] = [];
   const labels = new Set(added);
   const ungrouped = expression.replace(/\bby \([^)]*\)|\$__rate_interval/g, "");
   for (const [, name = "", matchers = ""] of ungrouped.matchAll(/\b([a-z]\w*_\w+|up)\b(?!\()(?:\{([^}]*)\})?/g)) {
     const known = exported.get(name);
-    if (!known) found.push(`nobody exports ${name}`);
+    if (!known) found.push(`no process exports ${name}`);
     if (!matchers.includes('job=~"surplus-food-.*"')) found.push(`${name} may be another service's`);
     for (const label of known?.keys() ?? []) labels.add(label);
     for (const [, label = "", wanted = ""] of matchers.matchAll(/(\w+)=~?"([^"]*)"/g)) {
@@ -93,30 +93,30 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-describe("each panel of the dashboard asks for what is exported", () => {
+describe("each panel of the dashboard uses exported metrics", () => {
   const asked = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }): [string, string] => [title, expr]));
   test.each(asked)("%s: %s", (_title, expr) => expect(mistakes(expr)).toEqual([]));
 });
 
-describe("so does each alert", () => {
+describe("each alert", () => {
   const asked = [...alerts.matchAll(/- alert: (\w+)\n +expr: (.+)\n/g)].map(([, name = "", expr = ""]) => [name, expr]);
-  test.each(asked)("%s: %s", (_name, expr) => expect(mistakes(expr)).toEqual([]));
+  test.each(asked)("%s uses exported metrics: %s", (_name, expr) => expect(mistakes(expr)).toEqual([]));
 
-  test("and has a severity and a summary", () => {
+  test("has a severity and a summary", () => {
     for (const part of [/severity: (critical|warning) /g, /^ +summary: ./gm, /^ +for: \d+m$/gm, /- alert: /g])
       expect(alerts.match(part)).toHaveLength(asked.length);
   });
 });
 
 test.each([
-  ["outbox_lag", ["nobody exports outbox_lag", "outbox_lag may be another service's"]],
+  ["outbox_lag", ["no process exports outbox_lag", "outbox_lag may be another service's"]],
   ['max by (quue) (queue_jobs{job=~"surplus-food-.*",state="wating"})', ["wating", "nothing has a quue"]],
   ['rate(job_duration_seconds_count{job=~"surplus-food-.*",outcome=~"failed|ded"}[5m])', ["ded"]],
   ['up{job=~"surplus-food-.*",queue="push"} == 0', ["up has no queue"]],
   ['http_request_duration_seconds_sum{job=~"surplus-food-.*",route="/orders"}', ["/orders"]],
-])("a mistake would be seen: %s", (expr, found) => expect(mistakes(expr)).toEqual(found));
+])("a mistake is found: %s", (expr, found) => expect(mistakes(expr)).toEqual(found));
 
-test("no panel lies on another, and each has a number of its own", () => {
+test("panels do not overlap, and each has its own id", () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, n) => `${x + (n % w)} ${y + Math.floor(n / w)}`),

@@ -9,23 +9,24 @@ const replay = (...args: string[]) => runScript("replay", args);
 
 async function deadJob(): Promise<string> {
   const id = await stageJob(sql, push, { notificationId: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" });
-  await sql`update staged_jobs set dead_at = now(), tries = 8, sends = 1 where id = ${id}::bigint`;
+  await sql`update staged_jobs set dead_at = now(), attempts = 8, sends = 1 where id = ${id}::bigint`;
   return id;
 }
 
 const isDue = async (id: string) =>
-  (await stagedRow(id, ({ dead, done, sends, tries }) => !dead && !done && sends === 0 && tries === 0)) !== undefined;
+  (await stagedRow(id, ({ dead, done, sends, attempts }) => !dead && !done && sends === 0 && attempts === 0)) !==
+  undefined;
 
 beforeEach(() => sql`truncate staged_jobs`);
 afterAll(closeDatabase);
 
 test("replays one job, by its number and by the dashboard's id", async () => {
   const [first, second] = [await deadJob(), await deadJob()];
-  expect(await replay(first)).toEqual({ code: 0, output: "1 job runs anew.\n" });
+  expect(await replay(first)).toEqual({ code: 0, output: "Replayed 1 job.\n" });
   expect(await isDue(first)).toBe(true);
   expect(await isDue(second)).toBe(false);
   expect(await replay(first)).toEqual({ code: 1, output: `Job ${first} is not dead.\n` });
-  expect(await replay(`${second}.0`)).toEqual({ code: 0, output: "1 job runs anew.\n" });
+  expect(await replay(`${second}.0`)).toEqual({ code: 0, output: "Replayed 1 job.\n" });
   expect(await isDue(second)).toBe(true);
 });
 
@@ -33,9 +34,9 @@ test("replays every dead job of one queue", async () => {
   const [first, second] = [await deadJob(), await deadJob()];
   const other = await stageJob(sql, upkeep, { task: "canary" });
   await sql`update staged_jobs set dead_at = now() where id = ${other}::bigint`;
-  expect(await replay("push")).toEqual({ code: 0, output: "2 jobs run anew.\n" });
+  expect(await replay("push")).toEqual({ code: 0, output: "Replayed 2 jobs.\n" });
   expect(await Promise.all([first, second, other].map(isDue))).toEqual([true, true, false]);
-  expect(await replay("push")).toEqual({ code: 0, output: "0 jobs run anew.\n" });
+  expect(await replay("push")).toEqual({ code: 0, output: "Replayed 0 jobs.\n" });
 });
 
 test.each([[], ["pusch"], ["push", "sms"], ["-1"], ["9".repeat(30)]])(

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 afterAll(() => client.end());
 
-/** Programs that say their version, and fail when they are asked for anything else. */
+/** Programs that print their version and fail on everything else. */
 async function programs(versions: Record<string, string>): Promise<StandIns> {
   const says = (program: string, version: string) =>
     `[ "$1" = --version ] || { echo "${program} does not like $1" >&2; exit 1; }; echo "${program} (PostgreSQL) ${version}"`;
@@ -40,7 +40,7 @@ async function hasCopy(): Promise<boolean> {
   return rowCount === 1;
 }
 
-test("names the program that this machine lacks", async () => {
+test("names the missing program", async () => {
   expect(await drill({})).toEqual(refusal(/There is no pg_dump on the PATH: [^\n]+/));
   expect(await drill({ pg_dump: "99.1" })).toEqual(refusal(/There is no pg_restore on the PATH: [^\n]+/));
   expect(await hasCopy()).toBe(false);
@@ -57,7 +57,7 @@ test("names the program that is too old", async () => {
 
 const current = { pg_dump: "99.1", pg_restore: "99.1" };
 
-test("says that its user may not create databases", async () => {
+test("reports that its user may not create databases", async () => {
   const role = `clerk_${randomBytes(4).toString("hex")}`;
   await client.query(`create role ${role} login password 'secret'`);
   try {
@@ -68,7 +68,7 @@ test("says that its user may not create databases", async () => {
   }
 });
 
-test("leaves a copy alone that is there already", async () => {
+test("does not touch an existing copy", async () => {
   await client.query(`create database ${copy}`);
   try {
     expect(await drill(current)).toEqual(refusal(/There is a database \w+_restore_drill: [^\n]+/));
@@ -78,14 +78,14 @@ test("leaves a copy alone that is there already", async () => {
   }
 });
 
-test("tells what to copy where npm start keeps the database", async () => {
+test("says what to copy when npm start keeps the database", async () => {
   const { folder } = await programs(current);
   await mkdir(join(folder, "postgres"));
   await writeFile(join(folder, "postgres", "password"), url.password);
   expect(await drill(current, { DATA_DIR: folder })).toEqual(refusal(/[^\n]*npm start keeps in [^\n]*cp -a[^\n]*/));
 });
 
-test("tells in one line what a program complains of, and leaves nothing behind", async () => {
+test("reports a program's error in one line, and leaves nothing behind", async () => {
   const { folder } = await programs({});
   expect(await drill(current, { TMPDIR: folder })).toEqual(
     refusal(/pg_dump failed: pg_dump does not like --format=custom/),
@@ -93,8 +93,8 @@ test("tells in one line what a program complains of, and leaves nothing behind",
   expect(await hasCopy()).toBe(false);
 });
 
-test("says that the database is out of reach", async () => {
-  const nowhere = await drill(current, { DATABASE_URL: "postgres://nobody@127.0.0.1:1/nowhere" });
+test("reports that the database cannot be reached", async () => {
+  const nowhere = await drill(current, { DATABASE_URL: "postgres://user@127.0.0.1:1/nowhere" });
   expect(nowhere).toEqual(refusal(/DATABASE_URL cannot be used: [^\n]+/));
 });
 
@@ -102,7 +102,7 @@ test.each([[["one.dump", "two.dump"]], [["--keep"]]])("wrong arguments (%j) show
   expect(await drill(current, {}, args)).toEqual(refusal(/Usage: [^\n]*/));
 });
 
-test("misses the folder where the dump is to be kept", async () => {
+test("reports a missing folder for the dump", async () => {
   expect(await drill(current, {}, ["/no/such/folder/backup.dump"])).toEqual(
     refusal(/There is no folder \/no\/such\/folder\./),
   );

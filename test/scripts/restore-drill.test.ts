@@ -5,13 +5,14 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import type { Bakery, Character } from "../support/cast.js";
+import { compiled } from "../support/compiled.js";
 import { describeWithPgDump, startInstalledPostgres, type InstalledPostgres } from "../support/installed-postgres.js";
 import { ended } from "../support/processes.js";
 import { runScript } from "../support/run-script.js";
 import { standIns, type StandIns } from "../support/stand-in-programs.js";
 import { until } from "../support/until.js";
 
-describeWithPgDump("a drill of backup and restore", () => {
+describeWithPgDump("the restore drill", () => {
   let server: InstalledPostgres;
   let made: StandIns;
   let stopApi: () => Promise<void>;
@@ -70,7 +71,7 @@ describeWithPgDump("a drill of backup and restore", () => {
   const databases = async () =>
     (await ask<{ datname: string }>("select datname from pg_database order by 1")).map(({ datname }) => datname);
 
-  /** What the drill finds before the server's own programs; it writes nowhere but here. */
+  /** The environment of a drill, with these programs before the server's own; it writes only in this folder. */
   async function environment(scripts: Record<string, string> = {}): Promise<NodeJS.ProcessEnv> {
     await made.remove();
     made = await standIns(scripts, `${server.programs}:/usr/bin:/bin`);
@@ -78,7 +79,7 @@ describeWithPgDump("a drill of backup and restore", () => {
     return { PATH: made.path, TMPDIR: join(made.folder, "tmp") };
   }
 
-  /** The server's own program, and before or after it a statement that is run where it is run. */
+  /** The server's own program with a statement before or after it, in the database that it is run on. */
   const meddling = (program: string, statement: string, when: "before" | "after") => {
     const itself = `"${server.programs}/${program}" "$@"`;
     const meddle = `"${server.programs}/psql" -q -v ON_ERROR_STOP=1 "$database" -c "${statement}"`;
@@ -88,7 +89,7 @@ describeWithPgDump("a drill of backup and restore", () => {
       ${when === "before" ? `${meddle} && ${itself}` : `${itself} && ${meddle}`}`;
   };
 
-  test("restores all there is, tells it, and keeps a dump that another database can be made of", async () => {
+  test("restores everything, reports it, and keeps a dump from which another database can be restored", async () => {
     const before = await databases();
     const env = await environment();
     const file = join(made.folder, "backup.dump");
@@ -97,8 +98,8 @@ describeWithPgDump("a drill of backup and restore", () => {
     expect(output).toMatch(/^users +2$/m);
     expect(output).toMatch(/^boxes +1 +.*\bprice_minor 24,990\b/m);
     expect(output).toMatch(/^orders +1 +.*\btotal_minor 49,980\b/m);
-    expect(output).toMatch(/\nWhat was restored is what was dumped: \d+ tables with [\d,]+ rows, [^\n]+\n/);
-    expect(output).toContain(`\nIts schema is this release's.\nThe dump is kept in ${file}.\n`);
+    expect(output).toMatch(/\nThe copy equals the original: \d+ tables with [\d,]+ rows, [^\n]+\n/);
+    expect(output).toContain(`\nIts schema is that of this release.\nThe dump is kept in ${file}.\n`);
     expect(code).toBe(0);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await readdir(made.folder)).toEqual(["backup.dump", "tmp"]);
@@ -121,7 +122,7 @@ describeWithPgDump("a drill of backup and restore", () => {
       const answer = await client.get(path);
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual((await customer.client.get(path)).body);
-      // numbers that the database gives go on where they were
+      // sequences continue where they were
       const boxes = await client.get(`/api/v1/boxes/by-partner/${shop.id}`);
       const again = await client
         .as(customer.client.token)
@@ -133,12 +134,12 @@ describeWithPgDump("a drill of backup and restore", () => {
     }
   });
 
-  test("leaves out on both sides what is written meanwhile, and minds no complaint that did no harm", async () => {
+  test("leaves out on both sides what is written meanwhile, and ignores an error that did no harm", async () => {
     const sale =
       "update boxes set price_minor = price_minor + 1; insert into cities (id, name, timezone) values ('new', 'New', 'UTC')";
     const env = await environment({
       pg_dump: meddling("pg_dump", sale, "before"),
-      // as one of a later version does, of a setting that the server does not know
+      // as a later version does, for a parameter that the server does not know
       pg_restore: `"${server.programs}/pg_restore" "$@" && { [ "$1" = --version ] || { echo "not known" >&2; exit 1; }; }`,
     });
     const [{ cities } = { cities: 0 }] = await ask<{ cities: number }>(
@@ -146,16 +147,16 @@ describeWithPgDump("a drill of backup and restore", () => {
     );
     const { code, output } = await runScript("restore-drill/main", [], env);
     expect(output).toMatch(new RegExp(`^cities +${cities}$`, "m"));
-    expect(output).toContain("\nWithout harm, pg_restore failed: not known\n");
+    expect(output).toContain("\nThe copy is complete, although pg_restore failed: not known\n");
     expect(code).toBe(0);
     expect(await ask("select from cities")).toHaveLength(cities + 1);
   });
 
-  test("names everything that differs, keeps nothing of it, and leaves an older backup as it was", async () => {
+  test("names every difference, keeps no dump, and leaves an older backup untouched", async () => {
     const mischief = [
       "delete from order_events where ctid = (select min(ctid) from order_events)",
       "update boxes set price_minor = price_minor + 1",
-      "update users set first_name = 'Somebody else' where ctid = (select min(ctid) from users)",
+      "update users set first_name = 'Another' where ctid = (select min(ctid) from users)",
       "alter table boxes drop constraint boxes_partner_id_fkey",
       "alter table reviews add constraint unchecked check (rating < 5) not valid",
       "drop function place_order",
@@ -169,8 +170,8 @@ describeWithPgDump("a drill of backup and restore", () => {
     expect(output).not.toContain("What was restored is what was dumped");
     for (const line of [
       /^public\.order_events: \d+ rows were dumped, \d+ restored$/m,
-      /^public\.boxes: price_minor added up to \d+, and to \d+ now$/m,
-      /^public\.users: the rows are as many, and not the same$/m,
+      /^public\.boxes: the sum of price_minor was \d+, and is \d+ now$/m,
+      /^public\.users: the number of rows is the same, but their contents differ$/m,
       /^constraint boxes_partner_id_fkey of public\.boxes was not restored$/m,
       /^constraint unchecked of public\.reviews was not dumped$/m,
       /^constraint unchecked of public\.reviews is not valid$/m,
@@ -183,11 +184,11 @@ describeWithPgDump("a drill of backup and restore", () => {
     expect(await databases()).toEqual(before);
   });
 
-  test("when it is stopped, it takes the copy with it", async () => {
+  test("removes the copy when it is stopped", async () => {
     const waits = `[ "$1" = --version ] && exec "${server.programs}/pg_dump" "$@"; exec sleep 600`;
     const env = await environment({ pg_dump: waits });
     const before = await databases();
-    const child = spawn(process.execPath, ["--import", "tsx", "scripts/restore-drill/main.ts"], {
+    const child = spawn(process.execPath, [compiled("scripts/restore-drill/main.ts")], {
       env: { ...process.env, ...env },
       stdio: ["ignore", "ignore", "pipe"],
     });

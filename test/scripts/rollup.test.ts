@@ -10,7 +10,7 @@ const rollup = (...args: string[]) => runScript("rollup", args, { DEFAULT_TIMEZO
 
 afterAll(closeDatabase);
 
-test("rolls up the days that it is given, in the deployment's zone; until yesterday when it is not told how far", async () => {
+test("rolls up the given days in the deployment's zone, by default until yesterday", async () => {
   expect(await rollup("--from", "2026-02-27", "--to", "2026-03-01")).toEqual({
     code: 0,
     output: "2026-02-27\n2026-02-28\n2026-03-01\n3 days rolled up.\n",
@@ -21,7 +21,7 @@ test("rolls up the days that it is given, in the deployment's zone; until yester
   expect(rows).toEqual(["2026-02-27", "2026-02-28", "2026-03-01", yesterday].toSorted().map((day) => ({ day, zone })));
 });
 
-test("rolls up no day that is not over", async () => {
+test("refuses days that are not past", async () => {
   const today = addDays(await findYesterday(sql, zone), 1);
   for (const args of [
     ["--from", today],
@@ -30,7 +30,7 @@ test("rolls up no day that is not over", async () => {
   ]) {
     expect(await rollup(...args)).toEqual({
       code: 1,
-      output: expect.stringMatching(/^The days must be over, [^\n]*\n$/),
+      output: expect.stringMatching(/^The days must be past, [^\n]*\n$/),
     });
   }
 });

@@ -5,7 +5,7 @@ import { runHelper, runScript } from "../support/run-script.js";
 const newKey = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [former, current, lost] = [newKey("former"), newKey("current"), newKey("lost")];
 
-// this process, and the service that it stands for, know both keys
+// this process, like the service, has both keys
 process.env["CREDENTIALS_KEYS"] = [current, former].join(",");
 const { encryptEnvelope, decryptEnvelope } = await import("../../lib/security/envelope.js");
 const { startApi } = await import("../support/api.js");
@@ -29,51 +29,51 @@ beforeEach(() => sql`truncate pos_credentials`);
 const rotate = (args: string[] = [], keys = [current, former]) =>
   runScript("rotate-credentials", args, { CREDENTIALS_KEYS: keys.join(",") });
 
-/** Credentials of a new partner, sealed by a process with these keys alone. */
+/** Inserts credentials of a new partner, encrypted by a process that has only these keys. */
 async function keep(keys: string, text = "a secret"): Promise<string> {
   const { id } = await cast.bakery(api.client);
   const { output } = await runHelper("encrypt-envelope", [text, posCredentialsContext(id)], { CREDENTIALS_KEYS: keys });
   await sql`
-    insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
+    insert into pos_credentials (partner_id, adapter, account, encrypted, next_sync_at)
     values (${id}::uuid, 'generic', ${randomUUID()}, ${output}, now())`;
   return id;
 }
 
 const kept = async (partnerId: string) =>
-  (await sql<{ sealed: string }[]>`select sealed from pos_credentials where partner_id = ${partnerId}::uuid`)[0]!
-    .sealed;
+  (await sql<{ encrypted: string }[]>`select encrypted from pos_credentials where partner_id = ${partnerId}::uuid`)[0]!
+    .encrypted;
 
-test("seals anew what is under a former key, and what was under the current one stays as it is", async () => {
+test("encrypts under the current key what is under a former one, and leaves the rest as it is", async () => {
   const [old, young] = [await keep(former), await keep(current)];
   const before = await kept(young);
   expect((await kept(old)).startsWith("former.")).toBe(true);
-  expect(await rotate()).toEqual({ code: 0, output: "1 partner's credentials are sealed anew under current.\n" });
+  expect(await rotate()).toEqual({ code: 0, output: "1 partner's credentials are now encrypted under current.\n" });
   expect((await kept(old)).startsWith("current.")).toBe(true);
   expect(decryptEnvelope(await kept(old), posCredentialsContext(old))).toBe("a secret");
   expect(await kept(young)).toBe(before);
-  // the former key can go
+  // the former key can be removed
   expect(await rotate([], [current])).toEqual({
     code: 0,
-    output: "There is nothing to rotate: no credentials are sealed under another key than current.\n",
+    output: "There is nothing to rotate: all credentials are encrypted under current.\n",
   });
 });
 
-test("says which it cannot open, and leaves them as they are", async () => {
+test("names the credentials that it cannot decrypt, and leaves them as they are", async () => {
   const [unreadable, old] = [await keep(lost), await keep(former)];
   const before = await kept(unreadable);
   const { code, output } = await rotate();
   expect(code).toBe(1);
-  expect(output).toContain("1 partner's credentials are sealed anew under current.");
-  expect(output).toContain(`1 cannot be opened with any of CREDENTIALS_KEYS; enter them again: ${unreadable}`);
+  expect(output).toContain("1 partner's credentials are now encrypted under current.");
+  expect(output).toContain(`1 cannot be decrypted with any of CREDENTIALS_KEYS; enter them again: ${unreadable}`);
   expect(await kept(unreadable)).toBe(before);
   expect((await kept(old)).startsWith("current.")).toBe(true);
 });
 
-test("overwrites nothing that was changed meanwhile", async () => {
+test("does not overwrite credentials that changed meanwhile", async () => {
   const id = await keep(former);
   const before = await kept(id);
   const context = posCredentialsContext(id);
-  await sql`update pos_credentials set sealed = ${encryptEnvelope("another", context)} where partner_id = ${id}::uuid`;
+  await sql`update pos_credentials set encrypted = ${encryptEnvelope("another", context)} where partner_id = ${id}::uuid`;
   expect(
     await updateEncryptedCredentials(sql, { partnerId: id, encrypted: before }, encryptEnvelope("a secret", context)),
   ).toBe(false);

@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { z } from "zod";
+import { scratchFolder } from "../support/scratch.js";
 import { freePort, processesOf, startEverything, type Running } from "../support/start.js";
 import { until } from "../support/until.js";
 
@@ -14,7 +16,7 @@ let port: number;
 let address: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "surplus-food-start-"));
+  folder = await scratchFolder("start");
   port = await freePort();
   address = `http://127.0.0.1:${port}`;
 });
@@ -26,12 +28,12 @@ afterEach(async () => {
 
 const Tokens = z.object({ accessToken: z.string() });
 
-/** A server that runs and is migrated already, for what has nothing to do with bringing one. */
+/** A running, migrated server, for tests that are not about the embedded one. */
 const existing = { DATABASE_URL: String(process.env["DATABASE_URL"]) };
 
 const startIt = (env: Record<string, string> = {}) => startEverything(folder, { PORT: String(port), ...env });
 
-/** Kills everything of this test hard, until nothing is left. */
+/** Kills every process of this test until none is left. */
 const killAll = () =>
   until(async () => {
     const running = await processesOf(folder);
@@ -70,7 +72,7 @@ const profile = async (token: string) => {
   return { status: answer.status, body: await answer.json() };
 };
 
-test("starts everything, says where it is, stops on Ctrl-C, leaves nothing running and keeps its data and keys", async () => {
+test("starts everything, prints the addresses, stops on Ctrl-C, leaves no process running and keeps its data and keys", async () => {
   const first = startIt();
   const greeting = await first.greeted;
   for (const part of [`:${port}/api/v1`, "/docs", "/admin/queues", "+79990000000", "000000"]) {
@@ -87,7 +89,7 @@ test("starts everything, says where it is, stops on Ctrl-C, leaves nothing runni
   expect(await processesOf(folder)).toEqual([]);
   expect(first.stderr).toBe("");
 
-  // as a version left it that knew fewer keys
+  // as written by an older version with fewer keys
   const keys = join(folder, "keys.env");
   const made = (await readFile(keys, "utf8")).split("\n");
   await writeFile(keys, made.filter((line) => !line.startsWith("VAPID_")).join("\n"));
@@ -102,7 +104,26 @@ test("starts everything, says where it is, stops on Ctrl-C, leaves nothing runni
   expect(await processesOf(folder)).toEqual([]);
 });
 
-test("its processes end when it is killed, and the next start takes the orphaned Postgres over; it starts as well after everything was killed", async () => {
+test("npm run dev runs the TypeScript source, and migrates and restarts when it changes", async () => {
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+  const env = { PORT: String(port), ...existing };
+  const started = startEverything(folder, env, ["--import", tsx, join(root, "scripts/start.ts"), "--watch"]);
+  expect(await started.greeted).toContain("Debugger");
+  const before = await findProcess("api/server");
+  const now = new Date();
+  await utimes(join(root, "sql/functions/boxes.sql"), now, now);
+  await until(() => started.stdout.includes("sql/functions/boxes.sql changed; restarting."));
+  await until(async () => {
+    const api = await findProcess("api/server");
+    return api !== undefined && api.pid !== before?.pid && (await fetch(`${address}/readyz`).catch(() => null))?.ok;
+  });
+  started.process.kill("SIGINT");
+  expect(await started.ended).toBe(0);
+  expect(await processesOf(folder)).toEqual([]);
+});
+
+test("its processes end when it is killed, and the next start takes over Postgres or starts it again", async () => {
   const first = startIt();
   await first.greeted;
   const token = await signIn("+79991112233");
@@ -123,7 +144,7 @@ test("its processes end when it is killed, and the next start takes the orphaned
   expect(await processesOf(folder)).toEqual([]);
 });
 
-test("uses the Postgres that DATABASE_URL names, and starts a process again that dies", async () => {
+test("uses the Postgres that DATABASE_URL names, and restarts a process that dies", async () => {
   const started = startIt(existing);
   await started.greeted;
   const programs = ["workers/main", "api/server"];
@@ -143,7 +164,7 @@ test("uses the Postgres that DATABASE_URL names, and starts a process again that
   expect(await started.ended).toBe(0);
 });
 
-test("a second signal ends at once what does not stop in order", async () => {
+test("a second signal kills what does not stop in order", async () => {
   const started = startIt(existing);
   await started.greeted;
   const api = await findProcess("api/server");
@@ -157,7 +178,7 @@ test("a second signal ends at once what does not stop in order", async () => {
   expect(await processesOf(folder)).toEqual([]);
 });
 
-test("refuses a second start on the same data, and the first goes on", async () => {
+test("refuses a second start on the same data, and the first keeps running", async () => {
   const first = startIt();
   await first.greeted;
   const second = startIt({ PORT: String(await freePort()) });
@@ -170,7 +191,7 @@ test("refuses a second start on the same data, and the first goes on", async () 
   expect((await fetch(`${address}/readyz`)).status).toBe(200);
 });
 
-test("names a taken port in one line, before it starts anything", async () => {
+test("names a port in use in one line, before it starts anything", async () => {
   const other = createServer().listen(port, "0.0.0.0");
   await once(other, "listening");
   const started = startIt();
@@ -185,13 +206,19 @@ test.each([
   [{ DATABASE_URL: "mysql://localhost/name" }, "DATABASE_URL"],
   [{ SIGNING_KEYS: "[]" }, "SIGNING_KEYS"],
   [
-    { NODE_ENV: "production", SMS_SENDER: "http", SMS_HTTP_URL: "https://sms.test", OTP_FIXED_CODE: "123456" },
+    {
+      NODE_ENV: "production",
+      PUBLIC_URL: "https://api.test",
+      SMS_SENDER: "http",
+      SMS_HTTP_URL: "https://sms.test",
+      OTP_FIXED_CODE: "123456",
+    },
     "OTP_FIXED_CODE",
   ],
   [{ WORKER_CONCURRENCY: "nonsense=3" }, "nonsense"],
   [{ DATABASE_URL: "postgres://localhost:1/name" }, "DATABASE_URL"],
   [{ DATA_DIR: "/etc/passwd" }, "DATA_DIR"],
-])("names what is wrong in one line: %j", async (env, named) => {
+])("names an invalid variable in one line: %j", async (env, named) => {
   const started = startIt({ ...existing, ...env });
   expect(await started.ended).toBe(1);
   expect(started.stderr).toMatch(/^[^\n]+\n$/);

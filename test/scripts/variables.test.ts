@@ -11,13 +11,13 @@ const required = {
   CREDENTIALS_KEYS: newCredentialsKey(),
 };
 
-test(".env.example and the operators' README show every variable as it is (`npm run variables` writes them)", async () => {
+test(".env.example and the operators' README list every variable (`npm run variables` writes them)", async () => {
   expect(await readFile(".env.example", "utf8")).toBe(variablesExample());
   const readme = await readFile(readmePath, "utf8");
   expect(readme).toBe(withVariablesTable(readme));
 });
 
-test(".env.example without its # says what is the default", () => {
+test(".env.example uncommented equals the defaults", () => {
   const given = parseEnv(variablesExample().replaceAll(/^#(?=[A-Z0-9_]+=)/gm, ""));
   expect(Object.keys(given).sort()).toEqual(Object.keys(environment.shape).sort());
   expect(JSON.stringify(readConfig({ ...given, ...required }))).toBe(JSON.stringify(readConfig(required)));

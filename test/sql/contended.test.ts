@@ -3,7 +3,7 @@ import { config } from "../../lib/process/config.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { startApi } from "../support/api.js";
 import * as cast from "../support/cast.js";
-import { hold } from "../support/hold.js";
+import { lockRows } from "../support/locks.js";
 import { until } from "../support/until.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -12,7 +12,7 @@ beforeAll(async () => {
   api = await startApi();
 });
 
-/** Resolves once so many sessions have waited for a lock for a tenth of a second. */
+/** Resolves once this many sessions have waited for a lock for 100 ms. */
 async function stalled(count: number): Promise<void> {
   await until(async () => {
     const rows = await transaction(
@@ -29,22 +29,23 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-test("while many orders wait for one box everyone else is answered", async () => {
+test("while many orders wait for one box, other requests are answered", async () => {
   const bakery = await cast.bakery(api.client);
   const boxId = await cast.listBox(bakery);
-  const [anna, boris] = [await cast.user(api.client), await cast.user(api.client)];
+  const boris = await cast.user(api.client);
+  const customers = await Promise.all(Array.from({ length: 15 }, () => cast.user(api.client)));
   const order = { items: [{ boxId, qty: 1 }], totalAmount: 249.9, partnerId: bakery.id };
   let waiting: Promise<{ status: number }[]> | undefined;
   await transaction(async (tx) => {
     await tx`select from boxes where id = ${boxId}::uuid for update`;
-    waiting = Promise.all(Array.from({ length: 15 }, () => anna.client.post("/api/v1/orders", order)));
+    waiting = Promise.all(customers.map(({ client }) => client.post("/api/v1/orders", order)));
     await until(async () => {
       const [locked] = await sql<{ count: number }[]>`
         select count(*)::integer as count from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`;
       return (locked?.count ?? 0) >= config.DATABASE_POOL;
     });
-    // these would wait for the orders, and those for this transaction
+    // otherwise these would wait for the orders, and the orders for this transaction
     for (const path of [`/api/v1/partners/${bakery.id}`, "/api/v1/cities"])
       expect((await api.client.get(path)).status).toBe(200);
     expect((await boris.client.put("/api/v1/users/me", { firstName: "Борис" })).status).toBe(200);
@@ -53,10 +54,10 @@ test("while many orders wait for one box everyone else is answered", async () =>
   expect(statuses).toEqual([...Array<number>(10).fill(201), ...Array<number>(5).fill(409)]);
 });
 
-test("a statement that waits holds up none that come after it", async () => {
+test("a waiting statement does not block the statements after it", async () => {
   const { id } = await cast.user(api.client);
   const rename = async () => await sql`update users set first_name = 'Анна' where id = ${id}::uuid`;
-  const release = await hold((tx) => tx`select from users where id = ${id}::uuid for update`);
+  const release = await lockRows((tx) => tx`select from users where id = ${id}::uuid for update`);
   const waiting = rename();
   await stalled(1);
   await Promise.all(Array.from({ length: 10 * config.DATABASE_POOL }, () => sql`select`));

@@ -4,9 +4,9 @@ import { startOwnPostgres, type OwnPostgres } from "../support/own-postgres.js";
 import { until } from "../support/until.js";
 
 const STEPS = 4;
-/** Shorter than what a hung session is given in production, so that the suite does not wait for it; far longer than anything else takes here. */
+/** Shorter than in production, so that tests of hung sessions are short; far longer than anything else takes here. */
 const TIMEOUT_MS = 4_000;
-/** How long a statement goes on that is struck; nothing waits for its end. */
+/** How long a statement runs whose backend is ended; no test waits for its end. */
 const LONG_S = 60;
 
 let server: OwnPostgres;
@@ -14,11 +14,16 @@ let database: typeof import("../../sql/db.js");
 
 beforeAll(async () => {
   server = await startOwnPostgres();
-  Object.assign(process.env, { DATABASE_URL: server.url, DATABASE_TIMEOUT_MS: String(TIMEOUT_MS), DATABASE_POOL: "4" });
+  Object.assign(process.env, {
+    DATABASE_URL: server.url,
+    DATABASE_TIMEOUT_MS: String(TIMEOUT_MS),
+    DATABASE_WAIT_MS: String(TIMEOUT_MS),
+    DATABASE_POOL: "4",
+  });
   database = await import("../../sql/db.js");
   await database.sql`create table steps (transaction integer, step integer, primary key (transaction, step))`;
   await database.sql`create table commits (transaction integer)`;
-  // makes the commit of a transaction that inserts here take as long as the test needs to strike
+  // makes the commit of a transaction that inserts here last until its backend is ended
   await server.ask(`
     create function slow_commit() returns trigger language plpgsql as $$
     begin
@@ -38,7 +43,7 @@ afterAll(async () => {
 let last = 0;
 const nextNumber = () => (last += 1);
 
-/** How many steps of each transaction are there. */
+/** The number of stored steps of each transaction. */
 async function stepsKept(): Promise<Map<number, number>> {
   const rows = await server.ask<{ transaction: number; steps: number }>(
     "select transaction, count(*)::integer as steps from steps group by transaction",
@@ -51,7 +56,7 @@ interface Outcome {
   result: "kept" | "given up" | "lost";
 }
 
-/** Runs transactions one after another until it is told to stop; every third changes its mind at the end. */
+/** Runs transactions until `stopped`; every third is rolled back at its end. */
 async function keepBusy(stopped: () => boolean): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const giveUp = new Error("given up");
@@ -64,9 +69,9 @@ async function keepBusy(stopped: () => boolean): Promise<Outcome[]> {
       });
       outcomes.push({ transaction, result: "kept" });
     } catch (error) {
-      if (error !== giveUp && !database.isConnectionLost(error)) throw error;
+      if (error !== giveUp && !database.isUnavailable(error)) throw error;
       outcomes.push({ transaction, result: error === giveUp ? "given up" : "lost" });
-      // the event loop has to get round to the closed connections
+      // the event loop must process the closed connections
       await new Promise(setImmediate);
     }
   }
@@ -91,7 +96,7 @@ const strikes: Record<string, (pid: number) => Promise<void>> = {
   "kill -9": (pid) => Promise.resolve().then(() => void process.kill(pid, "SIGKILL")),
 };
 
-/** When the strike falls: before or while a step is written, or before or during the commit (step 5). */
+/** When the backend is ended: before or while a step is written, or before or during the commit (step 5). */
 const moments = [
   ...Array.from({ length: STEPS + 1 }, (_, index) => ({ step: index + 1, when: "before, known" as const })),
   ...Array.from({ length: STEPS + 1 }, (_, index) => ({ step: index + 1, when: "before, unnoticed" as const })),
@@ -100,7 +105,7 @@ const moments = [
 
 type Moment = (typeof moments)[number];
 
-/** A transaction whose backend is struck at a moment; it goes on regardless, as code does that knows nothing of it. */
+/** A transaction whose backend is ended at this moment; it continues regardless, as unaware code does. */
 async function struckTransaction(
   strike: (pid: number) => Promise<void>,
   { step: struckAt, when }: Moment,
@@ -115,7 +120,7 @@ async function struckTransaction(
         if (when === "before, known") await isGone(pid);
       }
       if (step === struckAt && when === "during") {
-        // else the server might end the statement before the strike, on a slow machine
+        // otherwise a slow machine might reach the statement's timeout first
         await tx`set local statement_timeout = 0`;
         struck = isIn(pid, "PgSleep").then(() => strike(pid));
         await (step > STEPS ? tx`insert into commits values (${transaction})` : tx`select pg_sleep(${LONG_S})`);
@@ -126,7 +131,7 @@ async function struckTransaction(
   const outcome = await work.then(
     () => ({ transaction, result: "kept" as const }),
     (error: unknown) => {
-      if (!database.isConnectionLost(error)) throw error;
+      if (!database.isUnavailable(error)) throw error;
       return { transaction, result: "lost" as const };
     },
   );
@@ -163,8 +168,8 @@ const succeeds = (work: Promise<unknown>) =>
   );
 
 /**
- * Waits until the process does more at once than it has connections. A server that has lost a backend to kill -9 ends the
- * others too, and may be late in doing so: what is done before that says nothing.
+ * Waits until more statements succeed at once than there are connections. After kill -9 of a backend the server ends the
+ * others too, perhaps late, so that earlier results would mean nothing.
  */
 const isHealthy = () =>
   until(async () => {
@@ -175,7 +180,7 @@ const isHealthy = () =>
   });
 
 describe.each(Object.entries(strikes))("a transaction whose backend is ended by %s", (_name, strike) => {
-  test.each(moments)("$when step $step is all or nothing, as are the others", async (moment) => {
+  test.each(moments)("$when step $step is all or nothing, and so are concurrent ones", async (moment) => {
     let over = false;
     const others = [keepBusy(() => over), keepBusy(() => over)];
     const struck = await struckTransaction(strike, moment).finally(() => (over = true));
@@ -188,7 +193,7 @@ describe.each(Object.entries(strikes))("a transaction whose backend is ended by 
 
 describe("single statements", () => {
   test.each(Object.entries(strikes))(
-    "that were answered are kept when all backends are ended by %s",
+    "that were answered are stored even when all backends are ended by %s",
     async (_name, strike) => {
       await database.sql`create table if not exists singles (id integer primary key)`;
       const answered = new Set<number>();
@@ -219,20 +224,19 @@ describe("single statements", () => {
     },
   );
 
-  test("that wait for a lock too long are given up by the server, and their connection serves on", async () => {
+  test("that wait too long for a lock are cancelled by the server, and their connection stays usable", async () => {
     await database.sql`create table locked (id integer)`;
     await database.transaction(async (tx) => {
       await tx`lock table locked`;
       const error = reasonOf(database.sql`select id from locked`);
       await stayIn(tx, error);
-      expect(await error).toMatchObject({ code: "57014" });
-      expect(database.isConnectionLost(await error)).toBe(true);
+      expect(database.faultOf(await error)).toBe("timeout");
     });
     await isHealthy();
   });
 });
 
-describe("a backend that has stopped", () => {
+describe("a suspended backend", () => {
   const stopped: number[] = [];
   const stop = (pid: number) => {
     process.kill(pid, "SIGSTOP");
@@ -243,7 +247,7 @@ describe("a backend that has stopped", () => {
     for (const pid of stopped) process.kill(pid, "SIGCONT");
   });
 
-  test("cannot keep a transaction for ever, and what it was told has not happened", async () => {
+  test("ends its transaction with an error after a time, and nothing of it is stored", async () => {
     const transaction = nextNumber();
     const work = database.transaction(async (tx) => {
       const pid = await backendOf(tx);
@@ -251,12 +255,12 @@ describe("a backend that has stopped", () => {
       stop(pid);
       await tx`insert into steps values (${transaction}, 2)`;
     });
-    expect(database.isConnectionLost(await reasonOf(work))).toBe(true);
+    expect(database.isUnavailable(await reasonOf(work))).toBe(true);
     await isHealthy();
     check([{ transaction, result: "given up" }], await stepsKept());
   });
 
-  test("cannot keep single statements for ever, and others go on meanwhile", async () => {
+  test("blocks only the statements sent to it, and not forever", async () => {
     await isHealthy();
     const [row] = await database.sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     stop(row?.pid ?? 0);
@@ -265,18 +269,18 @@ describe("a backend that has stopped", () => {
     const lost = outcomes.filter((outcome) => outcome.status === "rejected");
     expect(lost.length).toBeGreaterThan(0);
     expect(lost.length).toBeLessThan(40);
-    expect(lost.every(({ reason }) => database.isConnectionLost(reason))).toBe(true);
+    expect(lost.every(({ reason }) => database.isUnavailable(reason))).toBe(true);
     await isHealthy();
   });
 });
 
-describe("more transactions than places", () => {
-  test("wait for their turn, but not for ever", async () => {
+describe("more transactions than connections", () => {
+  test("wait for a connection, but not forever", async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const holders = Array.from({ length: 4 }, () => database.transaction((tx) => stayIn(tx, held)));
     expect(database.databaseStats().transactions).toEqual({ running: 4, waiting: 0 });
-    expect(database.isConnectionLost(await reasonOf(database.transaction((tx) => tx`select`)))).toBe(true);
+    expect(database.isUnavailable(await reasonOf(database.transaction((tx) => tx`select`)))).toBe(true);
     const late = database.transaction((tx) => tx<{ one: number }[]>`select 1 as one`);
     release();
     await Promise.all(holders);

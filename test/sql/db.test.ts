@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "@jest/globals";
-import { isConnectionLost, isDataException, isUniqueViolation, sql, transaction } from "../../sql/db.js";
+import { faultOf, isUnavailable, isUniqueViolation, sql, transaction } from "../../sql/db.js";
 
 const reasonOf = (promise: Promise<unknown>) =>
   promise.then(
@@ -9,7 +9,7 @@ const reasonOf = (promise: Promise<unknown>) =>
   );
 
 describe("values", () => {
-  test("come back as the types say", async () => {
+  test("are returned in their declared types", async () => {
     const at = new Date("2026-03-29T01:30:00.123Z");
     const [row] = await sql`
       select
@@ -30,7 +30,7 @@ describe("values", () => {
     });
   });
 
-  test("go there and back in arrays", async () => {
+  test("survive a round trip in arrays", async () => {
     const texts = ["", "NULL", null, 'quo"te', "back\\slash", "{a,b}", "line\nbreak", " "];
     const at = new Date("2026-03-29T01:30:00.123Z");
     await sql`create type season as enum ('SPRING', 'AUTUMN')`;
@@ -48,7 +48,7 @@ describe("values", () => {
     });
   });
 
-  test("fill a statement with many rows", async () => {
+  test("can fill a statement with many rows", async () => {
     const rows = await sql`
       select name, size
       from unnest(${["a", "b"]}::text[], ${[1, 2]}::integer[]) as box (name, size)
@@ -56,21 +56,20 @@ describe("values", () => {
     expect([...rows]).toEqual([{ name: "b", size: 2 }]);
   });
 
-  test("an integer that a number cannot hold fails its statement and leaves the next alone", async () => {
+  test("an integer out of JavaScript's safe range fails its statement and not the next one", async () => {
     await expect(sql`select ${"9007199254740993"}::bigint as big`).rejects.toThrow("beyond");
     expect([...(await sql`select 1 as one`)]).toEqual([{ one: 1 }]);
   });
 });
 
 describe("errors", () => {
-  test("tell a row that is there already, by its constraint", async () => {
+  test("identify a duplicate row by its constraint", async () => {
     await sql`create table phones (phone text constraint one_phone unique)`;
     const error = await reasonOf(sql`insert into phones values ('+79990000000'), ('+79990000000')`);
     expect(isUniqueViolation(error)).toBe(true);
     expect(isUniqueViolation(error, "one_phone")).toBe(true);
     expect(isUniqueViolation(error, "another")).toBe(false);
-    expect(isDataException(error)).toBe(false);
-    expect(isConnectionLost(error)).toBe(false);
+    expect(faultOf(error)).toBe("other");
   });
 
   test.each([
@@ -78,8 +77,8 @@ describe("errors", () => {
     ["a NUL in a text", () => sql`select ${"a\0b"}::text`],
     ["a NUL in a JSON", () => sql`select ${sql.json({ a: "\0" })}::jsonb ->> 'a'`],
     ["a number out of range", () => sql`select ${2 ** 40}::bigint::integer`],
-  ])("tell a value that cannot be stored: %s", async (_name, statement) => {
-    expect(isDataException(await reasonOf(statement()))).toBe(true);
+  ])("identify a value that cannot be stored: %s", async (_name, statement) => {
+    expect(faultOf(await reasonOf(statement()))).toBe("bad value");
   });
 
   test.each([
@@ -90,7 +89,7 @@ describe("errors", () => {
       "an integer that is too big",
       () => sql`select ${"9007199254740993"}::bigint as secret_column, ${"secret-value"}::text`,
     ],
-  ])("keep statement and values to themselves: %s", async (_name, statement) => {
+  ])("contain neither statement nor values: %s", async (_name, statement) => {
     await sql`create table if not exists secrets (value text unique)`;
     const error = await reasonOf(statement());
     expect(error).toBeInstanceOf(Error);
@@ -113,7 +112,7 @@ describe("errors", () => {
     await expect(Reflect.apply(sql, undefined, [template, undefined])).rejects.toThrow("undefined");
   });
 
-  test("a statement that cannot be written never gives another one's rows away", async () => {
+  test("a statement that cannot be sent never returns another one's rows", async () => {
     const unwritable = { toJSON: () => 1n };
     const bad = () => sql`select ${sql.json(unwritable)} as bad, ${1}::integer as number`;
     await reasonOf(bad());
@@ -122,7 +121,7 @@ describe("errors", () => {
       numbers.map(async (number) => {
         if (number % 50 === 25) return reasonOf(bad()).then((error) => error instanceof Error);
         const [row] = await sql<{ number: number }[]>`select ${number}::integer as number`.catch((error: unknown) => {
-          if (isConnectionLost(error)) return [];
+          if (isUnavailable(error)) return [];
           throw error;
         });
         return row === undefined || row.number === number;
@@ -133,7 +132,7 @@ describe("errors", () => {
 });
 
 describe("a transaction", () => {
-  test("gives what its work gives, and keeps what it wrote", async () => {
+  test("returns the result of its work, and stores what it wrote", async () => {
     await sql`create table kept (id integer primary key)`;
     const written = await transaction(async (tx) => {
       await Promise.all([1, 2, 3].map((id) => tx`insert into kept values (${id})`));
@@ -144,7 +143,7 @@ describe("a transaction", () => {
     expect((await sql`select id from kept`).count).toBe(3);
   });
 
-  test("leaves nothing when its work throws, and rejects with what it threw", async () => {
+  test("stores nothing when its work throws, and rejects with that error", async () => {
     await sql`create table left_behind (id integer)`;
     const reason = new Error("changed my mind");
     const work = transaction(async (tx) => {
@@ -155,7 +154,7 @@ describe("a transaction", () => {
     expect((await sql`select id from left_behind`).count).toBe(0);
   });
 
-  test("does not succeed when one of its statements failed, caught or not", async () => {
+  test("fails when one of its statements has failed, even when the error was caught", async () => {
     await sql`create table half (id integer primary key)`;
     const work = transaction(async (tx) => {
       await tx`insert into half values (1)`;
@@ -173,7 +172,7 @@ describe("a transaction", () => {
     expect((await sql`select id from late`).count).toBe(0);
   });
 
-  test("is as whole as ever among many others and many single statements", async () => {
+  test("stays atomic beside many others and many single statements", async () => {
     await sql`create table crowd (transaction integer, step integer)`;
     await sql`create table singles (id integer)`;
     const transactions = Array.from({ length: 200 }, (_, number) =>

@@ -6,7 +6,7 @@ afterAll(closeDatabase);
 
 const camelCase = (name: string) => name.replace(/_./g, (letter) => letter.charAt(1).toUpperCase());
 
-test("the enums of the schema have the values that the code knows", async () => {
+test("the enums of the schema have the values of the code", async () => {
   const inSchema = await sql<{ name: string; values: string[] }[]>`
     select t.typname as name, array_agg(e.enumlabel::text order by e.enumsortorder) as values
     from pg_type t

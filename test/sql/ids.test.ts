@@ -3,7 +3,7 @@ import { closeDatabase, sql } from "../../sql/db.js";
 
 afterAll(closeDatabase);
 
-test("ids are UUIDs v7 of their moment, in the order in which they were made, also within a millisecond", async () => {
+test("ids are UUIDs v7 of their time, in order of creation even within a millisecond", async () => {
   const ids: string[] = [];
   const before = Date.now();
   for (let n = 0; n < 300; n += 1) ids.push((await sql<{ id: string | null }[]>`select new_id() as id`)[0]!.id!);

@@ -6,7 +6,7 @@ import { importMenuRows } from "../../sql/queries/menu-imports.js";
 import { closeSignals } from "../../sql/signals.js";
 import { startApi } from "../support/api.js";
 import * as cast from "../support/cast.js";
-import { hold } from "../support/hold.js";
+import { lockRows } from "../support/locks.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let partnerId: string;
@@ -34,16 +34,25 @@ const rowOf = (row: Partial<MenuRow>): MenuRow => ({
   ...row,
 });
 
-test("items that are as their rows say are neither written nor locked", async () => {
+const unbounded = { room: 1_000, repeats: 1_000 };
+
+test("items that equal their rows are neither written nor locked", async () => {
   partnerId = await newPartner();
   const rows = [rowOf({ externalId: "k-1" }), rowOf({ name: "Cake" })];
-  await importMenuRows(sql, partnerId, rows, menuColumns);
-  const release = await hold((tx) => tx`select from menu_items where partner_id = ${partnerId}::uuid for update`);
-  expect(await importMenuRows(sql, partnerId, rows, menuColumns)).toEqual({ created: 0, updated: 2, refused: [] });
+  await importMenuRows(sql, partnerId, rows, menuColumns, unbounded);
+  const release = await lockRows((tx) => tx`select from menu_items where partner_id = ${partnerId}::uuid for update`);
+  expect(await importMenuRows(sql, partnerId, rows, menuColumns, unbounded)).toEqual({
+    created: 0,
+    updated: 2,
+    repeated: 0,
+    ofPos: [],
+    withoutRoom: [],
+    beyondRepeats: [],
+  });
   await release();
 });
 
-describe("rows that are written together", () => {
+describe("importing rows in batches", () => {
   const name = fc.constantFrom("а", "А", "б", "В");
   const key = fc.option(fc.constantFrom("1", "2", "3"), { nil: null });
   const row: fc.Arbitrary<MenuRow> = fc.record({
@@ -66,7 +75,7 @@ describe("rows that are written together", () => {
     { maxLength: 6, selector: ({ key }) => key ?? Symbol("none") },
   );
 
-  /** Imports the rows so many at a time into a menu that has these items; answers what came of it. */
+  /** Imports the rows in batches of `size` into a menu of these items; returns the result. */
   async function outcomeOf(had: Item[], rows: MenuRow[], size: number): Promise<unknown> {
     partnerId = await newPartner();
     for (const item of had) {
@@ -83,15 +92,16 @@ describe("rows that are written together", () => {
     }
     const sum = { created: 0, updated: 0, refused: [] as number[] };
     for (let at = 0; at < rows.length; at += size) {
-      const { created, updated, refused } = await importMenuRows(
+      const { created, updated, ofPos } = await importMenuRows(
         sql,
         partnerId,
         rows.slice(at, at + size),
         menuColumns,
+        unbounded,
       );
       sum.created += created;
       sum.updated += updated;
-      sum.refused.push(...refused.map((place) => at + place));
+      sum.refused.push(...ofPos.map((place) => at + place));
     }
     expect(sum.created + sum.updated + sum.refused.length).toBe(rows.length);
     const items = await sql`
@@ -107,7 +117,7 @@ describe("rows that are written together", () => {
     return { ...sum, refused: sum.refused.sort((one, other) => one - other), sorted, categories: [...categories] };
   }
 
-  test("come to the same as one after the other", async () => {
+  test("gives the same result as importing them one by one", async () => {
     await fc.assert(
       fc.asyncProperty(
         before,
@@ -119,5 +129,46 @@ describe("rows that are written together", () => {
       ),
       { numRuns: 150 },
     );
+  });
+});
+
+describe("importing rows within bounds", () => {
+  const names = ["a", "b", "c", "d"];
+  const rows = names.map((name) => rowOf({ name, category: `of ${name}` }));
+  const itemNames = async () =>
+    (
+      await sql<{ name: string }[]>`select name from menu_items where partner_id = ${partnerId}::uuid order by name`
+    ).map(({ name }) => name);
+  const categoryNames = async () =>
+    (
+      await sql<{ name: string }[]>`
+        select name from menu_categories where partner_id = ${partnerId}::uuid order by name`
+    ).map(({ name }) => name);
+
+  test("creates no more items than there is room, without the categories of others, and updates all", async () => {
+    partnerId = await newPartner();
+    const run = (room: number, of = rows) => importMenuRows(sql, partnerId, of, menuColumns, { room, repeats: 10 });
+    expect(await run(2)).toMatchObject({ created: 2, updated: 0, withoutRoom: [3, 4] });
+    expect(await run(0, [...rows].reverse())).toMatchObject({ created: 0, updated: 2, withoutRoom: [1, 2] });
+    expect(await itemNames()).toEqual(["a", "b"]);
+    expect(await categoryNames()).toEqual(["of a", "of b"]);
+  });
+
+  test("counts rows that clash against the room, and imports only so many of them", async () => {
+    partnerId = await newPartner();
+    const repeated = [...rows, ...rows];
+    const run = (bounds: { room: number; repeats: number }) =>
+      importMenuRows(sql, partnerId, repeated, menuColumns, bounds);
+    expect(await run({ room: 0, repeats: 8 })).toMatchObject({ created: 0, updated: 0, repeated: 8 });
+    expect(await categoryNames()).toEqual([]);
+    expect(await run({ room: 1, repeats: 2 })).toMatchObject({
+      created: 1,
+      repeated: 2,
+      withoutRoom: [2],
+      beyondRepeats: [3, 4, 5, 6, 7, 8],
+    });
+    expect(await itemNames()).toEqual(["a"]);
+    expect(await run({ room: 10, repeats: 8 })).toMatchObject({ created: 3, updated: 5, beyondRepeats: [] });
+    expect(await itemNames()).toEqual(names);
   });
 });

@@ -7,7 +7,7 @@ afterAll(closeDatabase);
 test.each([
   ["order_items", limits.order.pieces],
   ["box_items", limits.box.pieces],
-])("the schema has the code's limit of pieces in a row of %s", async (table, most) => {
+])("the schema has the code's limit of pieces for a row of %s", async (table, most) => {
   const checks = await sql<{ check: string | null }[]>`
     select pg_get_constraintdef(oid) as check
     from pg_constraint

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { sql } from "../../sql/db.js";
 import { migrate, pendingMigrations, type MigrationFolders } from "../../sql/migrate.js";
+import { until } from "../support/until.js";
 
 const url = process.env["DATABASE_URL"] ?? "";
 const sources = fileURLToPath(new URL("../../sql", import.meta.url));
@@ -26,7 +27,7 @@ async function ask(database: string, text: string): Promise<unknown[]> {
   }
 }
 
-/** A folder of migrations to play with, and a database that has none of them. */
+/** A folder of migrations for the test, and a database without them. */
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "surplus-food-migrations-[1]-"));
   folders = { migrations: join(folder, "migrations"), functions: join(folder, "functions") };
@@ -42,7 +43,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("a copy of the template has everything", async () => {
+test("a copy of the template is fully migrated", async () => {
   expect(await pendingMigrations(sql)).toEqual([]);
   expect(await migrate(url)).toEqual([]);
 });
@@ -54,7 +55,7 @@ test("several processes that start at once migrate once", async () => {
   expect(others).toEqual([[], [], []]);
 });
 
-test("a release that brings a migration is behind until it is applied", async () => {
+test("a release with a new migration is behind until it is applied", async () => {
   await migrate(empty, folders);
   await write("migrations/900.do.extra.sql", "create table extra (id integer);");
   expect(await migrate(empty, folders)).toEqual(["900.do.extra.sql"]);
@@ -63,7 +64,7 @@ test("a release that brings a migration is behind until it is applied", async ()
   expect(await pendingMigrations(sql)).toEqual(["001.do.foundation.sql"]);
 });
 
-test("one that fails leaves nothing of itself, is named, and is tried again", async () => {
+test("a failed migration is rolled back, named, and can be repeated", async () => {
   await migrate(empty, folders);
   await write("migrations/900.do.extra.sql", "create table extra (id integer); select 1 / 0;");
   await expect(migrate(empty, folders)).rejects.toThrow(/^900.do.extra.sql failed: division by zero$/);
@@ -71,7 +72,26 @@ test("one that fails leaves nothing of itself, is named, and is tried again", as
   expect(await migrate(empty, folders)).toEqual(["900.do.extra.sql"]);
 });
 
-test("one that was changed after it had been applied is refused by name", async () => {
+test("a migration that waits for a lock lets others use the table meanwhile", async () => {
+  await migrate(empty, folders);
+  await write("migrations/900.do.extra.sql", "alter table cities add column extra text;");
+  const reader = new pg.Client({ connectionString: empty });
+  await reader.connect();
+  try {
+    await reader.query("begin; select from cities");
+    const migrated = migrate(empty, folders);
+    const waits = "select from pg_locks where not granted and relation = 'cities'::regclass";
+    await until(async () => (await ask(empty, waits)).length > 0);
+    // it would wait for ever, as the migration waits for the reader
+    expect(await ask(empty, "select id from cities")).toEqual([]);
+    await reader.query("commit");
+    expect(await migrated).toEqual(["900.do.extra.sql"]);
+  } finally {
+    await reader.end();
+  }
+});
+
+test("a migration that changed after it was applied is refused by name", async () => {
   await write("migrations/900.do.extra.sql", "create table extra (id integer);");
   await migrate(empty, folders);
   await write("migrations/900.do.extra.sql", "create table extra (id bigint);");

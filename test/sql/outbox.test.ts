@@ -11,13 +11,13 @@ import { until } from "../support/until.js";
 
 const HOUR_MS = 3_600_000;
 
-let heard = 0;
+let signals = 0;
 let partnerId: string;
 let userId: string;
 
 const newPush = () => ({ notificationId: randomUUID() });
 
-/** Hears everything that was signalled before. */
+/** Receives every signal sent before. */
 async function catchUp(): Promise<void> {
   const name = `caught-up-${randomUUID()}`;
   const caughtUp = new Promise<void>((resolve) => onSignal(name, resolve));
@@ -36,9 +36,9 @@ beforeAll(async () => {
   >`insert into users (service_id, phone) values ('SF-OUTBOX', '+79000000000') returning id`;
   partnerId = partner!.id;
   userId = user!.id;
-  onJobsDue(() => (heard += 1));
+  onJobsDue(() => (signals += 1));
   // listeners are called when listening begins
-  await until(() => heard > 0);
+  await until(() => signals > 0);
 });
 
 afterAll(async () => {
@@ -74,7 +74,7 @@ const receive = (db: Db, eventId: string) =>
     "req",
   );
 
-describe("the relays wake without polling", () => {
+describe("relays are woken without polling by", () => {
   const kinds: Record<string, () => Promise<unknown>> = {
     "one job": () => stageJob(sql, push, newPush()),
     "one job over the connections of look-ups": () => stageJob(lookups, push, newPush()),
@@ -103,15 +103,15 @@ describe("the relays wake without polling", () => {
 
   test.each(Object.keys(kinds))("%s", async (kind) => {
     await catchUp();
-    const before = heard;
+    const before = signals;
     await kinds[kind]!();
-    await until(() => heard > before);
+    await until(() => signals > before);
   });
 });
 
-test("what is rolled back, and what is due later, wakes nobody", async () => {
+test("rolled-back jobs and jobs due later wake no relay", async () => {
   await catchUp();
-  const before = heard;
+  const before = signals;
   await expect(
     transaction(async (tx) => {
       await stageJob(tx, push, newPush());
@@ -119,13 +119,13 @@ test("what is rolled back, and what is due later, wakes nobody", async () => {
     }),
   ).rejects.toThrow("no");
   await expect(sql`select stage_job('push', '{}'), 1 / (random() * 0)::integer`).rejects.toThrow("int4div");
-  // neither does the next transaction of that session
+  // nor does the next transaction of that session
   await transaction((tx) => stageJob(tx, push, newPush(), { runAt: new Date(Date.now() + HOUR_MS) }));
   await catchUp();
-  expect(heard).toBe(before);
+  expect(signals).toBe(before);
 });
 
-test("a job is found by its key while it is open, along an index", async () => {
+test("an open job is found by its key, through an index", async () => {
   const key = randomUUID();
   const id = await stageJob(sql, adEvents, { batchId: key }, { key });
   const found = () => sql<{ id: string }[]>`select id::text from open_jobs where queue = 'ad-events' and key = ${key}`;

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { addDays, startOfDay } from "../../lib/domain/days.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { rollUpDay, applyWeightChanges } from "../../sql/queries/rollups.js";
-import { countWaiting, hold } from "../support/hold.js";
+import { countBlocked, lockRows } from "../support/locks.js";
 import { idAt, makePast, addPast, type PastOrder } from "../support/past.js";
 import { until } from "../support/until.js";
 
@@ -67,7 +67,7 @@ const figures = async (of = day) =>
 const rollUp = (of = day, inZone = zone) => rollUpDay(sql, of, inZone);
 
 describe("a day", () => {
-  // where clocks change at midnight, by half an hour, by an odd offset from UTC, at 24:00 of the day before, and not at all
+  // zones where clocks change at midnight, by half an hour, with an odd offset, at 24:00 of the day before, and not at all
   const zones = [
     ...["UTC", "Asia/Kolkata", "Asia/Kathmandu", "Europe/Berlin", "America/New_York", "America/Havana"],
     ...[
@@ -81,24 +81,26 @@ describe("a day", () => {
     ...["Pacific/Chatham", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Moscow", "America/Sao_Paulo"],
   ];
 
-  test.each(zones)("in %s begins for Postgres when it does for us", async (inZone) => {
+  test.each(zones)("in %s begins at the same time in Postgres and in the code", async (inZone) => {
     const days = await sql<{ day: string; at: Date }[]>`
       select day::date as day, start_of_day(day::date, ${inZone}) as at
       from generate_series('2017-01-01'::timestamp, '2026-12-31', '1 day') as day`;
-    // all those around a change of clocks, and some others
-    const told = days.filter(({ at }, n) => {
+    // all days around a change of clocks, and some others
+    const checked = days.filter(({ at }, n) => {
       const next = days[Math.min(n + 1, days.length - 1)]!.at.getTime() - at.getTime();
       const before = at.getTime() - days[Math.max(n - 1, 0)]!.at.getTime();
       return n % 30 === 0 || next !== 86_400_000 || before !== 86_400_000;
     });
-    expect(told.map((one) => [one.day, one.at])).toEqual(told.map((one) => [one.day, startOfDay(one.day, inZone)]));
+    expect(checked.map((one) => [one.day, one.at])).toEqual(
+      checked.map((one) => [one.day, startOfDay(one.day, inZone)]),
+    );
   });
 
   test.each([
     ["2026-03-29", 23],
     ["2026-10-25", 25],
     ["2026-10-26", 24],
-  ])("%s has %i hours in Berlin, and each of its orders is in one", async (of, hours) => {
+  ])("%s has %i hours in Berlin, and each order is in exactly one day", async (of, hours) => {
     const start = startOfDay(of, zone).getTime();
     const before = [order(new Date(start - 1))];
     const within = Array.from({ length: hours }, (_, n) => order(new Date(start + n * 3_600_000)));
@@ -114,7 +116,7 @@ describe("a day", () => {
     expect(rows.reduce((sum, row) => sum + row.orders, 0)).toBe(hours);
   });
 
-  test("that is counted again has the same figures", async () => {
+  test("has the same figures when it is rolled up again", async () => {
     await makePast([], [order(), order()]);
     await rollUp();
     const tables = () => sql`
@@ -128,7 +130,7 @@ describe("a day", () => {
     expect(await figures()).toEqual({ orders: 2, savedGrams: 600 });
   });
 
-  test("is cut in one zone at a time", async () => {
+  test("is rolled up in one zone at a time", async () => {
     await makePast([], [order(new Date("2026-03-10T23:30:00Z"))]);
     await rollUp("2026-03-10");
     await rollUp("2026-03-11");
@@ -147,8 +149,8 @@ describe("a day", () => {
   });
 });
 
-describe("what changes a day that was rolled up makes it live until it is counted again", () => {
-  test("an order that is cancelled, or picked up; no other move", async () => {
+describe("a rolled-up day becomes live until it is rolled up again by", () => {
+  test("an order that is cancelled or picked up, and by no other move", async () => {
     const [first, second] = [order(noon, "ACCEPTED"), order(noon, "ACCEPTED")];
     await makePast([], [first, second]);
     await rollUp();
@@ -166,7 +168,7 @@ describe("what changes a day that was rolled up makes it live until it is counte
     expect(await figures()).toEqual({ orders: 1, savedGrams: 300 });
   });
 
-  test("an order or a box that is made in it; not one of today", async () => {
+  test("a new order or box of that day, and not by one of today", async () => {
     await rollUp();
     await addPast(sql, [], [order(new Date())]);
     expect(await isLive()).toBe(false);
@@ -183,9 +185,9 @@ describe("an uncommitted change", () => {
   test.each([
     ["for the first time", () => Promise.resolve()],
     ["again", () => rollUp()],
-  ])("of a day that is rolled up %s leaves its note, and neither waits for the other", async (_case, before) => {
+  ])("to a day that is rolled up %s leaves its record, and neither waits for the other", async (_case, before) => {
     await before();
-    const commit = await hold((tx) => addPast(tx, [], [order()]));
+    const commit = await lockRows((tx) => addPast(tx, [], [order()]));
     await rollUp();
     expect([await isLive(), await figures()]).toEqual([false, { orders: 0, savedGrams: 0 }]);
     await commit();
@@ -194,12 +196,12 @@ describe("an uncommitted change", () => {
     expect([await isLive(), await figures()]).toEqual([false, { orders: 1, savedGrams: 300 }]);
   });
 
-  test("that commits after the notes were deleted and before its day is counted leaves the day live", async () => {
+  test("that commits after a rollup has deleted the records but before it counts leaves the day live", async () => {
     await makePast([], [order()]);
-    // a rollup deletes notes, and waits there for this one
-    const release = await hold((tx) => tx`select from rollup_changes for update`);
+    // the rollup deletes records, and waits there for this lock
+    const release = await lockRows((tx) => tx`select from rollup_changes for update`);
     const rolling = rollUp();
-    await until(async () => (await countWaiting()) === 1);
+    await until(async () => (await countBlocked()) === 1);
     await addPast(sql, [], [order()]);
     await release();
     await rolling;
@@ -208,8 +210,8 @@ describe("an uncommitted change", () => {
     expect([await isLive(), await figures()]).toEqual([false, { orders: 2, savedGrams: 600 }]);
   });
 
-  test("commits while its day is being rolled up, without waiting", async () => {
-    const proceed = await hold((tx) => rollUpDay(tx, day, zone));
+  test("commits without waiting while its day is being rolled up", async () => {
+    const proceed = await lockRows((tx) => rollUpDay(tx, day, zone));
     await addPast(sql, [], [order()]);
     await proceed();
     expect([await isLive(), await figures()]).toEqual([true, { orders: 0, savedGrams: 0 }]);
@@ -219,15 +221,15 @@ describe("an uncommitted change", () => {
 test("rollups of one day wait for each other", async () => {
   await makePast([], [order()]);
   await rollUp();
-  const proceed = await hold((tx) => rollUpDay(tx, day, zone));
+  const proceed = await lockRows((tx) => rollUpDay(tx, day, zone));
   const second = rollUp();
-  await until(async () => (await countWaiting()) === 1);
+  await until(async () => (await countBlocked()) === 1);
   await proceed();
   await second;
   expect([await isLive(), await figures()]).toEqual([false, { orders: 1, savedGrams: 300 }]);
 });
 
-describe("a weight", () => {
+describe("a change of weight", () => {
   const setWeight = (grams: number | null, db = sql) =>
     db`update menu_items set weight_grams = ${grams}::integer where id = ${itemId}::uuid`;
 
@@ -237,7 +239,7 @@ describe("a weight", () => {
     await rollUp(addDays(day, 1));
   });
 
-  test("that changes is worked into all days, which stay rolled up", async () => {
+  test("is applied to all days, which stay rolled up", async () => {
     await setWeight(450);
     expect(await applyWeightChanges(sql, 10)).toBe(1);
     expect(await applyWeightChanges(sql, 10)).toBe(0);
@@ -253,20 +255,20 @@ describe("a weight", () => {
     expect(partners).toEqual([{ grams: 0 }, { grams: 0 }]);
   });
 
-  test("that is being changed has its turn the next time", async () => {
+  test("that is uncommitted is applied by the next run", async () => {
     await setWeight(450);
-    const commit = await hold((tx) => setWeight(900, tx));
+    const commit = await lockRows((tx) => setWeight(900, tx));
     expect(await applyWeightChanges(sql, 10)).toBe(0);
     await commit();
     expect(await applyWeightChanges(sql, 10)).toBe(1);
     expect(await figures()).toEqual({ orders: 1, savedGrams: 900 });
   });
 
-  test("that changes while it is worked in is worked in once more", async () => {
+  test("during its application is applied by another run", async () => {
     await setWeight(450);
-    const proceed = await hold((tx) => tx`select apply_weight_changes(10)`);
+    const proceed = await lockRows((tx) => tx`select apply_weight_changes(10)`);
     const changed = transaction((tx) => setWeight(900, tx));
-    await until(async () => (await countWaiting()) === 1);
+    await until(async () => (await countBlocked()) === 1);
     await proceed();
     await changed;
     expect(await figures()).toEqual({ orders: 1, savedGrams: 450 });

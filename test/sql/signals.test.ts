@@ -8,10 +8,10 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-/** Longer than a test may take: whoever gets to it was not signalled. */
+/** Longer than a test may take, so that only a signal ends the wait. */
 const LONG_MS = 3_600_000;
 
-/** The processes of the server that serve this process's listening. */
+/** The server processes of this process's listening connections. */
 async function listeners(): Promise<number[]> {
   const rows = await sql<{ pid: number }[]>`
     select pid
@@ -20,13 +20,19 @@ async function listeners(): Promise<number[]> {
   return rows.map(({ pid }) => pid);
 }
 
-/** Starts listening, if nobody did, and answers who serves it. */
-function listener(): Promise<number> {
-  onSignal("nothing", () => undefined)();
+/** Starts listening if necessary; returns the server process once this process has heard of it. */
+async function listener(): Promise<number> {
+  let heard = false;
+  const unsubscribe = onSignal("heard", () => (heard = true));
+  await until(async () => {
+    await signal(sql, "heard", "1");
+    return heard;
+  });
+  unsubscribe();
   return until(async () => (await listeners())[0]);
 }
 
-/** A result that is not there at first, and how often somebody looked. */
+/** A result that is not there at first, with a count of the reads. */
 function result() {
   const seen = { looks: 0, value: null as string | null };
   const look = () => {
@@ -36,14 +42,14 @@ function result() {
   return { seen, look };
 }
 
-test("what is there already is answered without a signal", async () => {
+test("an existing result is returned without a signal", async () => {
   const { seen, look } = result();
   seen.value = "done";
   expect(await awaitResult({ name: "image", id: "1", deadlineMs: LONG_MS }, look)).toBe("done");
   expect(seen.looks).toBe(1);
 });
 
-test("a wait ends by the signal of its own id only", async () => {
+test("only the signal of its own id ends a wait", async () => {
   await listener();
   const { seen, look } = result();
   const other = result();
@@ -59,7 +65,7 @@ test("a wait ends by the signal of its own id only", async () => {
   await expect(otherAnswer).rejects.toThrow("aborted");
 });
 
-test("a signal that comes while the result is looked for is not missed", async () => {
+test("a signal during the first read is not missed", async () => {
   await listener();
   let found: string | null = null;
   const slowLook = async () => {
@@ -67,11 +73,11 @@ test("a signal that comes while the result is looked for is not missed", async (
     if (before === null) {
       found = "done";
       await signal(sql, "image", "4");
-      // listeners hear in order, so this one's signal has come
-      await new Promise<void>((heard) => {
+      // signals arrive in order, so the first has arrived by now
+      await new Promise<void>((received) => {
         const unsubscribe = onSignal("image", () => {
           unsubscribe();
-          heard();
+          received();
         });
         void signal(sql, "image", "other");
       });
@@ -81,27 +87,35 @@ test("a signal that comes while the result is looked for is not missed", async (
   expect(await awaitResult({ name: "image", id: "4", deadlineMs: LONG_MS }, slowLook)).toBe("done");
 });
 
-test("a signal in a transaction comes with its commit, and not when there is none", async () => {
+test("a signal in a transaction is sent at its commit, and not after a rollback", async () => {
   await listener();
-  const heard: string[] = [];
-  const unsubscribe = [onSignal("kept", () => heard.push("kept")), onSignal("dropped", () => heard.push("dropped"))];
+  const received: string[] = [];
+  const unsubscribe = [
+    onSignal("kept", () => received.push("kept")),
+    onSignal("dropped", () => received.push("dropped")),
+  ];
   await transaction(async (tx) => {
     await signal(tx, "dropped", "1");
     throw new Error("never mind");
   }).catch(() => undefined);
   await transaction((tx) => signal(tx, "kept", "1"));
-  await until(() => heard.length > 0);
-  expect(heard).toEqual(["kept"]);
+  await until(() => received.length > 0);
+  expect(received).toEqual(["kept"]);
   for (const end of unsubscribe) end();
 });
 
-test("at the deadline it looks once more, and gives up", async () => {
+test("at the deadline it reads once more and gives up", async () => {
   const { seen, look } = result();
   expect(await awaitResult({ name: "image", id: "5", deadlineMs: 50 }, look)).toBeNull();
   expect(seen.looks).toBeGreaterThanOrEqual(2);
 });
 
-test("a lost listening connection is opened again, and whoever waits looks for what was missed", async () => {
+test("a wait ends soon after its deadline when the database does not answer", async () => {
+  const unanswered = () => new Promise<null>(() => undefined);
+  expect(await awaitResult({ name: "image", id: "8", deadlineMs: 50 }, unanswered)).toBeNull();
+});
+
+test("a lost connection is reopened, and all waits read again", async () => {
   const pid = await listener();
   const { seen, look } = result();
   let missed = 0;
@@ -116,7 +130,7 @@ test("a lost listening connection is opened again, and whoever waits looks for w
   unsubscribe();
 });
 
-test("after it was closed, the next wait listens again", async () => {
+test("after closing, the next wait listens again", async () => {
   await closeSignals();
   await until(async () => (await listeners()).length === 0);
   const { seen, look } = result();

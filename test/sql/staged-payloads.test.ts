@@ -36,13 +36,13 @@ function argumentsAt(text: string, start: number): string[] {
 
 const literal = (sql: string): string | undefined => /^'([^']*)'$/.exec(sql)?.[1];
 
-/** The literals that an expression of a payload may come to; what is interpolated is checked by its type, ids are left open. */
+/** The values that an expression in a payload may have; interpolated ones are checked by their type, ids are left open. */
 function literalsOf(expression: string): string[] {
   if (/^\$\{.*\}::text$/.test(expression)) return [events[0]];
   return [...expression.matchAll(/(?:^|\bthen |\belse )'([^']*)'/g)].flatMap(([, value]) => value ?? []);
 }
 
-/** The payloads that a jsonb_build_object may come to, with `id` for all that is no literal. */
+/** The payloads that a jsonb_build_object may produce, with `id` for everything that is not a literal. */
 function payloadsOf(expression: string, id: string | number): Record<string, unknown>[] {
   const [built] = /^jsonb_build_object\(/.exec(expression) ?? [];
   if (built === undefined) return [];
@@ -64,10 +64,10 @@ const calls = [...functions, ...code].flatMap(({ file, text }) =>
     return { file, queue: literal(queue), payload: payload.replaceAll(/\s+/g, " ") };
   }),
 );
-/** Those that do not pass on a contract's own. */
+/** The calls that do not pass on a contract's own payload. */
 const written = calls.filter(({ file }) => file !== join("sql", "outbox.ts"));
 
-test.each(written)("$file stages what the contract of $queue takes: $payload", ({ queue, payload }) => {
+test.each(written)("$file stages a payload that the contract of $queue accepts: $payload", ({ queue, payload }) => {
   const contract = contracts.find((known) => known.queue === queue);
   expect(contract).toBeDefined();
   const fits = (candidate: Record<string, unknown>) => {
@@ -79,13 +79,13 @@ test.each(written)("$file stages what the contract of $queue takes: $payload", (
   expect(ofUuids.filter((candidate, n) => !fits(candidate) && !fits(ofNumbers[n]!))).toEqual([]);
 });
 
-test("the calls of SQL were found", () => {
+test("the calls in SQL were found", () => {
   expect(written.length).toBeGreaterThanOrEqual(15);
 });
 
-test.each(events)("%s has a producer that is found by its name", (event) => {
+test.each(events)("%s has a producer that names it", (event) => {
   const producers = [...functions, ...code].filter(({ file, text }) =>
-    // there, kinds of notifications have the same names
+    // in that file kinds of notifications have the same names
     file.endsWith("recipients.ts")
       ? text.includes(`event: "${event}"`)
       : [`"${event}"`, `'${event}'`].some((name) => text.includes(name)),
@@ -93,7 +93,7 @@ test.each(events)("%s has a producer that is found by its name", (event) => {
   expect(producers).not.toEqual([]);
 });
 
-test("of the SQL functions only those of the outbox name its table", () => {
+test("only the outbox's SQL functions name its table", () => {
   const naming = functions.filter(({ text }) => text.includes("staged_jobs")).map(({ file }) => file);
   expect(naming).toEqual([join("sql", "functions", "outbox.sql")]);
 });

@@ -26,7 +26,7 @@ const routes = endpoints.map((endpoint) => ({
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Throws unless the OpenAPI document promises this answer: its status, its content type and its body. */
+/** Throws unless the OpenAPI document declares this answer: its status, content type and body. */
 function assertPromised(method: string, pathname: string, status: number, contentType: string, body: unknown): void {
   const matching = routes.filter((route) => route.method === method && route.pattern.test(pathname));
   const route = matching.find(({ path }) => path === pathname) ?? matching[0];
@@ -34,7 +34,7 @@ function assertPromised(method: string, pathname: string, status: number, conten
   if (!route && status < 400) throw new Error(`${where}: this endpoint is not declared`);
   const operation = route && document.paths?.[route.path]?.[method as "get"];
   const response: unknown = operation?.responses?.[String(status) as "200"];
-  // a fault of the service's own is never declared, and looks as every refusal does
+  // an internal error is never declared, but has the form of every refusal
   if (route && response === undefined && status !== 500) throw new Error(`${where}: this status is not declared`);
   if (typeof response === "object" && response !== null && !("content" in response)) {
     if (body !== undefined) throw new Error(`${where}: the body must be empty`);
@@ -73,7 +73,7 @@ export const outcome = ({ status, body }: Reply): string =>
 
 type Options = { headers?: Record<string, string> };
 
-/** Speaks HTTP as one caller; every answer is checked against the OpenAPI document before the test sees it. */
+/** An HTTP client for one caller; it validates every answer against the OpenAPI document. */
 export class Client {
   constructor(
     readonly url: string,
@@ -90,7 +90,7 @@ export class Client {
   put = (path: string, body?: unknown, options?: Options) => this.send("put", path, body, options);
   patch = (path: string, body?: unknown, options?: Options) => this.send("patch", path, body, options);
 
-  /** `body` is sent as JSON, or as it is when it is a string, bytes or a form. */
+  /** Sends `body` as JSON, or unchanged when it is a string, bytes or a form. */
   async send(method: string, path: string, body?: unknown, { headers = {} }: Options = {}): Promise<Reply> {
     const raw =
       typeof body === "string" || body instanceof Uint8Array || body instanceof FormData
@@ -133,7 +133,7 @@ export class Client {
 
 /** Runs the API of this test file on a free port. */
 export async function startApi(): Promise<{ client: Client; stop: () => Promise<void> }> {
-  // a thousand requests at once all get a connection, however slow the machine is, and none is closed while a client may use it
+  // a thousand concurrent requests all get a connection on any machine, and none is closed while a client may use it
   const patience = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
   const server: Server = createServer({ ...messageClasses(app), ...patience }, app)
     .on("clientError", refuseUnreadable)

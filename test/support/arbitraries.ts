@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { z } from "zod";
 
-/** The part of JSON Schema that requests are described with. */
+/** The part of JSON Schema that describes requests. */
 export const JsonSchema = z.looseObject({
   $ref: z.string().optional(),
   type: z.enum(["string", "number", "integer", "boolean", "array", "object", "null"]).optional(),
@@ -28,13 +28,13 @@ export const JsonSchema = z.looseObject({
 
 export type JsonSchema = z.output<typeof JsonSchema>;
 
-/** A string that `serialize` turns into these characters, as they are. */
+/** A string that `serialize` writes as these raw characters. */
 const raw = (json: string) => `@raw:${json}`;
 
-/** JSON with the spellings that no JavaScript value has, such as numbers beyond all bounds. */
+/** JSON with raw parts that no JavaScript value has, such as numbers out of range. */
 export const serialize = (value: unknown): string => JSON.stringify(value).replace(/"@raw:([^"]*)"/g, "$1");
 
-/** Text that has broken programs before. */
+/** Texts that often break programs. */
 export const nastyText = fc.oneof(
   fc.constantFrom(
     "",
@@ -94,11 +94,11 @@ const nastyKey = fc.constantFrom(
 );
 
 export interface Making {
-  /** What a reference names. */
+  /** The schema that a reference names. */
   resolve: (reference: string) => JsonSchema;
-  /** Ids of things that exist. */
+  /** Ids of existing rows. */
   ids: readonly string[];
-  /** Whether each value may be replaced by a nasty one, and each object have more members than it should. */
+  /** Whether values may be replaced by hostile ones, and objects may have undeclared members. */
   hostile: boolean;
 }
 
@@ -154,7 +154,7 @@ function valueOf(schema: JsonSchema, making: Making): fc.Arbitrary<unknown> {
   }
 }
 
-/** Values that a schema describes, and, where `hostile` says so, values that are close to them. */
+/** Values that satisfy a schema, and with `hostile` also values that almost do. */
 export function arbitraryOf(schema: JsonSchema, making: Making): fc.Arbitrary<unknown> {
   const valid = valueOf(schema, making);
   if (!making.hostile) return valid;

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import pg from "pg";
 
-/** Everything that BullMQ keeps in Redis, as text. */
+/** All data of BullMQ in Redis, as text. */
 export async function redisContents(url: string): Promise<string> {
   const redis = new Redis(url);
   const read: Record<string, (key: string) => Promise<unknown>> = {
@@ -21,7 +21,7 @@ export async function redisContents(url: string): Promise<string> {
   }
 }
 
-/** Every job that waits in our own table or that BullMQ keeps in tables of its own, as text. */
+/** Every job in the outbox and in BullMQ's own tables, as text. */
 export async function postgresContents(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

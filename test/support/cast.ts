@@ -4,17 +4,17 @@ import { signAccessToken } from "../../lib/security/tokens.js";
 import { sql } from "../../sql/db.js";
 import type { Client, Reply } from "./api.js";
 
-/** A phone that no other character of this test file has. */
+/** A phone that is new in this test file. */
 export const newPhone = () => `+79${String(randomInt(1_000_000_000)).padStart(9, "0")}`;
 
-/** Someone who is signed in. */
+/** A signed-in user with their client. */
 export interface Character {
   id: string;
   phone: string;
   client: Client;
 }
 
-/** A signed-in user; `isAdmin` makes them an admin. */
+/** Creates a signed-in user, an admin with `isAdmin`. */
 export async function user(client: Client, isAdmin = false): Promise<Character> {
   const phone = newPhone();
   const [row] = await sql<{ id: string }[]>`
@@ -38,7 +38,7 @@ export const bakeryProfile = {
   longitude: 37.6135,
 };
 
-/** A partner with its owner, in the status that it is given. */
+/** Creates a partner in this status, with its owner. */
 export async function bakery(
   client: Client,
   status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED" = "ACTIVE",
@@ -53,7 +53,7 @@ export async function bakery(
   return { id, owner };
 }
 
-/** Makes someone one of the bakery's staff: invited by the owner, and willing. */
+/** Makes a user staff of the bakery, who accepts the owner's invitation. */
 export async function join({ owner }: Bakery, { phone, client }: Character): Promise<Reply> {
   const invited = await owner.client.post("/api/v1/partners/me/staff", { phone });
   return client.post(`/api/v1/users/me/invitations/${invited.string("id")}/accept`);
@@ -71,11 +71,11 @@ export const newBox = (fields: Record<string, unknown> = {}) => ({
   ...fields,
 });
 
-/** Lists a box of the bakery and answers its id. */
+/** Lists a box of the bakery; returns its id. */
 export const listBox = async ({ owner }: Bakery, fields: Record<string, unknown> = {}) =>
   (await owner.client.post("/api/v1/boxes", newBox(fields))).string("id");
 
-/** Adds a menu item of the bakery and answers its id. */
+/** Adds a menu item of the bakery; returns its id. */
 export const addMenuItem = async ({ owner }: Bakery, fields: Record<string, unknown> = {}) =>
   (await owner.client.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 120, ...fields })).string(
     "id",
@@ -83,7 +83,7 @@ export const addMenuItem = async ({ owner }: Bakery, fields: Record<string, unkn
 
 const day = 24 * hour;
 
-/** The body of a campaign that may be shown at the top of the home screen. */
+/** The body of a campaign for the placement at the top of the home screen. */
 export const newCampaign = (fields: Record<string, unknown> = {}) => ({
   name: "Лето без отходов",
   placements: ["home-top"],
@@ -91,7 +91,7 @@ export const newCampaign = (fields: Record<string, unknown> = {}) => ({
   ...fields,
 });
 
-/** Makes a campaign and answers its id; `admin` is an admin's client. */
+/** Creates a campaign with an admin's client; returns its id. */
 export const campaign = async (admin: Client, fields: Record<string, unknown> = {}) =>
   (await admin.post("/api/v1/admin/ads/campaigns", newCampaign(fields))).string("id");
 
@@ -105,13 +105,13 @@ export const newBanner = (fields: Record<string, unknown> = {}) => ({
   ...fields,
 });
 
-/** Makes an active campaign and answers its id; `admin` is an admin's client. */
+/** Creates an active campaign with an admin's client; returns its id. */
 export async function activeCampaign(admin: Client, fields: Record<string, unknown> = {}): Promise<string> {
   const id = await campaign(admin, fields);
   await admin.post(`/api/v1/admin/ads/campaigns/${id}/activate`);
   return id;
 }
 
-/** Adds a banner to a campaign and answers its id; `admin` is an admin's client. */
+/** Adds a banner to a campaign with an admin's client; returns its id. */
 export const banner = async (admin: Client, campaignId: string, fields: Record<string, unknown> = {}) =>
   (await admin.post(`/api/v1/admin/ads/campaigns/${campaignId}/banners`, newBanner(fields))).string("id");

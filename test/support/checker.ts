@@ -4,9 +4,9 @@ import type { OrderTaken, Outcome, Traffic } from "./traffic.js";
 
 type Ask = OwnPostgres["ask"];
 
-/** What the clients were told, compared with what is in the database and in the workers' logs. */
+/** The differences between the answers that clients got and the database and workers' logs. */
 export interface Verdict {
-  /** Sentences that say what is wrong; none when all is well. */
+  /** One sentence per inconsistency. */
   wrong: string[];
   counts: Record<string, number>;
 }
@@ -18,7 +18,7 @@ interface StoredOrder {
   sellerId: string;
   lines: string[];
   events: string[];
-  told: string[];
+  notifications: string[];
 }
 
 const listOrders = (ask: Ask) =>
@@ -29,12 +29,12 @@ const listOrders = (ask: Ask) =>
         from order_items i where i.order_id = o.id order by i.position
       ) as lines,
       array(
-        select e.to_status || ' ' || coalesce(e.actor_id::text, 'nobody') from order_events e where e.order_id = o.id order by e.position
+        select e.to_status || ' ' || coalesce(e.actor_id::text, 'none') from order_events e where e.order_id = o.id order by e.position
       ) as events,
       array(
         select n.kind || ' ' || n.user_id || ' ' || n.status || ' ' || (n.settled_at is not null)
         from notifications n where n.order_id = o.id
-      ) as told
+      ) as notifications
     from orders o
     left join idempotency_keys k on k.order_id = o.id
     left join pos_orders p on p.order_id = o.id
@@ -46,11 +46,11 @@ function* checkOrder(asked: OrderTaken, stored: readonly StoredOrder[]): Generat
   const [order, ...more] = stored;
   const { key, outcome, buyerId, seller } = asked;
   if (more.length > 0) yield `key ${key} has ${stored.length} orders`;
-  if (outcome === "ok" && !order) yield `order ${String(asked.orderId)} was acknowledged and is not there`;
-  if (outcome === "refused" && order) yield `order ${order.id} was refused and is there`;
+  if (outcome === "ok" && !order) yield `order ${String(asked.orderId)} was acknowledged but does not exist`;
+  if (outcome === "refused" && order) yield `order ${order.id} was refused but exists`;
   if (!order) return;
   if (asked.orderId !== null && asked.orderId !== order.id) yield `key ${key} was answered with another order`;
-  if (order.buyerId !== buyerId || order.sellerId !== seller.id) yield `order ${order.id} is someone else's`;
+  if (order.buyerId !== buyerId || order.sellerId !== seller.id) yield `order ${order.id} has another buyer or seller`;
   if (
     !same(
       order.lines,
@@ -58,13 +58,13 @@ function* checkOrder(asked: OrderTaken, stored: readonly StoredOrder[]): Generat
     )
   )
     yield `order ${order.id} has other items`;
-  if (!same(order.events, [`ACCEPTED ${buyerId ?? "nobody"}`]))
+  if (!same(order.events, [`ACCEPTED ${buyerId ?? "none"}`]))
     yield `order ${order.id} has the events ${order.events.join()}`;
-  // of an order at a till its seller knows, and its buyer is nobody
-  const told =
+  // an order at a till notifies no one: its seller has made it, and it has no buyer
+  const expected =
     buyerId === null ? [] : [`ORDER_ACCEPTED ${buyerId}`, ...seller.peopleIds.map((id) => `NEW_ORDER ${id}`)];
-  if (!same(order.told.toSorted(), told.map((person) => `${person} SENT true`).toSorted()))
-    yield `order ${order.id} has the notifications ${order.told.join()}`;
+  if (!same(order.notifications.toSorted(), expected.map((each) => `${each} SENT true`).toSorted()))
+    yield `order ${order.id} has the notifications ${order.notifications.join()}`;
 }
 
 async function* checkStock(ask: Ask, { sellers }: Traffic): AsyncGenerator<string> {
@@ -80,11 +80,11 @@ async function* checkStock(ask: Ask, { sellers }: Traffic): AsyncGenerator<strin
 }
 
 async function* checkJobs(ask: Ask): AsyncGenerator<string> {
-  const unfinished = await ask<{ id: string; queue: string; error: string | null; tries: number; dead: boolean }>(`
-    select id, queue, last_error as error, tries, dead_at is not null as dead from staged_jobs
+  const unfinished = await ask<{ id: string; queue: string; error: string | null; attempts: number; dead: boolean }>(`
+    select id, queue, last_error as error, attempts, dead_at is not null as dead from staged_jobs
     where done_at is null and payload ->> 'event' is distinct from 'PICKUP_SOON'`);
-  for (const { id, queue, error, tries, dead } of unfinished)
-    yield `job ${id} of ${queue} is ${dead ? "dead" : "open"} after ${tries} tries: ${String(error)}`;
+  for (const { id, queue, error, attempts, dead } of unfinished)
+    yield `job ${id} of ${queue} is ${dead ? "dead" : "open"} after ${attempts} attempts: ${String(error)}`;
   const wrong = await ask<{ what: string }>(`
     select 'order ' || o.id || ' has no job of its own' as what from orders o
     where (
@@ -110,12 +110,12 @@ async function* checkEvents(ask: Ask): AsyncGenerator<string> {
 async function* checkCodes(ask: Ask, { codes }: Traffic): AsyncGenerator<string> {
   const phones = new Set((await ask<{ phone: string }>("select phone from otp")).map(({ phone }) => phone));
   for (const { phone, outcome } of codes) {
-    if (outcome === "ok" && !phones.has(phone)) yield `a code was acknowledged and is not there: ${phone}`;
+    if (outcome === "ok" && !phones.has(phone)) yield `a code was acknowledged but does not exist: ${phone}`;
   }
   const unsent = await ask<{ phone: string }>(
-    "select phone from otp where sealed_code is not null and claimed_at is null",
+    "select phone from otp where encrypted_code is not null and claimed_at is null",
   );
-  for (const { phone } of unsent) yield `a code was never taken to be sent: ${phone}`;
+  for (const { phone } of unsent) yield `a code was never claimed: ${phone}`;
 }
 
 const tally = (values: readonly string[]) => {
@@ -124,7 +124,7 @@ const tally = (values: readonly string[]) => {
   return counts;
 };
 
-/** Compares once nothing is left to do. */
+/** Compares traffic and database; call it when no job is open. */
 export async function check(ask: Ask, traffic: Traffic, workerLines: readonly Line[]): Promise<Verdict> {
   const stored = await listOrders(ask);
   const byKey = new Map<string | null, StoredOrder[]>();
@@ -132,13 +132,14 @@ export async function check(ask: Ask, traffic: Traffic, workerLines: readonly Li
   const wrong: string[] = [];
   for (const asked of traffic.orders) wrong.push(...checkOrder(asked, byKey.get(asked.key) ?? []));
   const keys = new Set(traffic.orders.map(({ key }) => key));
-  for (const { id, key } of stored) if (key === null || !keys.has(key)) wrong.push(`order ${id} is nobody's`);
+  for (const { id, key } of stored)
+    if (key === null || !keys.has(key)) wrong.push(`order ${id} was placed by no client`);
   for (const checked of [checkStock(ask, traffic), checkJobs(ask), checkEvents(ask), checkCodes(ask, traffic)])
     for await (const sentence of checked) wrong.push(sentence);
 
   const pushes = tally(workerLines.filter(({ msg }) => msg === "push").map((line) => String(line["notificationId"])));
   const texts = tally(workerLines.filter(({ msg }) => msg.startsWith("SMS to ")).map(({ msg }) => msg));
-  // a message whose worker was killed in the middle of sending it counts as sent, since it may have been
+  // a message whose worker was killed while sending counts as sent, since it may have been
   const notificationIds = await ask<{ id: string }>(
     `select id from notifications n
      where not exists (select from notification_deliveries where notification_id = n.id and status = 'UNKNOWN')`,
@@ -157,7 +158,7 @@ export async function check(ask: Ask, traffic: Traffic, workerLines: readonly Li
       "orders refused": outcomes(orders, "refused"),
       "orders unknown": outcomes(orders, "unknown"),
       "orders tried more than once": orders.filter(({ attempts }) => attempts > 1).length,
-      "orders there": stored.length,
+      "orders stored": stored.length,
       "codes acknowledged": outcomes(codes, "ok"),
       "codes unknown": outcomes(codes, "unknown"),
       "codes texted": texts.size,

@@ -4,11 +4,11 @@ import { chromium, type Browser } from "playwright-core";
 
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
-/** A suite that needs a browser; without one it is reported as skipped, by name. */
+/** A suite that needs a browser; without one it is reported as skipped. */
 export const describeWithChromium: (name: string, suite: () => void) => void = (name, suite) =>
   executablePath === undefined ? describe.skip(`${name} (no Chromium on this machine)`, suite) : describe(name, suite);
 
-/** Starts the machine's Chromium with a profile of its own and nothing of its traffic in the background. */
+/** Starts the machine's Chromium with a new profile and without background traffic. */
 export const startChromium = (): Promise<Browser> =>
   chromium.launch({
     executablePath: executablePath ?? "",

@@ -1,8 +1,8 @@
 import { jest } from "@jest/globals";
 
 /**
- * Stops the clock of `Date`, and nothing else, so that no test is cut by the turn of a minute. The function that it
- * gives moves on to 20.5 seconds past a minute that was not there before.
+ * Stops the clock of `Date` only, so that no test runs across the end of a minute. The returned function moves the clock
+ * to 20.5 seconds past a new minute.
  */
 export function stopTheClock(): () => void {
   const running = [

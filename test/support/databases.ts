@@ -1,21 +1,30 @@
 import { execFile, spawnSync } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
 import { z } from "zod";
 import { startEmbeddedPostgres } from "../../scripts/embedded-postgres.js";
+import { compilePrograms } from "./compile-programs.js";
+import { compiled } from "./compiled.js";
+import { chooseScratch, scratch, scratchFolder } from "./scratch.js";
 import { serverFolder } from "./server-folder.js";
 
-/** What a test may see of the machine's environment; its own configuration of the service may not reach a test. */
+/** The host's variables that tests may see; the host's configuration of the service must not reach a test. */
 const KEPT = /^(PATH|HOME|TMPDIR|LANG|CI|TEST_\w+|JEST_\w+)$/;
-const MIGRATE = fileURLToPath(new URL("../../scripts/migrate.ts", import.meta.url));
 
-/** Limits that a slow machine would reach; what a test is about it sets itself. */
-const PATIENCE = { DATABASE_TIMEOUT_MS: "120000", SYNC_WAIT_MS: "60000" };
+/** Limits that a slow machine, or a test of something else, would reach. Tests of these limits set their own. */
+const PATIENCE = {
+  DATABASE_TIMEOUT_MS: "120000",
+  DATABASE_WAIT_MS: "120000",
+  SEARCH_TIMEOUT_MS: "120000",
+  SYNC_WAIT_MS: "60000",
+  IMAGE_SECONDS: "600",
+  ORDERS_OPEN_MAX: "1000000",
+  BODY_SECONDS: "300",
+  OPEN_IMPORTS: "100",
+};
 
 let removeOwnServer: (() => Promise<void>) | undefined;
 
@@ -48,18 +57,22 @@ function newKeys(): { SIGNING_KEYS: string; CREDENTIALS_KEYS: string } {
   };
 }
 
-/** Makes the migrated database that every test file gets a copy of, on TEST_DATABASE_URL's server or on one of our own. */
+/** Creates the migrated template database, on TEST_DATABASE_URL's server or on an embedded one. */
 export async function startTestServer(): Promise<void> {
+  await chooseScratch();
+  process.env["TEST_PROGRAMS"] = await scratchFolder("programs");
+  await compilePrograms(process.env["TEST_PROGRAMS"]);
   process.env["TEST_RUN"] = `test_${randomBytes(4).toString("hex")}`;
   process.env["TEST_KEYS"] = JSON.stringify(newKeys());
   process.env["TEST_REDIS"] = spawnSync("redis-server", ["--version"]).status === 0 ? "1" : "";
   process.env["TEST_SERVER"] = process.env["TEST_DATABASE_URL"] ?? (await ownServer());
   await asAdmin((client) => client.query(`create database ${template()}`));
   const env = testEnvironment(process.env, { name: template(), url: urlOf(template()) });
-  await promisify(execFile)(process.execPath, ["--import", "tsx", MIGRATE], { env });
+  await promisify(execFile)(process.execPath, [compiled("scripts/migrate.ts")], { env });
 }
 
 export async function stopTestServer(): Promise<void> {
+  await rm(process.env["TEST_PROGRAMS"] ?? "", { recursive: true, force: true });
   if (removeOwnServer) {
     await removeOwnServer();
     return;
@@ -83,16 +96,16 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return { name, url: urlOf(name) };
 }
 
-/** Where the files of a test lie that has this database. */
-const storageOf = (name: string) => join(tmpdir(), "storage", name);
+/** The storage folder of the test file with this database. */
+const storageOf = (name: string) => join(scratch(), "storage", name);
 
-/** Also ends the connections that the test file left open. */
+/** Drops the database and the connections that the test file left open. */
 export async function dropTestDatabase({ name }: TestDatabase): Promise<void> {
   await rm(storageOf(name), { recursive: true, force: true });
   await asAdmin((client) => client.query(`drop database ${name} with (force)`));
 }
 
-/** The environment of a process that is under test: what is kept of `host`, and its configuration. */
+/** The environment of a process under test: the permitted variables of `host` and the test's configuration. */
 export function testEnvironment(host: NodeJS.ProcessEnv, { name, url }: TestDatabase): NodeJS.ProcessEnv {
   const keys = z.record(z.string(), z.string()).parse(JSON.parse(host["TEST_KEYS"] ?? "{}"));
   return {

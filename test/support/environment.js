@@ -1,7 +1,7 @@
 import { TestEnvironment } from "jest-environment-node";
 import { databases } from "./typescript.js";
 
-/** Gives every test file a database of its own, and the process environment that leads to it, before it imports anything. */
+/** Gives every test file its own database, and the environment variables for it, before any import. */
 export default class DatabaseEnvironment extends TestEnvironment {
   async setup() {
     await super.setup();

@@ -5,13 +5,13 @@ import type { Program, Service } from "./programs.js";
 import type { Random } from "./random.js";
 import type { TestRedis } from "./redis.js";
 
-/** Longer than a worker may be silent before others take its jobs over. */
+/** Longer than the lock of a job, after which other workers take it over. */
 const PAST_THE_LOCK_MS = 13_000;
 
-/** Something that goes wrong. It resolves when its cause is over; what it leads to may last longer. */
+/** A fault. `strike` resolves when its cause is over; its effects may last longer. */
 export interface Fault {
   name: string;
-  /** Others happen meanwhile. */
+  /** Other faults happen meanwhile. */
   lasting?: true;
   strike(): Promise<void>;
 }
@@ -104,14 +104,14 @@ function faultsOfRedis(redis: TestRedis, random: Random): Fault[] {
   ];
 }
 
-/** Everything that can go wrong with the service and what it stands on. */
+/** All faults of the service, Postgres and Redis. */
 export const faultsOf = (service: Service, postgres: OwnPostgres, redis: TestRedis | null, random: Random): Fault[] => [
   ...faultsOfProcesses(service, random),
   ...faultsOfPostgres(postgres, random),
   ...(redis ? faultsOfRedis(redis, random) : []),
 ];
 
-/** Lets every fault happen, in any order, again and again until the time is over; answers their names in order. Resolves when the last cause is over. */
+/** Repeats all faults in random order until the time is over; resolves to their names when the last cause is over. */
 export async function inflict(faults: readonly Fault[], durationMs: number, random: Random): Promise<string[]> {
   const inflicted: string[] = [];
   const end = performance.now() + durationMs;

@@ -8,13 +8,14 @@ interface Place {
   longitude: number;
 }
 
-/** A server that speaks the protocols of Nominatim and of Yandex, and knows what a test tells it. */
+/** A server with the protocols of Nominatim and Yandex that knows the places a test adds. */
 export async function startGeocoder() {
   const places = new Map<string, Place>();
   const asked: string[] = [];
   const paths: string[] = [];
   let failure: number | string | Iterable<string> | null = null;
   let held: Promise<void> | null = null;
+  let silent = false;
 
   const server = createServer((request, response) => {
     void (async () => {
@@ -23,6 +24,10 @@ export async function startGeocoder() {
       const address = url.searchParams.get("q") ?? url.searchParams.get("geocode") ?? "";
       asked.push(address);
       await held;
+      if (silent) {
+        request.socket.destroy();
+        return;
+      }
       if (typeof failure === "string") {
         response.writeHead(200, { "content-type": "application/json" }).end(failure);
         return;
@@ -74,13 +79,15 @@ export async function startGeocoder() {
   return {
     url: `http://127.0.0.1:${address.port}`,
     places,
-    /** Every address that it was asked for, in order. */
+    /** Every requested address, in order. */
     asked,
-    /** Where it was asked, in order. */
+    /** Every requested path, in order. */
     paths,
-    /** Answers with this status, or these words, from now on; null: as it should. */
+    /** Answers with this status or text from now on; null ends that. */
     fail: (status: number | string | Iterable<string> | null) => void (failure = status),
-    /** Answers nothing until the function that is given back is called. */
+    /** Whether to close connections instead of answering. */
+    silence: (on: boolean) => void (silent = on),
+    /** Delays answers until the returned function is called. */
     hold(): () => void {
       let release = (): void => undefined;
       held = new Promise<void>((resolve) => (release = resolve));

@@ -10,17 +10,17 @@ import { freePort } from "./start.js";
 const INSTALLATIONS = "/usr/lib/postgresql";
 const NEEDED = ["initdb", "pg_ctl", "pg_dump", "pg_restore", "psql"];
 
-/** Where the newest Postgres lies that this machine has with all its programs; the one of the npm package has no pg_dump. */
+/** The folder of the newest installed Postgres with all its programs; that of the npm package has no pg_dump. */
 const programs = (existsSync(INSTALLATIONS) ? readdirSync(INSTALLATIONS) : [])
   .toSorted((one, other) => Number(other) - Number(one))
   .map((version) => join(INSTALLATIONS, version, "bin"))
   .find((folder) => NEEDED.every((program) => existsSync(join(folder, program))));
 
-/** A suite that needs Postgres's own programs; without them it is reported as skipped, by name. */
+/** A suite that needs Postgres's own programs; without them it is reported as skipped. */
 export const describeWithPgDump: (name: string, suite: () => void) => void = (name, suite) =>
   programs === undefined ? describe.skip(`${name} (no PostgreSQL in ${INSTALLATIONS})`, suite) : describe(name, suite);
 
-/** A server of the machine's own Postgres, for one test file, with what belongs to it. */
+/** A server of the installed Postgres, for one test file. */
 export interface InstalledPostgres {
   /** A superuser's connection string for an empty database. */
   url: string;
@@ -29,7 +29,7 @@ export interface InstalledPostgres {
   stop(): Promise<void>;
 }
 
-/** Starts it, empty. Its `url` has to be in `process.env.DATABASE_URL` before anything that reads the configuration is imported. */
+/** Starts an empty server. Set `process.env.DATABASE_URL` to its `url` before importing anything that reads the configuration. */
 export async function startInstalledPostgres(): Promise<InstalledPostgres> {
   if (programs === undefined) throw new Error("this machine has no Postgres");
   const { folder, remove } = await serverFolder();

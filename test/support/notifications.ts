@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { sql } from "../../sql/db.js";
 
-/** Gives each of these users a phone that takes messages at any hour; there are no keys for it, so they go to the log. */
+/** Gives each of these users a device without quiet hours. There are no keys for FCM, so messages go to the log. */
 export async function makeReachable(userIds: readonly string[]): Promise<void> {
   await sql`
     insert into notification_preferences (user_id, push, sms, email, marketing, quiet_hours_start, quiet_hours_end)
@@ -12,7 +12,7 @@ export async function makeReachable(userIds: readonly string[]): Promise<void> {
     from unnest(${[...userIds]}::uuid[]) as id`;
 }
 
-/** A notification that waits for its delivery, to a user of its own who can be reached. Answers its id. */
+/** Inserts a queued notification for a new user with a device; returns its id. */
 export async function insertNotification(): Promise<string> {
   const number = randomInt(1_000_000_000, 9_999_999_999);
   const [recipient] = await sql<{ id: string }[]>`
@@ -25,7 +25,7 @@ export async function insertNotification(): Promise<string> {
   return row.id;
 }
 
-/** What became of a notification. */
+/** The status of a notification. */
 export async function notificationStatus(id: string): Promise<{ status: string; reason: string | null } | undefined> {
   const [row] = await sql<{ status: string; reason: string | null }[]>`
     select status::text, reason from notifications where id = ${id}::uuid`;

@@ -29,7 +29,7 @@ export const stockOf = async (boxId: string) => {
   return row;
 };
 
-/** How many rows an order of this partner has left in each table that placing one writes. */
+/** The number of this partner's rows in each table that placing an order writes. */
 export const traces = async (partnerId: string) => {
   const [row] = await sql<Record<string, number>[]>`
     select

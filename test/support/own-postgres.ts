@@ -5,19 +5,19 @@ import { startEmbeddedPostgres } from "../../scripts/embedded-postgres.js";
 import { serverFolder } from "./server-folder.js";
 import { until } from "./until.js";
 
-/** A server of one test file's own, for what would disturb the others. */
+/** A separate server for a test file that would disturb others. */
 export interface OwnPostgres {
   url: string;
-  /** Asks the server past the code under test; waits while it recovers. */
+  /** Queries the server directly, not through the code under test; retries while it recovers. */
   ask: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
-  /** Ends the whole server at once, as a machine's memory killer does. */
+  /** Kills the whole server, as the kernel does when memory runs out. */
   kill(): Promise<void>;
-  /** Starts it again at the same address; it recovers what was committed. */
+  /** Restarts it at the same address; it recovers everything committed. */
   restart(): Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** The server is away, going or coming back; anything else is a mistake in the question. */
+/** Whether the error means that the server is down, stopping or starting; any other is a mistake in the query. */
 const isAway = (error: unknown) => !(error instanceof pg.DatabaseError) || /^(57|08|53)/.test(error.code ?? "");
 
 async function askOnce<Row extends pg.QueryResultRow>(url: string, text: string, values: unknown[]): Promise<Row[]> {
@@ -31,7 +31,7 @@ async function askOnce<Row extends pg.QueryResultRow>(url: string, text: string,
   }
 }
 
-/** Starts it, empty. Its `url` has to be in `process.env.DATABASE_URL` before anything that reads the configuration is imported. */
+/** Starts an empty server. Set `process.env.DATABASE_URL` to its `url` before importing anything that reads the configuration. */
 export async function startOwnPostgres(): Promise<OwnPostgres> {
   const { folder, remove } = await serverFolder();
   const { url } = await startEmbeddedPostgres({ folder, durable: false });
@@ -50,7 +50,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
       process.kill(Number(pid), "SIGKILL");
     },
     async restart() {
-      // what is left of the old server takes a moment to notice
+      // the old server's processes take a moment to end
       await until(() => startEmbeddedPostgres({ folder, durable: false, port }).catch(() => undefined));
     },
     stop: remove,

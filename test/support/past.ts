@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { sql, type Db } from "../../sql/db.js";
 
-/** An id as it was made at that time. */
+/** An id as created at that time. */
 export function idAt(ms: number): string {
   const millis = ms.toString(16).padStart(12, "0");
   return `${millis.slice(0, 8)}-${millis.slice(8)}-7${randomUUID().slice(15)}`;
@@ -27,14 +27,14 @@ export interface PastOrder {
   lines: { boxId: string | null; menuItemId: string | null; priceMinor: number; qty: number }[];
 }
 
-/** Forgets all orders and boxes, and makes these have been there. */
+/** Replaces all orders and boxes by these past ones. */
 export async function makePast(boxes: readonly PastBox[], orders: readonly PastOrder[]): Promise<void> {
   await sql`truncate orders, boxes cascade`;
   await sql`truncate rollup_days, rollup_partners, rollup_items, rollup_hours, rollup_changes, weight_changes`;
   await addPast(sql, boxes, orders);
 }
 
-/** Makes these have been there too. */
+/** Adds past orders and boxes. */
 export async function addPast(db: Db, boxes: readonly PastBox[], orders: readonly PastOrder[]): Promise<void> {
   await db`
     insert into boxes (

@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { OwnPostgres } from "./own-postgres.js";
 
-/** A step of a plan, as it went. */
+/** A node of an executed plan. */
 const Node = z.object({
   "Node Type": z.string(),
   "Relation Name": z.string().optional(),
@@ -20,7 +20,7 @@ type Node = z.output<typeof Node>;
 
 const Logged = z.object({ "Query Text": z.string(), Plan: Node });
 
-/** A statement that was carried out, one inside a function included. */
+/** An executed statement, statements inside functions included. */
 export interface Executed {
   query: string;
   /** Where it read rows. */
@@ -43,8 +43,14 @@ function scansOf(node: Node): Executed["scans"] {
   return [...own, ...(node.Plans ?? []).flatMap(scansOf)];
 }
 
-/** Has the server write down how it carries out each statement of connections that are made from now on. */
-export async function recordPlans({ url, ask }: OwnPostgres): Promise<{ take: () => Promise<Executed[]> }> {
+interface Recorder {
+  /** Returns the statements executed since the last call. */
+  take: () => Promise<Executed[]>;
+  close: () => Promise<void>;
+}
+
+/** Makes the server log the plan of each statement on new connections. */
+export async function recordPlans({ url, ask }: OwnPostgres): Promise<Recorder> {
   const database = new URL(url).pathname.slice(1);
   const settings = {
     session_preload_libraries: "auto_explain",
@@ -58,15 +64,16 @@ export async function recordPlans({ url, ask }: OwnPostgres): Promise<{ take: ()
   for (const [name, value] of Object.entries(settings))
     await ask(`alter database ${database} set ${name} = '${value}'`);
   const [row] = await ask<{ folder: string }>("select current_setting('data_directory') as folder");
-  const file = join(row?.folder ?? "", "server.log");
-  let read = 0;
+  const log = await open(join(row?.folder ?? "", "server.log"));
+  let unread = "";
   return {
-    /** What was carried out since this was last asked. */
+    close: () => log.close(),
     async take() {
-      const log = await readFile(file, "utf8");
-      const entries = log.slice(read).split(/\n(?!\t)/);
-      read = log.length;
-      return entries.flatMap((entry) => {
+      // reads on from where the last call ended; a background process may still be writing the last plan
+      unread += await log.readFile("utf8");
+      const [finished = ""] = /^.*\n\t\}\n/s.exec(unread) ?? [];
+      unread = unread.slice(finished.length);
+      return finished.split(/\n(?!\t)/).flatMap((entry) => {
         const [, json] = /LOG: {2}duration: [\d.]+ ms {2}plan:\n(.*)$/s.exec(entry) ?? [];
         if (json === undefined) return [];
         const { "Query Text": query, Plan } = Logged.parse(JSON.parse(json.replaceAll(/^\t/gm, "")));

@@ -30,20 +30,20 @@ beforeEach(async () => {
   bakery = await openBakery();
 });
 
-/** A bakery with a POS and its rolls. */
+/** A bakery with a POS and a menu. */
 export async function openBakery(): Promise<Bakery> {
   const opened = await cast.bakery(api.client);
   await cast.addMenuItem(opened, { externalId: "roll", price: 60 });
   await cast.addMenuItem(opened, { externalId: "tea", price: 45.5 });
   await sql`update menu_items set source = 'POS' where partner_id = ${opened.id}::uuid`;
   await sql`
-    insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
-    values (${opened.id}::uuid, 'generic', ${randomUUID()}, 'sealed', now() + interval '1 hour')`;
+    insert into pos_credentials (partner_id, adapter, account, encrypted, next_sync_at)
+    values (${opened.id}::uuid, 'generic', ${randomUUID()}, 'encrypted', now() + interval '1 hour')`;
   return opened;
 }
 
-/** The POS tells these, one after the other. */
-export async function tell(
+/** Stores these events of the POS in the inbox, one after the other. */
+export async function receive(
   changes: readonly (readonly [eventId: string, change: PosChange])[],
   of = bakery,
 ): Promise<void> {
@@ -103,7 +103,7 @@ export const moved = (orderExternalId: string, status: string): PosChange => ({
   status,
 });
 
-/** Whether the work ends before this is held no more, or waits for it. */
+/** Whether the work ends without waiting for a lock. */
 export const endsBefore = async (work: Promise<unknown>): Promise<boolean> => {
   let ended = false;
   void work.then(() => (ended = true));

@@ -8,7 +8,7 @@ import { pullMenu } from "../../workers/pos-sync.js";
 import { startRelay } from "../../workers/relay.js";
 import { until } from "./until.js";
 
-/** The workers of the POS, within the process of the test. */
+/** Runs the POS workers in the test's process. */
 export function startPosWorkers() {
   const { signal } = new AbortController();
   const relay = startRelay([posEvents, posSync]);
@@ -24,7 +24,7 @@ export function startPosWorkers() {
   };
 }
 
-/** Waits until every event that came in for the partner is settled. */
+/** Waits until no event of the partner is queued. */
 export const allSettled = (partnerId: string) =>
   until(
     async () =>

@@ -11,18 +11,18 @@ const Line = z.looseObject({ level: z.string(), msg: z.string().default("") });
 
 export type Line = z.output<typeof Line>;
 
-/** One of the service's programs, in one process after another. */
+/** One of the service's programs, run in successive processes. */
 export interface Program {
-  /** Starts it where it does not run, and resolves when it is at work. */
+  /** Starts it unless it runs; resolves when it is ready. */
   start(): Promise<void>;
-  /** Ends it at once, as `kill -9` does. */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>;
-  /** Stops it in the middle of whatever it does; answers what lets it go on. */
+  /** Suspends it with SIGSTOP; the returned function resumes it. */
   freeze(): () => void;
-  /** What all its processes have logged. */
+  /** The log lines of all its processes. */
   readonly lines: readonly Line[];
-  /** Its processes that ended by themselves. Each is told with its last words, and followed by another, as a supervisor would do. */
-  readonly accidents: readonly string[];
+  /** Unexpected ends of its processes, with their last output. Each is restarted, as a supervisor would do. */
+  readonly crashes: readonly string[];
 }
 
 interface Life {
@@ -31,27 +31,27 @@ interface Life {
   killed: boolean;
 }
 
-/** `announcement` is the log line by which it says that it is at work. */
-function program(file: string, announcement: string, env: Record<string, string>): Program {
+/** `readyMessage` is the log message that says that the program is ready. */
+function program(file: string, readyMessage: string, env: Record<string, string>): Program {
   const lines: Line[] = [];
-  const accidents: string[] = [];
+  const crashes: string[] = [];
   let life: Life | undefined;
 
   function launch(): Life {
     const child = startProcess(file, [], { LOG_LEVEL: "info", ...env });
-    let lastWords = "";
-    child.stderr?.on("data", (text: Buffer) => (lastWords += text.toString()));
+    let lastOutput = "";
+    child.stderr?.on("data", (text: Buffer) => (lastOutput += text.toString()));
     const up = new Promise<void>((resolve, reject) => {
       if (!child.stdout) throw new Error("the program has no output");
       createInterface(child.stdout).on("line", (text) => {
         const line = Line.parse(JSON.parse(text));
         lines.push(line);
-        if (line.level === "fatal") lastWords += text;
-        if (line.msg === announcement) resolve();
+        if (line.level === "fatal") lastOutput += text;
+        if (line.msg === readyMessage) resolve();
       });
       child.once("close", (code) => {
         if (!launched.killed) {
-          accidents.push(`${file} ended with ${String(code)}: ${lastWords}`);
+          crashes.push(`${file} ended with ${String(code)}: ${lastOutput}`);
           life = launch();
         }
         reject(new Error(`${file} ended`));
@@ -64,7 +64,7 @@ function program(file: string, announcement: string, env: Record<string, string>
 
   return {
     lines,
-    accidents,
+    crashes,
     start: async () => {
       life ??= launch();
       await life.up;
@@ -85,21 +85,21 @@ function program(file: string, announcement: string, env: Record<string, string>
   };
 }
 
-/** How often these workers have sent a notification, by their log. */
+/** How often these workers have sent a notification, according to their logs. */
 export const countSends = (workers: readonly Program[], notificationId: string): number =>
   workers
     .flatMap(({ lines }) => lines)
     .filter((line) => line.msg === "push" && line["notificationId"] === notificationId).length;
 
-/** The service as its operator runs it: an API, and worker processes; nothing runs before it is started. */
+/** The service as an operator runs it: an API process and worker processes, to be started by `start`. */
 export interface Service {
   api: Program;
-  /** Speaks to the API, wherever its processes come and go. */
+  /** A client for the API, whose address outlives its processes. */
   client: Client;
   workers: readonly [Program, Program];
-  /** Processes that ended by themselves. */
-  readonly accidents: readonly string[];
-  /** Starts what does not run, and resolves when everything is well. */
+  /** Unexpected ends of processes. */
+  readonly crashes: readonly string[];
+  /** Starts the programs that do not run; resolves when all are ready. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -107,9 +107,9 @@ export interface Service {
 /** The service with this test's configuration; `env` adds to it. */
 export async function prepareService(env: Record<string, string> = {}): Promise<Service> {
   const port = String(await freePort());
-  // tokens that the test signs are good for the service under the same public address
+  // the same public address, so that the service accepts tokens that the test signs
   const settings = { ...env, HOST: "127.0.0.1", RATE_LIMIT_DISABLED: "1", PUBLIC_URL: config.PUBLIC_URL };
-  // a worker that is stopped inside a transaction keeps its locks for that long
+  // a worker suspended inside a transaction keeps its locks for this long
   const workerSettings = { DATABASE_TIMEOUT_MS: "10000", ...settings };
   const api = program("server.ts", "the API is listening", { ...settings, PORT: port });
   const worker = () => program("worker.ts", "workers started", workerSettings);
@@ -119,8 +119,8 @@ export async function prepareService(env: Record<string, string> = {}): Promise<
     api,
     client,
     workers,
-    get accidents() {
-      return [api, ...workers].flatMap(({ accidents }) => accidents);
+    get crashes() {
+      return [api, ...workers].flatMap(({ crashes }) => crashes);
     },
     start: async () => {
       await Promise.all([api, ...workers].map((each) => each.start()));

@@ -1,15 +1,17 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-/** A way to a server that can be closed and opened again, for what happens while the server is out of reach. */
+/** A TCP proxy that can be closed and opened again, for tests with an unreachable server. */
 export interface Proxy {
-  /** The server's address by way of the proxy. */
+  /** The server's address through the proxy. */
   url: string;
   /** Breaks every connection and refuses new ones. */
   close(): Promise<void>;
-  /** Keeps connections open, and takes new ones, but lets nothing through. */
+  /** Keeps connections open and accepts new ones, but forwards nothing. */
   freeze(): void;
-  /** Lets everything through again. */
+  /** From the next request on that has this text, forwards nothing more to the client of that connection. */
+  loseAnswerTo(text: string): void;
+  /** Forwards everything again. */
   open(): Promise<void>;
 }
 
@@ -18,9 +20,15 @@ export async function startProxy(target: string): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let frozen = false;
+  let unanswered: string | null = null;
 
   const onConnection = (near: Socket) => {
     const far = connect(Number(port), hostname);
+    near.on("data", (bytes) => {
+      if (unanswered === null || !bytes.includes(unanswered)) return;
+      unanswered = null;
+      far.removeAllListeners("data").resume();
+    });
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -57,6 +65,7 @@ export async function startProxy(target: string): Promise<Proxy> {
       frozen = true;
       for (const socket of sockets) socket.pause();
     },
+    loseAnswerTo: (text) => void (unanswered = text),
     open: async () => {
       frozen = false;
       for (const socket of sockets) socket.resume();

@@ -5,7 +5,7 @@ import { closeSignals } from "../../sql/signals.js";
 import { consume, type Handler } from "../../workers/consume.js";
 import { startRelay } from "../../workers/relay.js";
 
-/** Works on one queue within the test's own process: hands its jobs over, and runs `concurrency` of them at once. */
+/** Runs a relay and a worker for one queue in the test's process, with `concurrency` jobs at once. */
 export function startQueueWorker<P extends Payload>(contract: Contract<P>, handler: Handler<P>, concurrency = 1) {
   const relay = startRelay([contract]);
   const consumer = consume(contract, handler, { concurrency, signal: new AbortController().signal });
@@ -16,7 +16,7 @@ export function startQueueWorker<P extends Payload>(contract: Contract<P>, handl
   };
 }
 
-/** Ends every connection that the test's own process has with Postgres and the queue. */
+/** Closes every connection of the test's process to Postgres and the broker. */
 export async function disconnect(): Promise<void> {
   await Promise.all([closeBroker(), closeSignals()]);
   await closeDatabase();

@@ -1,12 +1,12 @@
-/** Numbers that look random and are the same again for the same seed. */
+/** A pseudorandom generator, deterministic for a seed. */
 export interface Random {
-  /** A whole number from `from` to `to`, both included. */
+  /** An integer from `from` to `to`, both included. */
   between(from: number, to: number): number;
   pick<T>(choices: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
 }
 
-/** The generator known as mulberry32. */
+/** The generator mulberry32. */
 export function randomFrom(seed: number): Random {
   let state = seed;
   const next = (): number => {

@@ -1,29 +1,28 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe } from "@jest/globals";
+import { scratchFolder } from "./scratch.js";
 
-/** Whether this machine has a Redis server to start. */
+/** Whether this machine has `redis-server`. */
 export const redisAvailable = process.env["TEST_REDIS"] === "1";
 
-/** A suite that needs Redis; without one it is reported as skipped, by name. */
+/** A suite that needs Redis; without it it is reported as skipped. */
 export const describeWithRedis: (name: string, suite: () => void) => void = (name, suite) =>
   redisAvailable ? describe(name, suite) : describe.skip(`${name} (no redis-server on the PATH)`, suite);
 
-/** A Redis of one test file's own, that keeps nothing on disk. */
+/** A separate Redis for a test file, without persistence. */
 export interface TestRedis {
   url: string;
-  /** Dies at once, with everything in it. */
+  /** Kills it; its data is lost. */
   kill(): Promise<void>;
-  /** Starts again, empty, at the same address. */
+  /** Starts it again, empty, at the same address. */
   restart(): Promise<void>;
-  /** Stops answering, with its connections open. */
+  /** Suspends it, with its connections open. */
   freeze(): void;
   thaw(): void;
-  /** Ends it for good. */
+  /** Stops it for good. */
   stop(): Promise<void>;
 }
 
@@ -47,10 +46,10 @@ async function spawnRedis(port: number, folder: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Starts a Redis on a free port. Set `process.env.REDIS_URL` to its `url` before anything that reads the configuration is imported. */
+/** Starts a Redis on a free port. Set `process.env.REDIS_URL` to its `url` before importing anything that reads the configuration. */
 export async function startRedis(): Promise<TestRedis> {
   const port = await freePort();
-  const folder = await mkdtemp(join(tmpdir(), "surplus-food-redis-"));
+  const folder = await scratchFolder("redis");
   let child = await spawnRedis(port, folder);
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -20,29 +20,31 @@ const { paths, components } = z
   })
   .parse(JSON.parse(JSON.stringify(openApiDocument(endpoints))));
 
-// formats only annotate; what must hold is in the patterns
+// formats are annotations only; the patterns are what counts
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-/** What a reference of the document names. */
+/** The part of the document that a reference names. */
 export const resolve = (reference: string): JsonSchema =>
   JsonSchema.parse(components.schemas[reference.replace("#/components/schemas/", "")]);
 
-/** An endpoint as the document describes it to whoever sends requests. */
+/** An endpoint as the document describes it. */
 export interface Target {
   name: string;
   method: string;
   auth: Auth;
-  /** With `{names}` where its parameters go. */
+  /** The error code for an invalid body. */
+  invalid: string;
+  /** With `{name}` for each parameter. */
   path: string;
   query: readonly { name: string; schema: JsonSchema }[];
   body: JsonSchema | null;
-  /** Whether a file is sent to it in a form. */
+  /** Whether it takes a file in a form. */
   takesForm: boolean;
-  /** Whether the document allows this body. */
+  /** Whether the document's schema allows this body. */
   allows: (body: unknown) => boolean;
 }
 
-export const targets: readonly Target[] = endpoints.map(({ method, path: declared, auth }) => {
+export const targets: readonly Target[] = endpoints.map(({ method, path: declared, auth, invalid }) => {
   const path = declared.replace(/:(\w+)/g, "{$1}");
   const operation = paths[path]?.[method];
   if (!operation) throw new Error(`${method} ${path} is not in the document`);
@@ -51,6 +53,7 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
     name: `${method.toUpperCase()} ${path}`,
     method,
     auth,
+    invalid,
     path,
     query: operation.parameters.filter((parameter) => parameter.in === "query"),
     body,
@@ -59,13 +62,13 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
   };
 });
 
-/** The path of an endpoint with these values for its parameters, the last one again where there are too few. */
+/** The path of an endpoint with these values for its parameters; the last value fills the rest. */
 export const pathOf = ({ path }: Target, values: readonly string[]) => {
   let n = 0;
   return path.replace(/\{\w+\}/g, () => values[Math.min(n++, values.length - 1)] ?? "");
 };
 
-/** Node refuses what is over 16 kB with all its headers. */
+/** Node refuses headers over 16 kB in all. */
 const longestQuery = 8_000;
 const longestEncoded = 2_500;
 
@@ -74,7 +77,7 @@ const encode = (value: unknown) =>
     (typeof value === "string" ? value : JSON.stringify(value)).toWellFormed().slice(0, longestEncoded),
   );
 
-/** What is written where a path has a parameter: an id, or what has never been one. */
+/** Values of path parameters: ids, and texts that are not ids. */
 const segmentOf = (ids: readonly string[]) =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...ids) },
@@ -163,7 +166,7 @@ const form = fc
 
 const formHeaders = { "content-type": "multipart/form-data; boundary=x" };
 
-/** Requests to an endpoint, right ones and wrong ones; `ids` name things that exist. */
+/** Requests to an endpoint, valid and invalid; `ids` are ids of existing rows. */
 export function requestTo(target: Target, ids: readonly string[]) {
   const making: Making = { resolve, ids, hostile: true };
   const usual = target.takesForm ? formHeaders : {};

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** An answer of S3 that is an error; `details` are the elements it has beside its code and message. */
+/** An S3 error; `details` are the elements beside its code and message. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -19,7 +19,7 @@ export interface S3Keys {
   region: string;
 }
 
-/** A request as it came in; `url` is its path and query, still encoded. */
+/** A received request; `url` is its path and query, still encoded. */
 export interface SignedRequest {
   method: string;
   url: string;
@@ -30,7 +30,7 @@ const DAY_SECONDS = 86_400;
 const sha256 = (data: string) => createHash("sha256").update(data).digest("hex");
 const hmac = (key: string | Buffer, data: string) => createHmac("sha256", key).update(data).digest();
 
-/** Percent-encodes all but what RFC 3986 leaves unreserved. */
+/** Percent-encodes everything but the unreserved characters of RFC 3986. */
 const encode = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
@@ -41,7 +41,7 @@ const headerOf = ({ headers }: SignedRequest, name: string): string | undefined 
   return Array.isArray(value) ? value.join(",") : value;
 };
 
-/** 20130524T000000Z as milliseconds. */
+/** Parses a time such as 20130524T000000Z into milliseconds. */
 function parseTime(text: string): number {
   const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) ?? [];
   const [year = NaN, month = NaN, day, hour, minute, second] = parts.map(Number);
@@ -53,7 +53,7 @@ interface Claim {
   signedHeaders: string;
   signature: string;
   time: string;
-  /** What the body is said to be: its SHA-256, or a word for bodies that are not signed. */
+  /** The declared hash of the body: its SHA-256, or a word for unsigned bodies. */
   payload: string;
 }
 
@@ -93,8 +93,8 @@ function claimInQuery(query: URLSearchParams, now: number): Claim {
 }
 
 /**
- * Checks a request's signature, Version 4, in its headers or in its address, as AWS documents it for S3; gives what the body
- * is said to be, and throws the Refusal that S3 would answer with.
+ * Checks a request's Signature Version 4, in its headers or its URL, as AWS documents it for S3. Returns the declared hash of
+ * the body; throws the Refusal that S3 would answer with.
  */
 export function checkSignature(request: SignedRequest, keys: S3Keys, now: number): string {
   const [path = "", search = ""] = request.url.split("?", 2);

@@ -4,18 +4,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { buffer } from "node:stream/consumers";
 import { checkSignature, Refusal, type S3Keys } from "./s3-signature.js";
 
-/** How an operation goes wrong: with an error of S3, or without an answer. */
+/** A fault of an operation: an S3 error, or no complete answer. */
 export type Fault =
   | { status: number; code: string }
-  /** Nothing is done, and the connection is cut. */
+  /** The operation is not carried out, and the connection is cut. */
   | "cut"
-  /** It is done, and the connection is cut. */
+  /** The operation is carried out, and the connection is cut. */
   | "lost"
   /** The answer breaks off in the middle of its body. */
   | "half"
-  /** There is never an answer. */
+  /** There is no answer, and the connection stays open. */
   | "silence"
-  /** The status says that it went well, and the body that it did not. */
+  /** The status is 200, and the body is an error. */
   | "late";
 
 interface StoredObject {
@@ -58,7 +58,7 @@ const xml = (root: string, content: string) => `<?xml version="1.0" encoding="UT
 const errorXml = ({ code, message, details }: Refusal) =>
   xml("Error", elements({ Code: code, Message: message, ...details, RequestId: "4442587FB7D0A2F9" }));
 
-/** The headers of a request that stay with the file. */
+/** The headers of a request that are stored with the object. */
 const kept = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
@@ -66,11 +66,13 @@ const kept = ({ headers }: IncomingMessage): Record<string, string> =>
     ),
   );
 
-/** What a request asks for, in the words of S3. */
+/** The S3 operation of a request. */
 function operationOf(method: string, { pathname, searchParams: query }: URL): string {
   if (query.has("uploadId"))
     return (
-      { PUT: "UploadPart", POST: "CompleteMultipartUpload", DELETE: "AbortMultipartUpload" }[method] ?? "NotImplemented"
+      { PUT: "UploadPart", POST: "CompleteMultipartUpload", DELETE: "AbortMultipartUpload", GET: "ListParts" }[
+        method
+      ] ?? "NotImplemented"
     );
   if (query.has("uploads"))
     return { POST: "CreateMultipartUpload", GET: "ListMultipartUploads" }[method] ?? "NotImplemented";
@@ -78,7 +80,7 @@ function operationOf(method: string, { pathname, searchParams: query }: URL): st
   return { PUT: "PutObject", GET: "GetObject", HEAD: "HeadObject", DELETE: "DeleteObject" }[method] ?? "NotImplemented";
 }
 
-/** A server that speaks as S3 does, of files with one bucket in the path, and checks who asks. It keeps all in memory. */
+/** A server with S3's protocol and one bucket in the path. It verifies signatures and keeps objects in memory. */
 export async function startS3() {
   const keys: S3Keys = { accessKeyId: "AKIDFILES", secretAccessKey: "the/secret+of+the+bucket", region: "eu-test-1" };
   const bucket = "files";
@@ -176,7 +178,21 @@ export async function startS3() {
       uploads.delete(call.query.get("uploadId") ?? "");
       return { status: 204 };
     },
-    // pages of one
+    // pages of one part
+    ListParts(call) {
+      const after = Number(call.query.get("part-number-marker") ?? 0);
+      const [next, ...more] = [...uploadOf(call).parts]
+        .sort(([one], [other]) => one - other)
+        .filter(([number]) => number > after);
+      const [number = 0, { bytes, etag } = { bytes: "", etag: "" }] = next ?? [];
+      const part = elements({ PartNumber: String(number), ETag: etag, Size: String(bytes.length) });
+      const result =
+        elements({ Bucket: bucket, Key: call.key, IsTruncated: String(more.length > 0) }) +
+        (more.length > 0 ? elements({ NextPartNumberMarker: String(number) }) : "") +
+        (next ? `<Part>${part}</Part>` : "");
+      return { status: 200, body: xml("ListPartsResult", result) };
+    },
+    // pages of one upload
     ListMultipartUploads({ query }) {
       const after = query.get("upload-id-marker");
       const all = [...uploads].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -191,7 +207,7 @@ export async function startS3() {
     },
   };
 
-  /** Checks the request whole, and then does what it asks for. */
+  /** Verifies the complete request, then carries the operation out. */
   const carryOut = (operation: string, address: URL, request: IncomingMessage, body: Buffer): Answer => {
     const { method = "", url = "", headers } = request;
     const said = checkSignature({ method, url, headers }, keys, Date.now());
@@ -246,11 +262,11 @@ export async function startS3() {
     endpoint: `http://127.0.0.1:${address.port}`,
     objects,
     uploads,
-    /** Every request that came in, by its operation, and the names of its headers. */
+    /** Every received request: its operation and the names of its headers. */
     asked,
-    /** How many bytes of bodies have come in. */
+    /** The number of received body bytes. */
     received: () => received,
-    /** The next of these operations goes wrong, each time that this is called once more. */
+    /** Adds a fault for the next of these operations. */
     failNext: (operation: string, fault: Fault) => void faults.push({ operation, fault }),
     stop: async () => {
       server.close().closeAllConnections();

@@ -1,6 +1,6 @@
 import TestSequencer from "@jest/test-sequencer";
 
-/** What takes a minute or more for one file, such as starting the whole service again and again. */
+/** Test files that take a minute or more, for example because they restart the service many times. */
 const long = [
   "scale/plans",
   "faults/",
@@ -15,7 +15,7 @@ const long = [
   "workers/broker-faults",
 ];
 
-/** Begins with long files: without a record of earlier runs jest goes by size, and would leave the smallest, which are among them, to the end. */
+/** Runs the long files first. Without timings of earlier runs, jest orders by size and would run small slow files last. */
 export default class LongestFirst extends TestSequencer {
   sort(tests) {
     const isLong = ({ path }) => long.some((name) => path.includes(`/test/${name}`));

@@ -1,4 +1,4 @@
-// `api/server` in a process that ends when its input closes, so that it cannot outlive its test.
+// Runs `api/server` until its input closes, so that it cannot outlive its test.
 process.stdin.on("close", () => process.exit(1)).resume();
 
 await import("../../api/server.js");

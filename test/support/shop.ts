@@ -5,7 +5,7 @@ import { addMenuItem, bakery, user, type Bakery, type Character } from "./cast.j
 import { makeReachable } from "./notifications.js";
 import { until } from "./until.js";
 
-/** A bakery that sells rolls, and someone who likes them. */
+/** A bakery that sells rolls, and a customer. */
 export interface Shop {
   bakery: Bakery;
   customer: Character;
@@ -26,7 +26,7 @@ export const orderRoll = ({ bakery: { id }, customer, rollId }: Shop): Promise<R
     partnerId: id,
   });
 
-/** Orders rolls, all at once; answers the orders' ids once all are accepted. */
+/** Places this many orders concurrently; returns their ids. */
 export async function orderRolls(shop: Shop, count: number): Promise<string[]> {
   const replies = await Promise.all(Array.from({ length: count }, () => orderRoll(shop)));
   return replies.map((reply) => {
@@ -35,35 +35,38 @@ export async function orderRolls(shop: Shop, count: number): Promise<string[]> {
   });
 }
 
-export interface Told {
+export interface OrderNotification {
   id: string;
   kind: string;
   userId: string;
   status: string;
 }
 
-/** What the people of these orders have been or will be told. */
-export const listTold = (orderIds: readonly string[]) =>
-  sql<Told[]>`
+/** Lists the notifications about these orders. */
+export const listNotifications = (orderIds: readonly string[]) =>
+  sql<OrderNotification[]>`
     select id, kind, user_id as "userId", status::text
     from notifications
     where order_id = any(${[...orderIds]}::uuid[])
     order by id`;
 
-/** How many of these orders' notifications are out. */
+/** Counts the sent notifications about these orders. */
 export const countSent = async (orderIds: readonly string[]) =>
-  (await listTold(orderIds)).filter(({ status }) => status === "SENT").length;
+  (await listNotifications(orderIds)).filter(({ status }) => status === "SENT").length;
 
-/** Waits until the customer and the bakery have been told of each of these orders, and everything that was staged is done; each was told once. */
-export async function everyoneTold({ customer, bakery: { owner } }: Shop, orderIds: readonly string[]): Promise<void> {
+/** Waits until all jobs are done, and expects one sent notification per order for the customer and one for the bakery. */
+export async function waitForNotifications(
+  { customer, bakery: { owner } }: Shop,
+  orderIds: readonly string[],
+): Promise<void> {
   await until(async () => (await countSent(orderIds)) >= 2 * orderIds.length);
   await until(async () => (await sql`select from staged_jobs where done_at is null`).length === 0);
-  const told = await listTold(orderIds);
+  const notifications = await listNotifications(orderIds);
   const wanted = { ORDER_ACCEPTED: customer.id, NEW_ORDER: owner.id };
   for (const [kind, userId] of Object.entries(wanted)) {
-    const ofKind = told.filter((notification) => notification.kind === kind);
+    const ofKind = notifications.filter((notification) => notification.kind === kind);
     expect(ofKind).toHaveLength(orderIds.length);
     expect(new Set(ofKind.map((notification) => notification.userId))).toEqual(new Set([userId]));
   }
-  expect(told).toHaveLength(2 * orderIds.length);
+  expect(notifications).toHaveLength(2 * orderIds.length);
 }

@@ -1,5 +1,5 @@
-/** `TEST_FULL=1`, as in `.ci/run`, has everything that is heavy done at its full size; without it less is done, of the same kind. */
+/** `TEST_FULL=1`, as in `.ci/run`, runs heavy tests at their full size; without it they run at a smaller one. */
 const isFull = process.env["TEST_FULL"] === "1";
 
-/** How much of something heavy a test does. */
+/** The size of a heavy test. */
 export const sized = (full: number, small: number): number => (isFull ? full : small);

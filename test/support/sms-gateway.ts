@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One message as the gateway was given it. */
+/** A message that the gateway received. */
 export interface ReceivedMessage {
   method: string;
   url: string;
@@ -9,10 +9,10 @@ export interface ReceivedMessage {
   body: string;
 }
 
-/** A status to answer with; `hang` takes the message and never answers, `drop` takes it and cuts the connection. */
+/** A status to answer with; `hang` accepts the message and never answers, `drop` accepts it and cuts the connection. */
 export type GatewayAnswer = number | "hang" | "drop";
 
-/** An SMS gateway on a port of its own: records what it is given and answers as told. */
+/** An SMS gateway that records messages, with configurable answers. */
 export async function startSmsGateway() {
   const received: ReceivedMessage[] = [];
   const answers: GatewayAnswer[] = [];
@@ -39,7 +39,7 @@ export async function startSmsGateway() {
   return {
     url: `http://127.0.0.1:${port}`,
     received,
-    /** The answers to the next messages, in order; 200 after the last. */
+    /** Sets the answers to the next messages, in order; later ones get 200. */
     answerWith: (...next: GatewayAnswer[]) => {
       answers.splice(0, answers.length, ...next);
     },

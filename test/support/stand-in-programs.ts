@@ -2,15 +2,15 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Programs that are found before the machine's, where a process has `path` for its PATH. */
+/** Programs that a process with `path` as its PATH finds before the machine's own. */
 export interface StandIns {
-  /** Holds these programs, and nothing else. */
+  /** The folder that holds only these programs. */
   folder: string;
   path: string;
   remove(): Promise<void>;
 }
 
-/** Writes shell scripts under the names of the programs that they stand in for; `behind` is where others are looked for. */
+/** Writes shell scripts under the names of the programs they replace; `behind` is the rest of the PATH. */
 export async function standIns(scripts: Record<string, string>, behind = ""): Promise<StandIns> {
   const folder = await mkdtemp(join(tmpdir(), "surplus-food-programs-"));
   for (const [name, script] of Object.entries(scripts)) {

@@ -1,27 +1,27 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { createServer } from "node:net";
-import { fileURLToPath, pathToFileURL } from "node:url";
-
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-const start = fileURLToPath(new URL("../../scripts/start.ts", import.meta.url));
+import { compiled } from "./compiled.js";
 
 export interface Started {
   process: ChildProcess;
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves with the greeting that says where everything is; rejects with its complaint when it ends before. */
+  /** Resolves to the greeting with the addresses; rejects with the error output when it ends before. */
   greeted: Promise<string>;
   /** Resolves with the exit code, once all its output has been read. */
   ended: Promise<number | null>;
 }
 
-/** What `npm start` runs, in `folder`, with nothing in its environment but `env`. */
-export function startEverything(folder: string, env: Record<string, string>): Started {
-  const child = spawn(process.execPath, ["--import", tsx, start], {
+/** Runs the compiled script of `npm start` in `folder`, with no environment but `env`; `args` are for Node. */
+export function startEverything(
+  folder: string,
+  env: Record<string, string>,
+  args: readonly string[] = [compiled("scripts/start.ts")],
+): Started {
+  const child = spawn(process.execPath, args, {
     cwd: folder,
     env: { PATH: process.env["PATH"], DATA_DIR: folder, LOG_LEVEL: "warn", ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -56,7 +56,7 @@ export interface Running {
   command: string;
 }
 
-/** Every process that has `folder` in its environment or in its command line. */
+/** Every process with `folder` in its environment or command line. */
 export async function processesOf(folder: string): Promise<Running[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
@@ -72,7 +72,7 @@ export async function processesOf(folder: string): Promise<Running[]> {
     .map(({ pid, command }) => ({ pid, command: command.replaceAll("\0", " ").trim() }));
 }
 
-/** A port that nobody listened on a moment ago. */
+/** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0);
   await once(server, "listening");

@@ -5,7 +5,7 @@ import type { Task } from "../../workers/consume.js";
 
 const Line = z.record(z.string(), z.unknown());
 
-/** What a handler gets when a test calls it; `lines` are its log lines, and `done` settles nothing. */
+/** The task for a handler that a test calls; `lines` collects its log lines, and `done` does nothing. */
 export function task<P extends Payload>(payload: P): Task<P> & { lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];
   return {

@@ -13,7 +13,7 @@ export interface TillItem {
   available?: boolean;
 }
 
-/** An event as the POS tells it. */
+/** An event as the POS sends it. */
 export interface TillEvent {
   type: string;
   externalId: string;
@@ -21,10 +21,10 @@ export interface TillEvent {
   data: Record<string, unknown>;
 }
 
-/** A webhook call that is signed as the protocol has it. */
+/** A webhook call, signed as the protocol requires. */
 export const signed = (event: TillEvent, secret: string, at = new Date()) => signedWith(event, [secret], at);
 
-/** A point of sale of many partners, which speaks our own protocol; a test writes its menu page by page. */
+/** A POS of many partners that speaks the generic protocol; a test sets its menu page by page. */
 export async function startTill() {
   const token = `till-${randomUUID()}`;
   const pages: unknown[][] = [[]];
@@ -41,20 +41,20 @@ export async function startTill() {
   return {
     url: vendor.url,
     token,
-    /** What was asked of it. */
+    /** The received requests. */
     asked: vendor.requests,
-    /** What an admin enters for a partner; `fields` differ from that. */
+    /** A partner's credentials as an admin enters them, with changed `fields`. */
     credentials: (accountId: string, fields: Record<string, unknown> = {}) =>
       JSON.stringify({ accountId, baseUrl: vendor.url, token, ...fields }),
-    /** Puts a menu in place, page by page. */
+    /** Sets the menu, page by page. */
     serve(...menu: unknown[][]) {
       pages.splice(0, pages.length, ...menu);
     },
-    /** Answers everything with this status from now on; null: no more. */
+    /** Answers every request with this status from now on; null ends that. */
     fail(status: number | null, headers: Record<string, string> = {}) {
       failure = status === null ? null : { status, headers };
     },
-    /** Lets whoever asks wait; answers what lets them go on. */
+    /** Delays answers until the returned function is called. */
     hold: () => vendor.hold(),
     stop: vendor.stop,
   };

@@ -14,39 +14,39 @@ import { newSecret, signed } from "./till.js";
 const BAKERIES = 3;
 const CUSTOMERS = 8;
 const NEW_PHONES = 2;
-/** Customers wait while more jobs than this are open, so that a slow machine is not taken for a service that does not recover. */
+/** Customers pause while more jobs than this are open, so that a slow machine does not look like a service that fails to recover. */
 const LONGEST_BACKLOG = 150;
-/** A caller without an answer or a broken connection by then has been forgotten. */
+/** By then every request must have an answer or a broken connection. */
 const ANSWER_LIMIT_MS = 180_000;
 
-/** `unknown`: no answer came, and the client went away. */
+/** `unknown`: the client gave up without an answer. */
 export type Outcome = "ok" | "refused" | "unknown";
 
 export interface Product {
   id: string;
   priceMinor: number;
-  /** How many there were at first; null for a menu item, which there is always. */
+  /** The initial stock; null for a menu item, which has none. */
   stock: number | null;
 }
 
 export interface Seller {
   id: string;
-  /** What its till signs with. */
+  /** The webhook secret of its till. */
   tillSecret: string;
-  /** Who is told of its orders. */
+  /** The recipients of its orders' notifications. */
   peopleIds: string[];
   products: Product[];
 }
 
 export interface OrderTaken {
-  /** The client's, or the till's number for it. */
+  /** The client's idempotency key, or the till's order number. */
   key: string;
-  /** Null when it was taken at the till. */
+  /** Null for an order at the till. */
   buyerId: string | null;
   seller: Seller;
   lines: { id: string; qty: number }[];
   outcome: Outcome;
-  /** The order that the answers named. */
+  /** The order's id in the answers. */
   orderId: string | null;
   attempts: number;
 }
@@ -57,17 +57,17 @@ export interface CodeAsked {
   attempts: number;
 }
 
-/** What the clients did, and how it ended for them. */
+/** The clients' requests and their outcomes. */
 export interface Traffic {
   sellers: Seller[];
   orders: OrderTaken[];
   codes: CodeAsked[];
 }
 
-/** What the till calls the item that there is always. */
+/** The external id of the menu item. */
 const ALWAYS = "roll";
 
-/** Connects a seller's till; answers what it signs with. Nobody reads its menu: there is none. */
+/** Connects a seller's till; returns its webhook secret. The till has no menu, so syncs are put off. */
 async function connectTill(partnerId: string, { client }: Character): Promise<string> {
   const webhookSecret = newSecret();
   const credentials = { accountId: partnerId, baseUrl: "https://till.test", token: "till-token", webhookSecret };
@@ -85,7 +85,7 @@ async function openSeller(client: Client, operator: Character): Promise<Seller> 
   await makeReachable([opened.owner.id, staff.id]);
   const products: Product[] = [
     { id: await addMenuItem(opened, { price: 120, externalId: ALWAYS }), priceMinor: 12_000, stock: null },
-    // some sell out during the storm, some never
+    // some sell out during the storm, others do not
     ...(await Promise.all(
       [30, 300, 10_000].map(async (stock) => ({
         id: await listBox(opened, { price: 249.9, quantity: stock }),
@@ -98,13 +98,13 @@ async function openSeller(client: Client, operator: Character): Promise<Seller> 
   return { id: opened.id, tillSecret, peopleIds: [opened.owner.id, staff.id], products };
 }
 
-/** The answer, or null when the connection broke or the service said that it does not know. */
+/** The answer, or null when the connection broke or the service answered 503. */
 async function answerTo(request: () => Promise<Reply>): Promise<Reply | null> {
   try {
     const reply = await withTimeout(ANSWER_LIMIT_MS, request());
     return reply.status === 503 ? null : reply;
   } catch (error) {
-    // what `fetch` throws when there is no answer
+    // `fetch` throws this when there is no answer
     if (isNativeError(error) && error.name === "TypeError") return null;
     throw error;
   }
@@ -130,7 +130,7 @@ async function place(order: OrderTaken, { client }: Character): Promise<Outcome>
   return "ok";
 }
 
-async function tell({ key, lines, seller }: OrderTaken, client: Client): Promise<Outcome> {
+async function sendEvent({ key, lines, seller }: OrderTaken, client: Client): Promise<Outcome> {
   const qty = lines[0]?.qty ?? 0;
   const data = { items: [{ externalId: ALWAYS, qty }], totalAmount: 120 * qty };
   const event = { type: "order.created", externalId: key, partnerExternalId: seller.id, data };
@@ -149,7 +149,7 @@ async function sendCode({ phone }: CodeAsked, client: Client): Promise<Outcome> 
   return "ok";
 }
 
-/** Tries until the outcome is known; now and then gives up before, as clients do. */
+/** Retries until the outcome is known; sometimes gives up earlier, as clients do. */
 async function settle(
   work: { outcome: Outcome; attempts: number },
   attempt: () => Promise<Outcome>,
@@ -163,15 +163,15 @@ async function settle(
   }
 }
 
-/** Clients at work. */
+/** Running clients. */
 export interface Clients {
-  /** Orders what is always there, and resolves when the order is acknowledged. */
+  /** Orders a menu item; resolves when the order is acknowledged. */
   placeOne(): Promise<OrderTaken>;
-  /** Lets every client end what it has begun, and tells what all of them did. */
+  /** Lets every client finish its current request; returns all requests and outcomes. */
   finish(): Promise<Traffic>;
 }
 
-/** Sends orders, has tills tell of some, and asks for codes, by many clients at once, until they are to finish. */
+/** Runs concurrent clients that place orders, send orders of tills, and request codes, until `finish` is called. */
 export async function startTraffic(client: Client, ask: OwnPostgres["ask"], random: Random): Promise<Clients> {
   const operator = await admin(client);
   const sellers = await Promise.all(Array.from({ length: BAKERIES }, () => openSeller(client, operator)));
@@ -203,7 +203,7 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
     return order;
   };
 
-  const orderAgainAndAgain = async (customer: Character): Promise<void> => {
+  const keepOrdering = async (customer: Character): Promise<void> => {
     while (goesOn()) {
       const seller = random.pick(sellers);
       const products = random.shuffle(seller.products).slice(0, random.between(1, 2));
@@ -214,13 +214,13 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
     }
   };
 
-  const tellAgainAndAgain = async (seller: Seller): Promise<void> => {
+  const keepSendingEvents = async (seller: Seller): Promise<void> => {
     const always = seller.products.filter(({ stock }) => stock === null);
     while (goesOn()) {
       const order = newOrder(null, seller, always);
-      await settle(order, () => tell(order, client), random);
-      // POS systems tell some things twice, whatever the answer was
-      if (random.between(1, 3) === 1) await tell(order, client);
+      await settle(order, () => sendEvent(order, client), random);
+      // POS systems send some events twice, whatever the answer
+      if (random.between(1, 3) === 1) await sendEvent(order, client);
       do await delay(random.between(50, 300));
       while (backlog > LONGEST_BACKLOG && goesOn());
     }
@@ -237,8 +237,8 @@ export async function startTraffic(client: Client, ask: OwnPostgres["ask"], rand
 
   const running = Promise.all([
     watchBacklog(),
-    ...customers.map(orderAgainAndAgain),
-    ...sellers.map(tellAgainAndAgain),
+    ...customers.map(keepOrdering),
+    ...sellers.map(keepSendingEvents),
     ...Array.from({ length: NEW_PHONES }, askForCodes),
   ]);
   running.catch(() => (enough = true));

@@ -1,4 +1,4 @@
-// A worker process for tests: it serves the queue `trial` until its input closes, so that it cannot outlive its test.
+// Serves the queue `trial` until its input closes, so that it cannot outlive its test.
 import { consume } from "../../workers/consume.js";
 import { startRelay } from "../../workers/relay.js";
 import { sql, transaction } from "../../sql/db.js";
@@ -6,7 +6,7 @@ import { trial } from "./trial.js";
 
 process.stdin.on("close", () => process.exit(1)).resume();
 
-/** Says that it has begun; goes on only in a process that was not told to hang; takes effect with the end of its job. */
+/** Prints that it has begun, hangs if the process is to hang, and takes effect when its job is completed. */
 consume(
   trial,
   async ({ payload, done }) => {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { contract } from "../../queues/contract.js";
 import { sql } from "../../sql/db.js";
 
-/** A queue for tests only: its handlers are the tests'. */
+/** A queue for tests only, whose handlers are in the tests. */
 export const trial = contract({
   queue: "trial",
   payload: z.object({ n: z.int() }),
@@ -12,7 +12,7 @@ export const trial = contract({
 
 export interface StagedRow {
   id: string;
-  tries: number;
+  attempts: number;
   sends: number;
   generation: number;
   lastError: string | null;
@@ -20,16 +20,16 @@ export interface StagedRow {
   dead: boolean;
 }
 
-/** The outbox as it is, oldest first. */
+/** The rows of the outbox, oldest first. */
 export async function stagedRows(): Promise<StagedRow[]> {
   return sql<StagedRow[]>`
-    select id::text, tries, sends, generation, last_error as "lastError",
+    select id::text, attempts, sends, generation, last_error as "lastError",
       done_at is not null as done, dead_at is not null as dead
     from staged_jobs
     order by staged_jobs.id`;
 }
 
-/** The row when `holds` holds for it. */
+/** The row, if `holds` is true for it. */
 export async function stagedRow(id: string, holds: (row: StagedRow) => boolean): Promise<StagedRow | undefined> {
   return (await stagedRows()).find((row) => row.id === id && holds(row));
 }

@@ -1,4 +1,4 @@
 import { tsImport } from "tsx/esm/api";
 
-/** Jest itself loads its hooks and its environment, and it loads JavaScript only: this is where they meet ours. */
+/** Jest loads its hooks and environment itself, and only as JavaScript; this module gives them access to TypeScript. */
 export const databases = await tsImport("./databases.ts", import.meta.url);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Asks until the answer is neither undefined nor false, and gives it; the test's own limit of time ends a vain wait. */
+/** Polls until the result is neither undefined nor false, and returns it; the test's timeout is the limit. */
 export async function until<T>(ask: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
   for (;;) {
     const answer = await ask();

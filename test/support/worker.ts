@@ -1,4 +1,4 @@
-// `workers/main` in a process that ends when its input closes, so that it cannot outlive its test.
+// Runs `workers/main` until its input closes, so that it cannot outlive its test.
 process.stdin.on("close", () => process.exit(1)).resume();
 
 await import("../../workers/main.js");

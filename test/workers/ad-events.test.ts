@@ -6,10 +6,10 @@ import { insertAdBatch, type AdCount } from "../../sql/queries/ad-batches.js";
 import { findAdsChange } from "../../sql/queries/banners.js";
 import { lockCampaign } from "../../sql/queries/campaigns.js";
 import { countAds } from "../../workers/ad-events.js";
-import { runAdJobs } from "../support/ad-jobs.js";
+import { runAdJobs, validCount } from "../support/ad-jobs.js";
 import { startApi, type Client } from "../support/api.js";
 import * as cast from "../support/cast.js";
-import { countWaiting } from "../support/hold.js";
+import { countBlocked } from "../support/locks.js";
 import { sized } from "../support/size.js";
 import { task } from "../support/task.js";
 import { until } from "../support/until.js";
@@ -34,12 +34,12 @@ const read = async (id: string) => (await admin.get(`${campaigns}/${id}`)).body;
 const readBanner = async (campaignId: string, id: string) =>
   (await admin.get(`${campaigns}/${campaignId}/banners/${id}`)).body;
 
-/** A batch of what was counted of banners: impressions, or impressions and clicks. */
+/** Inserts a batch with counts by banner: impressions, or impressions and clicks. */
 async function batchOf(counted: Record<string, number | [number, number]>, day = "2026-06-01"): Promise<string> {
   const id = randomUUID();
   const counts = Object.entries(counted).map(([bannerId, count]): AdCount => {
     const [impressions, clicks] = typeof count === "number" ? [count, 0] : count;
-    return { bannerId, impressions, clicks };
+    return validCount(bannerId, impressions, clicks);
   });
   await insertAdBatch(sql, { id, day, counts });
   return id;
@@ -83,7 +83,22 @@ test("a batch is added to its banners, their days and their campaigns", async ()
   ]);
 });
 
-test("once, however often and simultaneously its job runs", async () => {
+test("invalid traffic is added to the days only, and costs nothing", async () => {
+  const { campaignId, bannerId } = await shownCampaign({ cpm: 1_000, budget: 2 });
+  const invalid = { invalidImpressions: 1_000, invalidClicks: 7 };
+  for (let n = 0; n < 2; n += 1) {
+    const id = randomUUID();
+    await insertAdBatch(sql, { id, day: "2026-06-01", counts: [{ ...validCount(bannerId, n, 1), ...invalid }] });
+    await apply(id);
+  }
+  expect(await read(campaignId)).toMatchObject({ impressions: 1, clicks: 2, spent: 1, status: "ACTIVE" });
+  expect(await readBanner(campaignId, bannerId)).toMatchObject({ impressions: 1, clicks: 2 });
+  const days = await sql<{ impressions: number; invalidImpressions: number; invalidClicks: number }[]>`
+    select impressions, invalid_impressions, invalid_clicks from ad_banner_days where banner_id = ${bannerId}::uuid`;
+  expect(days).toEqual([{ impressions: 1, invalidImpressions: 2_000, invalidClicks: 14 }]);
+});
+
+test("a batch is added once, however often and concurrently its job runs", async () => {
   const { campaignId, bannerId } = await shownCampaign({ cpm: 5 });
   await batchOf({ [bannerId]: [7, 2] });
   await batchOf({ [bannerId]: 1 });
@@ -92,14 +107,14 @@ test("once, however often and simultaneously its job runs", async () => {
   expect(await read(campaignId)).toMatchObject({ impressions: 8, clicks: 2, spent: 0.04 });
 });
 
-test("a batch that nobody knows, or of banners that nobody knows, is nothing", async () => {
+test("an unknown batch, or one of unknown banners, changes nothing", async () => {
   await expect(apply(randomUUID())).resolves.toEqual([]);
   await expect(applyNew({ [randomUUID()]: 5 })).resolves.toEqual([]);
   await expect(applyNew({})).resolves.toEqual([]);
 });
 
-describe("what impressions cost", () => {
-  test("is exact, whatever a thousand cost", async () => {
+describe("the cost of impressions", () => {
+  test("is exact to a thousandth of the price per thousand", async () => {
     const { campaignId, bannerId } = await shownCampaign({ cpm: 0.01 });
     await applyNew({ [bannerId]: [999, 50] });
     expect([await spentMicro(campaignId), (await read(campaignId))["spent"]]).toEqual([9_990, 0]);
@@ -109,15 +124,15 @@ describe("what impressions cost", () => {
 
   test.each([
     ["without a price", {}],
-    ["for nothing", { cpm: 0 }],
-    ["for nothing, with no budget", { cpm: 0, budget: 0 }],
-  ])("%s: they are counted, and the campaign goes on", async (_case, fields) => {
+    ["with a price of 0", { cpm: 0 }],
+    ["with a price and a budget of 0", { cpm: 0, budget: 0 }],
+  ])("%s: impressions are counted and the campaign stays ACTIVE", async (_case, fields) => {
     const { campaignId, bannerId } = await shownCampaign(fields);
     await applyNew({ [bannerId]: 1_000_000 });
     expect(await read(campaignId)).toMatchObject({ impressions: 1_000_000, spent: 0, status: "ACTIVE" });
   });
 
-  test("goes by the price that holds when they are added up", async () => {
+  test("uses the price at the time of adding them up", async () => {
     const { campaignId, bannerId } = await shownCampaign({ cpm: 10 });
     await applyNew({ [bannerId]: 1_000 });
     await admin.put(`${campaigns}/${campaignId}`, { cpm: 20 });
@@ -127,7 +142,7 @@ describe("what impressions cost", () => {
     expect(await read(campaignId)).toMatchObject({ spent: 30, impressions: 3_000 });
   });
 
-  test("is charged to a campaign that was paused meanwhile, and to none that is complete", async () => {
+  test("is charged to a campaign that has been paused, but not to a completed one", async () => {
     const [paused, complete] = [await shownCampaign({ cpm: 10 }), await shownCampaign({ cpm: 10 })];
     await admin.post(`${campaigns}/${paused.campaignId}/pause`);
     await admin.post(`${campaigns}/${complete.campaignId}/complete`);
@@ -137,11 +152,11 @@ describe("what impressions cost", () => {
   });
 });
 
-describe("a budget that is spent", () => {
+describe("a spent budget", () => {
   const audit = (id: string) =>
     sql`select actor_id, action, details from audit_events where subject_id = ${id}::uuid and action = 'CAMPAIGN_COMPLETE'`;
 
-  test("completes the campaign, is on record and in the log, and never charged beyond", async () => {
+  test("completes the campaign, is audited and logged, and is never exceeded", async () => {
     const { campaignId, bannerId } = await shownCampaign({ cpm: 100, budget: 10 });
     const other = await shownCampaign({ cpm: 100, budget: 10 });
     const sibling = await cast.banner(admin, campaignId);
@@ -152,7 +167,7 @@ describe("a budget that is spent", () => {
     expect(await read(campaignId)).toMatchObject({ impressions: 669, spent: 10, status: "COMPLETED" });
     expect(await read(other.campaignId)).toMatchObject({ impressions: 99, spent: 9.9, status: "ACTIVE" });
     expect(await audit(campaignId)).toMatchObject([
-      { actor_id: null, action: "CAMPAIGN_COMPLETE", details: { reason: "BUDGET_SPENT" } },
+      { actorId: null, action: "CAMPAIGN_COMPLETE", details: { reason: "BUDGET_SPENT" } },
     ]);
 
     expect(await applyNew({ [bannerId]: [30, 1] })).toEqual([]);
@@ -160,7 +175,7 @@ describe("a budget that is spent", () => {
     expect(await audit(campaignId)).toHaveLength(1);
   });
 
-  test("is spent to the last kopeck and not before", async () => {
+  test("completes the campaign at exactly its last kopeck", async () => {
     const { campaignId, bannerId } = await shownCampaign({ cpm: 10, budget: 10 });
     await applyNew({ [bannerId]: 999 });
     expect(await read(campaignId)).toMatchObject({ spent: 9.99, status: "ACTIVE" });
@@ -168,7 +183,7 @@ describe("a budget that is spent", () => {
     expect(await read(campaignId)).toMatchObject({ spent: 10, status: "COMPLETED" });
   });
 
-  test("of a campaign that has a price and no budget is spent with the first impression", async () => {
+  test("of 0 completes a campaign with a price at the first impression", async () => {
     const { campaignId, bannerId } = await shownCampaign({ cpm: 10, budget: 0 });
     await applyNew({ [bannerId]: [0, 1] });
     expect(await read(campaignId)).toMatchObject({ status: "ACTIVE" });
@@ -176,7 +191,7 @@ describe("a budget that is spent", () => {
     expect(await read(campaignId)).toMatchObject({ spent: 0, status: "COMPLETED" });
   });
 
-  test("tells who reads banners that something has changed; counting alone does not", async () => {
+  test("updates the ads' last change, which counting alone does not", async () => {
     const { campaignId, bannerId } = await shownCampaign({ cpm: 100, budget: 10 });
     const changed = async () => (await findAdsChange(sql)).changedAt.getTime();
     const before = await changed();
@@ -187,14 +202,14 @@ describe("a budget that is spent", () => {
     expect(await changed()).toBeGreaterThan(before);
   });
 
-  test("that an admin raises just now is spent by what it is raised to", async () => {
+  test("is compared with the new amount when an admin raises it concurrently", async () => {
     const { campaignId, bannerId } = await shownCampaign({ cpm: 100, budget: 10 });
     const batchId = await batchOf({ [bannerId]: 150 });
     let applied: Promise<unknown> = Promise.resolve();
     await transaction(async (tx) => {
       await lockCampaign(tx, campaignId);
       applied = apply(batchId);
-      await until(async () => (await countWaiting()) === 1);
+      await until(async () => (await countBlocked()) === 1);
       await tx`update ad_campaigns set budget_minor = 2000 where id = ${campaignId}::uuid`;
     });
     await applied;
@@ -202,7 +217,7 @@ describe("a budget that is spent", () => {
   });
 });
 
-test("in whatever batches impressions come, and in whatever order, often and simultaneously these are added up, the sums are right to the millionth and no budget is overspent", async () => {
+test("for any batches in any order, applied repeatedly and concurrently, the sums are exact to the millionth and no budget is exceeded", async () => {
   const campaign = fc.record({
     cpm: fc.oneof(
       fc.constant(null),
@@ -238,7 +253,7 @@ test("in whatever batches impressions come, and in whatever order, often and sim
         );
         for (const { day, entries } of batches) {
           const known = entries.filter(({ banner }) => banner < banners.length);
-          // each batch has its banners in an order of its own
+          // each batch lists its banners in a different order
           await batchOf(
             Object.fromEntries(
               known.map(({ banner, impressions, clicks }) => [banners[banner]!.id, [impressions, clicks]]),

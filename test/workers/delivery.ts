@@ -13,7 +13,7 @@ import { until } from "../support/until.js";
 
 type Run = (...args: Parameters<Handler<{ n: number }>>) => void | Promise<void>;
 
-/** The whole path, from a staged row to a settled one; the same whichever broker the test file has configured. */
+/** The whole path from a staged job to a completed one, on the broker that the test file has configured. */
 export function describeDelivery(broker: string, wipe: () => Promise<void>): void {
   describe(`delivery through BullMQ on ${broker}`, () => {
     let handle: Run;
@@ -52,15 +52,31 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await closeDatabase();
     });
 
-    test("a staged job runs with its payload and its request's id, and its row is done", async () => {
+    test("a staged job runs with its payload and its request id, and its row is completed", async () => {
       const seen: unknown[] = [];
       handle = ({ payload, requestId, attempt }) => void seen.push({ payload, requestId, attempt });
       const id = await stage(1, { requestId: "the-request" });
-      expect(await done(id)).toMatchObject({ tries: 1, generation: 0, lastError: null });
+      expect(await done(id)).toMatchObject({ attempts: 1, generation: 0, lastError: null });
       expect(seen).toEqual([{ payload: { n: 1 }, requestId: "the-request", attempt: 1 }]);
     });
 
-    test("more jobs than fit into one batch all run, once each", async () => {
+    test("of the jobs that wait, those of a lower priority number run first, and a snoozed job may come back behind them", async () => {
+      await consumer.close();
+      const first = await stage(1);
+      const others = [await stage(4, { priority: 7 }), await stage(3, { priority: 3 }), await stage(2)];
+      for (const id of [first, ...others]) await until(() => inBroker(id));
+      const order: number[] = [];
+      handle = async ({ payload: { n } }) => {
+        order.push(n);
+        if (n === 1 && order.length === 1) throw new Snooze(new Date(), 5);
+        if (n === 2) await until(() => inBroker(first, 1));
+      };
+      consumer = consume(trial, async (task) => handle(task), { concurrency: 1, signal: new AbortController().signal });
+      await until(async () => (await stagedRows()).every((row) => row.done));
+      expect(order).toEqual([1, 2, 3, 1, 4]);
+    });
+
+    test("more jobs than fit into one batch all run once", async () => {
       const runs = new Map<number, number>();
       handle = ({ payload: { n } }) => void runs.set(n, (runs.get(n) ?? 0) + 1);
       await stageJobs(
@@ -72,7 +88,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect([...runs.values()].filter((count) => count === 1)).toHaveLength(700);
     });
 
-    test("a job with a time of its own waits for it in its row", async () => {
+    test("a job with a run time waits for it in its row", async () => {
       const runAt = new Date(Date.now() + 1_500);
       const ranAt = new Map<number, number>();
       handle = ({ payload: { n } }) => void ranAt.set(n, Date.now());
@@ -84,13 +100,13 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(ranAt.get(1)).toBeGreaterThanOrEqual(runAt.getTime());
     });
 
-    test("a job that fails is tried again, and then given up without a word of its data", async () => {
+    test("a failing job is retried until it is dead, and its error is stored without personal data", async () => {
       handle = () => {
         throw new Error('no such user "Anna" at anna@example.org or +79161234567');
       };
       const id = await stage(1);
       const row = await dead(id);
-      expect(row).toMatchObject({ tries: trial.attempts, done: false });
+      expect(row).toMatchObject({ attempts: trial.attempts, done: false });
       expect(row.lastError).toMatch(/^Error: no such user/);
       const job = await until(async () => (await openQueue(trial).getFailed())[0]);
       expect(job.attemptsMade).toBe(trial.attempts);
@@ -98,7 +114,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         expect(text).not.toMatch(/Anna|anna|7916/);
     });
 
-    test("a dead job that is retried on the dashboard runs again and is dead no longer", async () => {
+    test("a dead job that is retried on the dashboard runs and is no longer dead", async () => {
       let broken = true;
       handle = () => {
         if (broken) throw new Error("not yet");
@@ -107,7 +123,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await dead(id);
       const job = await until(async () => (await openQueue(trial).getFailed())[0]);
       await job.retry("failed");
-      await until(() => stagedRow(id, ({ tries }) => tries === trial.attempts + 1));
+      await until(() => stagedRow(id, ({ attempts }) => attempts === trial.attempts + 1));
       expect(await until(() => stagedRow(id, ({ dead }) => dead))).toMatchObject({ done: false });
       broken = false;
       await until(async () => (await openQueue(trial).getFailed())[0]);
@@ -115,22 +131,22 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await done(id)).toMatchObject({ dead: false, lastError: null });
     });
 
-    test("a dead job that is replayed has all its attempts again", async () => {
+    test("a replayed dead job has all its attempts again", async () => {
       handle = () => {
         throw new PermanentError("hopeless");
       };
       const id = await stage(1);
-      expect(await dead(id)).toMatchObject({ tries: 1 });
+      expect(await dead(id)).toMatchObject({ attempts: 1 });
       let failures = 0;
       handle = () => {
         if (++failures < trial.attempts) throw new Error("not yet");
       };
       expect(await replayJob(sql, id)).toBe(true);
-      expect(await done(id)).toMatchObject({ dead: false, generation: 1, tries: trial.attempts });
+      expect(await done(id)).toMatchObject({ dead: false, generation: 1, attempts: trial.attempts });
       expect(await replayJob(sql, id)).toBe(false);
     });
 
-    test("a job that is snoozed comes back at its time and has lost no attempt", async () => {
+    test("a snoozed job runs at its time without losing an attempt", async () => {
       const attempts: number[] = [];
       const time = new Date(Date.now() + 1_000);
       handle = ({ attempt }) => {
@@ -138,12 +154,12 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         if (attempts.length <= trial.attempts) throw new Snooze(attempts.length === 1 ? time : new Date());
       };
       const id = await stage(1);
-      expect(await done(id)).toMatchObject({ tries: 1, generation: trial.attempts });
+      expect(await done(id)).toMatchObject({ attempts: 1, generation: trial.attempts });
       expect(attempts).toEqual([1, 1, 1, 1]);
       expect(Date.now()).toBeGreaterThanOrEqual(time.getTime());
     });
 
-    test("a payload that breaks the contract is given up without being shown", async () => {
+    test("a payload that breaks the contract makes the job dead without being logged", async () => {
       await sql`insert into staged_jobs (queue, payload) values (${trial.queue}, ${sql.json({ n: "secret" })})`;
       const row = await until(async () => (await stagedRows()).find(({ dead }) => dead));
       expect(row.lastError).toBe("PermanentError: the payload breaks the contract at n");
@@ -159,11 +175,11 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await until(() => stagedRow(id, ({ sends }) => sends === 2));
       await until(() => atWork.length === 2);
       for (const goOn of atWork) goOn();
-      expect(await done(id)).toMatchObject({ tries: 1 });
-      expect(await done(later)).toMatchObject({ tries: 1 });
+      expect(await done(id)).toMatchObject({ attempts: 1 });
+      expect(await done(later)).toMatchObject({ attempts: 1 });
     });
 
-    test("two runs of one job at the same time have one effect", async () => {
+    test("two concurrent runs of one job have one effect", async () => {
       const atWork: (() => void)[] = [];
       handle = async ({ payload: { n }, done }) => {
         await new Promise<void>((resolve) => atWork.push(resolve));
@@ -179,12 +195,12 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await resendJobs(sql)).toBe(1);
       await until(() => atWork.length === 2);
       for (const goOn of atWork) goOn();
-      expect(await settled(id)).toMatchObject({ tries: 2, done: true });
+      expect(await settled(id)).toMatchObject({ attempts: 2, done: true });
       await consumer.close();
       expect(await sql`select n from trial_effects`).toHaveLength(1);
     });
 
-    test("an open row whose job BullMQ has given up is run anew", async () => {
+    test("an open row whose job has failed for good in BullMQ is run again", async () => {
       handle = () => {
         throw new PermanentError("hopeless");
       };
@@ -192,23 +208,23 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await dead(id);
       await until(async () => (await inBroker(id))?.isFailed());
       handle = () => undefined;
-      // as if Postgres had been away when the last attempt failed
-      await sql`update staged_jobs set dead_at = null, tries = 0, next_send_at = now()`;
-      expect(await done(id)).toMatchObject({ generation: 1, tries: 1 });
+      // as if Postgres had been down when the last attempt failed
+      await sql`update staged_jobs set dead_at = null, attempts = 0, next_send_at = now()`;
+      expect(await done(id)).toMatchObject({ generation: 1, attempts: 1 });
     });
 
-    test("a job whose every start was cut short is given up", async () => {
+    test("a job that is interrupted in every attempt becomes dead", async () => {
       let runs = 0;
       handle = () => {
         runs++;
       };
       const id = await stageJob(sql, trial, { n: 1 });
-      await sql`update staged_jobs set tries = ${trial.attempts}`;
+      await sql`update staged_jobs set attempts = ${trial.attempts}`;
       expect(await dead(id)).toMatchObject({ done: false });
       expect(runs).toBe(0);
     });
 
-    test("a job that someone adds to BullMQ by hand is refused", async () => {
+    test("a job that was added to BullMQ directly is refused", async () => {
       const job = await openQueue(trial).add("by-hand", { n: 1 });
       await until(() => job.isFailed());
     });
@@ -236,11 +252,11 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await scheduled()).toBe(schedules);
       void (await consumer.worker).resume();
       expect(await done(failed)).toMatchObject({ generation: 0 });
-      expect(await done(waiting)).toMatchObject({ tries: 1 });
-      expect(await done(delayed)).toMatchObject({ tries: 1 });
+      expect(await done(waiting)).toMatchObject({ attempts: 1 });
+      expect(await done(delayed)).toMatchObject({ attempts: 1 });
     });
 
-    test("every connection to Postgres is cut, again and again: jobs go on", async () => {
+    test("jobs continue while every connection to Postgres is cut repeatedly", async () => {
       const insist = <T>(ask: () => Promise<T | undefined>) => until(() => ask().catch(() => undefined));
       for (let n = 0; n < 3; n++) {
         await insist(
@@ -254,7 +270,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       }
     });
 
-    test("a worker that is killed in the middle of a job leaves it to the next one, and the effect happens once", async () => {
+    test("a job of a killed worker is run by the next one, with one effect", async () => {
       await consumer.close();
       await relay.stop();
       const first = startProcess("trial-worker.ts", ["--hang"]);
@@ -263,7 +279,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       first.kill("SIGKILL");
       await ended(first);
       const second = startProcess("trial-worker.ts");
-      expect(await done(id)).toMatchObject({ tries: 2 });
+      expect(await done(id)).toMatchObject({ attempts: 2 });
       expect(await sql`select n from trial_effects`).toHaveLength(1);
       second.kill("SIGKILL");
       await ended(second);

@@ -6,7 +6,7 @@ import { deliverPush } from "../../workers/push.js";
 import { startApi, type Client } from "../support/api.js";
 import { bakery, listBox, newBox, user, type Bakery, type Character } from "../support/cast.js";
 import { newKinds, newNotifications, runEvents, stagedEvents } from "../support/events.js";
-import { countWaiting } from "../support/hold.js";
+import { countBlocked } from "../support/locks.js";
 import { makeReachable } from "../support/notifications.js";
 import { idAt } from "../support/past.js";
 import { task } from "../support/task.js";
@@ -29,8 +29,8 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-/** A follower of a box or a partner, with the preference for marketing set, or not set (null). */
-async function fan(targetType: "BOX" | "PARTNER", targetId: string, marketing: boolean | null = true) {
+/** A follower of a box or a partner; `marketing` is that preference, or null to leave it unset. */
+async function follower(targetType: "BOX" | "PARTNER", targetId: string, marketing: boolean | null = true) {
   const who = await user(client);
   await who.client.post("/api/v1/users/me/favorites", { targetType, targetId });
   if (marketing !== null) await who.client.put("/api/v1/users/me/notification-preferences", { marketing });
@@ -45,8 +45,8 @@ async function orderAndCancel(boxId: string, price: number): Promise<void> {
   const placed = await anna.client.post("/api/v1/orders", { items, totalAmount: price, partnerId: shop.id });
   await shop.owner.client.put(`/api/v1/orders/${placed.string("orderId")}/status`, { status: "CANCELLED" });
 }
-/** Makes all of a user's notifications that many hours older. */
-const letPass = async (who: Character, hours: number) => {
+/** Makes all of a user's notifications this many hours older. */
+const makeOlder = async (who: Character, hours: number) => {
   const rows = await sql<{ id: string }[]>`select id from notifications where user_id = ${who.id}::uuid`;
   for (const { id } of rows) {
     const at = parseInt(id.replaceAll("-", "").slice(0, 12), 16) - hours * 3_600_000;
@@ -54,10 +54,10 @@ const letPass = async (who: Character, hours: number) => {
   }
 };
 
-test("followers of the partner hear of a box when it is listed, and when it is listed again", async () => {
-  const [likes, quiet] = [await fan("PARTNER", shop.id), await fan("PARTNER", shop.id, false)];
-  const silent = await fan("PARTNER", shop.id, null);
-  const elsewhere = await fan("PARTNER", (await bakery(client)).id);
+test("followers of a partner are notified of a box when it is listed, and when it is repeated", async () => {
+  const [likes, quiet] = [await follower("PARTNER", shop.id), await follower("PARTNER", shop.id, false)];
+  const silent = await follower("PARTNER", shop.id, null);
+  const elsewhere = await follower("PARTNER", (await bakery(client)).id);
   const boxId = await listBox(shop);
   await runEvents(boxId);
   expect(await newNotifications(likes)).toMatchObject([{ kind: "FAVORITE_LISTED", boxId, partnerId: shop.id }]);
@@ -69,8 +69,8 @@ test("followers of the partner hear of a box when it is listed, and when it is l
   expect(await newKinds(likes)).toEqual(["FAVORITE_LISTED"]);
 });
 
-test("followers of a partner hear of three boxes a day, however many it lists", async () => {
-  const [likes, late] = [await fan("PARTNER", shop.id), await fan("PARTNER", shop.id)];
+test("followers of a partner are notified of three boxes a day at most", async () => {
+  const [likes, late] = [await follower("PARTNER", shop.id), await follower("PARTNER", shop.id)];
   for (let n = 0; n < 5; n += 1) await runEvents(await listBox(shop));
   expect(await newKinds(likes)).toEqual(Array(3).fill("FAVORITE_LISTED"));
   const elsewhere = await bakery(client);
@@ -78,51 +78,51 @@ test("followers of a partner hear of three boxes a day, however many it lists", 
   await runEvents(await listBox(elsewhere));
   expect(await newKinds(likes)).toEqual(["FAVORITE_LISTED"]);
 
-  await letPass(likes, 23.5);
+  await makeOlder(likes, 23.5);
   await runEvents(await listBox(shop));
   expect(await newKinds(likes)).toEqual([]);
-  await letPass(likes, 1);
+  await makeOlder(likes, 1);
   await runEvents(await listBox(shop));
   expect(await newKinds(likes)).toEqual(["FAVORITE_LISTED"]);
   expect(await newKinds(late)).toEqual(Array(3).fill("FAVORITE_LISTED"));
 });
 
-test("followers of a box hear that it is back, however it came about", async () => {
+test("followers of a box are notified that it is back, whatever brought it back", async () => {
   const boxId = await listBox(shop, { quantity: 2, price: 100 });
   await runEvents(boxId);
-  const likes = await fan("BOX", boxId);
-  const [byPartner] = [await fan("PARTNER", shop.id)];
-  const heard = async () => {
+  const likes = await follower("BOX", boxId);
+  const [byPartner] = [await follower("PARTNER", shop.id)];
+  const newEventKinds = async () => {
     await runEvents(boxId);
     const kinds = await newKinds(likes);
-    await letPass(likes, 7);
+    await makeOlder(likes, 7);
     return kinds;
   };
   await setQuantity(boxId, 5);
-  expect(await heard()).toEqual([]);
+  expect(await newEventKinds()).toEqual([]);
   await setQuantity(boxId, 0);
-  expect(await heard()).toEqual([]);
+  expect(await newEventKinds()).toEqual([]);
   await setQuantity(boxId, 3);
   await setQuantity(boxId, 4);
-  expect(await heard()).toEqual(["BOX_BACK"]);
+  expect(await newEventKinds()).toEqual(["BOX_BACK"]);
 
   await setQuantity(boxId, 0);
   await change(boxId, { quantity: 1, price: 50 });
-  expect(await heard()).toEqual(["BOX_BACK"]);
+  expect(await newEventKinds()).toEqual(["BOX_BACK"]);
 
   await orderAndCancel(boxId, 50);
-  expect(await heard()).toEqual(["BOX_BACK"]);
+  expect(await newEventKinds()).toEqual(["BOX_BACK"]);
 
   await setQuantity(boxId, 2);
   await orderAndCancel(boxId, 50);
-  expect(await heard()).toEqual([]);
+  expect(await newEventKinds()).toEqual([]);
   expect(await newKinds(byPartner)).toEqual([]);
 });
 
-test("each follower hears that a box is back once in six hours", async () => {
+test("each follower is notified at most once in six hours that a box is back", async () => {
   const [boxId, another] = [await listBox(shop), await listBox(shop)];
   await Promise.all([runEvents(boxId), runEvents(another)]);
-  const likes = await fan("BOX", boxId);
+  const likes = await follower("BOX", boxId);
   await likes.client.post("/api/v1/users/me/favorites", { targetType: "BOX", targetId: another });
   const bringBack = async (id: string) => {
     await setQuantity(id, 0);
@@ -131,21 +131,21 @@ test("each follower hears that a box is back once in six hours", async () => {
   };
   for (let n = 0; n < 4; n += 1) await bringBack(boxId);
   expect(await newKinds(likes)).toEqual(["BOX_BACK"]);
-  const newcomer = await fan("BOX", boxId);
+  const newcomer = await follower("BOX", boxId);
   await bringBack(boxId);
   expect([await newKinds(likes), await newKinds(newcomer)]).toEqual([[], ["BOX_BACK"]]);
   await bringBack(another);
   expect(await newNotifications(likes)).toMatchObject([{ kind: "BOX_BACK", boxId: another }]);
 
-  await letPass(likes, 5.5);
+  await makeOlder(likes, 5.5);
   await bringBack(boxId);
   expect(await newKinds(likes)).toEqual([]);
-  await letPass(likes, 1);
+  await makeOlder(likes, 1);
   await bringBack(boxId);
   expect(await newKinds(likes)).toEqual(["BOX_BACK"]);
 });
 
-/** Runs a user's pushes; answers how each of their notifications ended, oldest first. */
+/** Runs a user's pushes; returns the reason or status of each notification, oldest first. */
 async function deliver({ id }: Character) {
   const queued = await sql<{ id: string }[]>`
     select id from notifications where user_id = ${id}::uuid and status = 'QUEUED' order by id`;
@@ -155,8 +155,8 @@ async function deliver({ id }: Character) {
   return ended.map(({ reason }) => reason);
 }
 
-test("boxes whose notifications expired in quiet hours do not count towards the three a day", async () => {
-  const likes = await fan("PARTNER", shop.id, null);
+test("notifications that expired in quiet hours do not count towards the three a day", async () => {
+  const likes = await follower("PARTNER", shop.id, null);
   await makeReachable([likes.id]);
   const setQuietHours = (from: number, to: number) => sql`
     update notification_preferences p
@@ -172,10 +172,10 @@ test("boxes whose notifications expired in quiet hours do not count towards the 
   expect(await newKinds(likes)).toEqual(Array(3).fill("FAVORITE_LISTED"));
 });
 
-test("a box that was sold out before its notification was sent is heard of when it is back once more", async () => {
+test("a notification dropped because the box sold out does not count against the next one", async () => {
   const boxId = await listBox(shop, { quantity: 1 });
   await runEvents(boxId);
-  const likes = await fan("BOX", boxId, null);
+  const likes = await follower("BOX", boxId, null);
   await makeReachable([likes.id]);
   const bringBack = async () => {
     await setQuantity(boxId, 0);
@@ -192,10 +192,10 @@ test("a box that was sold out before its notification was sent is heard of when 
 });
 
 test.each(["no device", "push is off"])(
-  "a follower without pushes has notifications no more often: %s",
+  "a follower without pushes does not get notifications more often: %s",
   async (why) => {
     const boxId = await listBox(shop);
-    const likes = await fan("BOX", boxId, null);
+    const likes = await follower("BOX", boxId, null);
     await makeReachable([likes.id]);
     if (why === "no device") await sql`delete from devices where user_id = ${likes.id}::uuid`;
     else await sql`update notification_preferences set push = false where user_id = ${likes.id}::uuid`;
@@ -208,10 +208,10 @@ test.each(["no device", "push is off"])(
   },
 );
 
-test("an event that runs twice at the same time has one notification for each recipient", async () => {
+test("an event that runs twice concurrently creates one notification per recipient", async () => {
   const boxId = await listBox(shop);
   await runEvents(boxId);
-  const likes = await Promise.all(Array.from({ length: 5 }, () => fan("BOX", boxId)));
+  const likes = await Promise.all(Array.from({ length: 5 }, () => follower("BOX", boxId)));
   const back = task({ event: "BOX_BACK" as const, subjectId: boxId, after: null });
   let second: Promise<unknown> = Promise.resolve();
   await fanOutEvent({
@@ -219,62 +219,62 @@ test("an event that runs twice at the same time has one notification for each re
     done: async () => {
       let over = false;
       second = fanOutEvent(back).finally(() => (over = true));
-      await until(async () => over || (await countWaiting()) > 0);
+      await until(async () => over || (await countBlocked()) > 0);
     },
   });
   await second;
   expect(await Promise.all(likes.map(newKinds))).toEqual(likes.map(() => ["BOX_BACK"]));
 });
 
-test("many changes of its quantity at once are one event", async () => {
+test("many concurrent changes of the quantity are one event", async () => {
   const boxId = await listBox(shop, { quantity: 1 });
-  const likes = await fan("BOX", boxId);
+  const likes = await follower("BOX", boxId);
   await setQuantity(boxId, 0);
   await Promise.all(Array.from({ length: 20 }, (_, index) => setQuantity(boxId, index + 1)));
   await runEvents(boxId);
   expect(await newKinds(likes)).toEqual(["BOX_BACK"]);
 });
 
-test("a box is back only by the change that brings it back", async () => {
+test("only the change that brings a box back is an event", async () => {
   const boxId = await listBox(shop, { quantity: 1 });
   await runEvents(boxId);
   await sql`update boxes set quantity_available = 0, status = 'SOLD_OUT' where id = ${boxId}::uuid`;
   const waiting = await transaction(async (tx) => {
     await tx`update boxes set quantity_available = 5, status = 'ACTIVE' where id = ${boxId}::uuid`;
     const set = setQuantity(boxId, 7);
-    await until(async () => (await countWaiting()) > 0);
+    await until(async () => (await countBlocked()) > 0);
     return { set };
   });
   expect((await waiting.set).status).toBe(200);
   expect(await stagedEvents(boxId)).toEqual([]);
 });
 
-test("followers of a box on offer hear that it is cheaper", async () => {
+test("followers of a box on offer are notified of a lower price", async () => {
   const boxId = await listBox(shop, { price: 100 });
   await runEvents(boxId);
-  const likes = await fan("BOX", boxId);
-  const heard = async () => {
+  const likes = await follower("BOX", boxId);
+  const newEventKinds = async () => {
     await runEvents(boxId);
     return newKinds(likes);
   };
   await change(boxId, { price: 120 });
   await change(boxId, { title: "Другой набор" });
-  expect(await heard()).toEqual([]);
+  expect(await newEventKinds()).toEqual([]);
   await change(boxId, { price: 90 });
-  expect(await heard()).toEqual(["BOX_CHEAPER"]);
+  expect(await newEventKinds()).toEqual(["BOX_CHEAPER"]);
   await setQuantity(boxId, 0);
   await change(boxId, { price: 80 });
-  expect(await heard()).toEqual([]);
+  expect(await newEventKinds()).toEqual([]);
   await setQuantity(boxId, 1);
   await shop.owner.client.post(`/api/v1/boxes/${boxId}/hide`);
   await change(boxId, { price: 70 });
-  expect(await heard()).toEqual([]);
+  expect(await newEventKinds()).toEqual([]);
 });
 
-test("a box is cheaper when it never was so cheap, and once in six hours", async () => {
+test("a box counts as cheaper only below its lowest price so far, at most once in six hours", async () => {
   const boxId = await listBox(shop, { price: 100 });
   await runEvents(boxId);
-  const likes = await fan("BOX", boxId);
+  const likes = await follower("BOX", boxId);
   const cost = async (...prices: number[]) => {
     for (const price of prices) await change(boxId, { price });
     await runEvents(boxId);
@@ -284,85 +284,88 @@ test("a box is cheaper when it never was so cheap, and once in six hours", async
   expect(await cost(200, 150, 101)).toEqual([]);
   expect(await cost(90)).toEqual(["BOX_CHEAPER"]);
   expect(await cost(200, 80)).toEqual([]);
-  await letPass(likes, 7);
+  await makeOlder(likes, 7);
   expect(await cost(200, 80)).toEqual([]);
   expect(await cost(79)).toEqual(["BOX_CHEAPER"]);
 
-  // nor is one that costs as much again when its turn comes
-  await letPass(likes, 7);
+  // a price that is raised again before the event runs does not count
+  await makeOlder(likes, 7);
   expect(await cost(70, 200)).toEqual([]);
 });
 
-test("a price that no follower saw does not count as the lowest", async () => {
+test("a price that no follower could see does not count as the lowest", async () => {
   const boxId = await listBox(shop, { price: 500 });
   await runEvents(boxId);
-  const likes = await fan("BOX", boxId);
-  const heard = async () => {
+  const likes = await follower("BOX", boxId);
+  const newEventKinds = async () => {
     await runEvents(boxId);
     return newKinds(likes);
   };
   const set = (how: "hide" | "unhide") => shop.owner.client.post(`/api/v1/boxes/${boxId}/${how}`);
   await set("hide");
   await change(boxId, { price: 5 });
-  expect(await heard()).toEqual([]);
+  expect(await newEventKinds()).toEqual([]);
   await change(boxId, { price: 500 });
   await set("unhide");
   await setQuantity(boxId, 0);
   await change(boxId, { price: 6 });
   await change(boxId, { price: 500 });
   await setQuantity(boxId, 1);
-  expect(await heard()).toEqual(["BOX_BACK"]);
+  expect(await newEventKinds()).toEqual(["BOX_BACK"]);
   await change(boxId, { price: 300 });
-  expect(await heard()).toEqual(["BOX_CHEAPER"]);
+  expect(await newEventKinds()).toEqual(["BOX_CHEAPER"]);
 
-  await letPass(likes, 7);
+  await makeOlder(likes, 7);
   await change(boxId, { price: 200 });
   await change(boxId, { price: 250 });
-  expect(await heard()).toEqual(["BOX_CHEAPER"]);
+  expect(await newEventKinds()).toEqual(["BOX_CHEAPER"]);
 });
 
-test("a lower price reaches the followers of later batches, unless it was raised meanwhile", async () => {
+test("a lower price reaches the followers of later batches unless it was raised meanwhile", async () => {
   const boxId = await listBox(shop, { price: 100 });
-  const goOn = async (after: Character) => {
+  const continueAfter = async (after: Character) => {
     const [favorite] = await sql<{ id: string }[]>`
       select id from favorites where user_id = ${after.id}::uuid and box_id = ${boxId}::uuid`;
     await fanOutEvent(task({ event: "BOX_CHEAPER" as const, subjectId: boxId, after: favorite!.id }));
   };
-  const first = await fan("BOX", boxId);
+  const first = await follower("BOX", boxId);
   await change(boxId, { price: 90 });
   await runEvents(boxId);
   expect(await newKinds(first)).toEqual(["BOX_CHEAPER"]);
-  const second = await fan("BOX", boxId);
-  await goOn(first);
+  const second = await follower("BOX", boxId);
+  await continueAfter(first);
   expect([await newKinds(first), await newKinds(second)]).toEqual([[], ["BOX_CHEAPER"]]);
   await change(boxId, { price: 91 });
-  const third = await fan("BOX", boxId);
-  await goOn(second);
+  const third = await follower("BOX", boxId);
+  await continueAfter(second);
   expect(await newKinds(third)).toEqual([]);
 });
 
-test("another change with the same lower price does not keep followers from hearing of it", async () => {
+test("a later change with the same lower price does not suppress the notifications", async () => {
   const boxId = await listBox(shop, { price: 100 });
   await runEvents(boxId);
-  const likes = await fan("BOX", boxId);
+  const likes = await follower("BOX", boxId);
   await change(boxId, { price: 90 });
   await change(boxId, { title: "Другой набор", price: 90 });
   await runEvents(boxId);
   expect(await newKinds(likes)).toEqual(["BOX_CHEAPER"]);
 });
 
-test.each(["sold out", "hidden"])("a box that is %s by now has no recipients, and the log says why", async (state) => {
-  const boxId = await listBox(shop);
-  const likes = await fan("PARTNER", shop.id);
-  if (state === "sold out") await setQuantity(boxId, 0);
-  else await shop.owner.client.post(`/api/v1/boxes/${boxId}/hide`);
-  const listed = task({ event: "BOX_LISTED" as const, subjectId: boxId, after: null });
-  await fanOutEvent(listed);
-  expect(await newKinds(likes)).toEqual([]);
-  expect(listed.lines).toMatchObject([{ event: "BOX_LISTED", subjectId: boxId, reason: "the box is not on offer" }]);
-});
+test.each(["sold out", "hidden"])(
+  "a box that is %s when the event runs has no recipients, and the reason is logged",
+  async (state) => {
+    const boxId = await listBox(shop);
+    const likes = await follower("PARTNER", shop.id);
+    if (state === "sold out") await setQuantity(boxId, 0);
+    else await shop.owner.client.post(`/api/v1/boxes/${boxId}/hide`);
+    const listed = task({ event: "BOX_LISTED" as const, subjectId: boxId, after: null });
+    await fanOutEvent(listed);
+    expect(await newKinds(likes)).toEqual([]);
+    expect(listed.lines).toMatchObject([{ event: "BOX_LISTED", subjectId: boxId, reason: "the box is not on offer" }]);
+  },
+);
 
-test("a box that is refused is no event", async () => {
+test("a refused box is not an event", async () => {
   const before = await sql`select from staged_jobs`;
   const items = [{ menuItemId: "01890000-0000-7000-8000-000000000000", qty: 1 }];
   expect((await shop.owner.client.post("/api/v1/boxes", newBox({ items }))).status).toBe(400);

@@ -5,7 +5,7 @@ import type * as Cast from "../support/cast.js";
 const adminPhone = "+79990000001";
 process.env["ADMIN_PHONES"] = adminPhone;
 
-// these read the configuration
+// these modules read the configuration
 const { fanOut } = await import("../../queues/index.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { insertAdBatch } = await import("../../sql/queries/ad-batches.js");
@@ -13,6 +13,7 @@ const { closeSignals } = await import("../../sql/signals.js");
 const { countAds } = await import("../../workers/ad-events.js");
 const { fanOutEvent } = await import("../../workers/fan-out.js");
 const { runUpkeep } = await import("../../workers/upkeep.js");
+const { validCount } = await import("../support/ad-jobs.js");
 const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { task } = await import("../support/task.js");
@@ -37,7 +38,7 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-/** Olga's campaign, which Pavel has renamed. */
+/** A campaign that Olga created and Pavel renamed. */
 async function campaign(fields: Record<string, unknown> = {}): Promise<string> {
   const id = await cast.activeCampaign(olga.client, fields);
   await pavel.client.put(`/api/v1/admin/ads/campaigns/${id}`, { name: "Осень" });
@@ -52,9 +53,9 @@ const texts = async ({ client }: Cast.Character) =>
   (await client.get("/api/v1/notifications")).list.map(({ kind, title, body }) => [kind, title, body]);
 const completed = [["CAMPAIGN_COMPLETED", "Кампания завершена", "«Осень»: баннеры больше не показываются."]];
 
-test("admins who changed a campaign hear once that its budget is spent", async () => {
+test("admins who changed a campaign are notified once that its budget is spent", async () => {
   const banner = await cast.banner(olga.client, await campaign({ cpm: 10, budget: 1 }));
-  const counts = [{ bannerId: banner, impressions: 100, clicks: 0 }];
+  const counts = [validCount(banner, 100)];
   for (const id of [randomUUID(), randomUUID()]) {
     await insertAdBatch(sql, { id, day: "2026-06-01", counts });
     await countAds(task({ batchId: id }));
@@ -65,7 +66,7 @@ test("admins who changed a campaign hear once that its budget is spent", async (
   expect(await texts(rita)).toEqual([]);
 });
 
-test("and that its end has come, while they are admins", async () => {
+test("admins who changed a campaign are notified of its end, while they are admins", async () => {
   const id = await campaign();
   await sql`update ad_campaigns set starts_at = now() - interval '1 day', ends_at = now() where id = ${id}::uuid`;
   for (let times = 0; times < 2; times += 1) await runUpkeep(task({ task: "complete-campaigns" }));
@@ -75,7 +76,7 @@ test("and that its end has come, while they are admins", async () => {
   expect(await texts(pavel)).toEqual([]);
 });
 
-test("an admin by their phone hears of it as well", async () => {
+test("admins by ADMIN_PHONES are notified too", async () => {
   const vera = await cast.user(api.client);
   await sql`update users set phone = ${adminPhone} where id = ${vera.id}::uuid`;
   const id = await cast.activeCampaign(vera.client, { name: "Осень" });

@@ -47,7 +47,7 @@ async function order(wish: Wish, who = anna): Promise<string> {
 const roll = async (price = 60): Promise<Wish> => ({ id: await addMenuItem(shop, { price, name: "Булочка" }), price });
 const move = (orderId: string, status: string) => shop.owner.client.put(`/api/v1/orders/${orderId}/status`, { status });
 
-test("both sides hear of a new order, then its customer of every move", async () => {
+test("a new order notifies both sides, and each of its moves the customer", async () => {
   const orderId = await order(await roll());
   expect(await Promise.all([newKinds(anna), newKinds(shop.owner), newKinds(clerk)])).toEqual([
     ["ORDER_ACCEPTED"],
@@ -66,7 +66,7 @@ test("both sides hear of a new order, then its customer of every move", async ()
   expect([await newKinds(shop.owner), await newKinds(clerk)]).toEqual([[], []]);
 });
 
-test("a move that is refused is no event", async () => {
+test("a refused move is not an event", async () => {
   const orderId = await order(await roll());
   await move(orderId, "COMPLETED");
   await runEvents(orderId);
@@ -75,7 +75,7 @@ test("a move that is refused is no event", async () => {
   await newNotifications(anna);
 });
 
-test("the side that did not cancel an order hears that the other did", async () => {
+test("cancelling an order notifies the other side", async () => {
   const [one, other] = [await order(await roll()), await order(await roll())];
   await Promise.all([newNotifications(anna), newNotifications(shop.owner), newNotifications(clerk)]);
   await anna.client.post(`/api/v1/orders/${one}/cancel`);
@@ -90,7 +90,7 @@ test("the side that did not cancel an order hears that the other did", async () 
   expect([await newKinds(anna), await newKinds(shop.owner)]).toEqual([["ORDER_CANCELLED"], []]);
 });
 
-test("its customer is reminded half an hour before the pickup window, unless they ordered later", async () => {
+test("the customer is reminded half an hour before the pickup window, unless they ordered later", async () => {
   const later = await order({ id: await listBox(shop, { price: 100 }), price: 100 });
   const [reminder] = await sql<{ early: number }[]>`
     select round(extract(epoch from o.pickup_window_start - j.run_at) / 60)::integer as early
@@ -113,7 +113,7 @@ test("its customer is reminded half an hour before the pickup window, unless the
   await newNotifications(anna);
 });
 
-test("its customer hears that they did not pick it up", async () => {
+test("the customer is notified of an order that was not picked up", async () => {
   const orderId = await order(await roll());
   await sql`update orders set no_show_at = now() - interval '1 minute' where id = ${orderId}::uuid`;
   await runUpkeep(task({ task: "no-shows" }));
@@ -122,7 +122,7 @@ test("its customer hears that they did not pick it up", async () => {
   expect(await newKinds(anna)).toEqual(["ORDER_NO_SHOW"]);
 });
 
-test("a customer hears of points and new levels, and the user who invited them of points", async () => {
+test("customers are notified of points and new levels, and their referrers of points", async () => {
   const [friend, newcomer] = [await user(client), await user(client)];
   const { body: score } = await friend.client.get("/api/v1/loyalty/score");
   await newcomer.client.post("/api/v1/loyalty/referral", { referralCode: score["referralCode"] });
@@ -136,13 +136,13 @@ test("a customer hears of points and new levels, and the user who invited them o
     await runEvents(orderId);
     expect(await newKinds(newcomer)).toEqual(kinds);
   }
-  // of somebody else's order they learn nothing but that there was one
+  // a referrer learns nothing about the order except that there was one
   expect(await newNotifications(friend)).toMatchObject([
     { kind: "FRIEND_CAME", title: "+100 баллов", orderId: null, partnerId: null },
   ]);
 });
 
-test("its partner hears of a review, and its author of the decision on it", async () => {
+test("the partner is notified of a review, and its author of the decision on it", async () => {
   const orderId = await order(await roll());
   await Promise.all([newNotifications(anna), newNotifications(shop.owner), newNotifications(clerk)]);
   const review = await anna.client.post("/api/v1/reviews", { orderId, rating: 4 });
@@ -168,7 +168,7 @@ test("its partner hears of a review, and its author of the decision on it", asyn
   }
 });
 
-test("its people hear of an admin's decision on a partner", async () => {
+test("a partner's people are notified of an admin's decision", async () => {
   const newcomer = await bakery(client, "PENDING_REVIEW");
   const moderator = await admin(client);
   for (const [path, kinds] of [

@@ -38,7 +38,7 @@ const inserted = (orderId: string) =>
     group by n.id
     order by n.kind, n.user_id`;
 
-test("an order has one notification for its customer and each of the bakery's people, however often and simultaneously the job runs", async () => {
+test("an order creates one notification for its customer and each of the bakery's people, however often and concurrently the job runs", async () => {
   const shop = await bakery(client);
   const [anna, clerk, stranger] = await Promise.all([user(client), user(client), bakery(client)]);
   await sql`insert into partner_staff (user_id, partner_id) values (${clerk.id}::uuid, ${shop.id}::uuid)`;
@@ -64,7 +64,7 @@ test("an order has one notification for its customer and each of the bakery's pe
   ]);
 });
 
-test("a job that cannot be completed leaves no notification", async () => {
+test("a job that cannot be completed leaves no notifications", async () => {
   const shop = await bakery(client);
   const anna = await user(client);
   const placed = await anna.client.post("/api/v1/orders", {
@@ -81,7 +81,7 @@ test("a job that cannot be completed leaves no notification", async () => {
   expect(await inserted(orderId)).toEqual([]);
 });
 
-test("an order that is gone has no recipients", async () => {
+test("an unknown order has no recipients", async () => {
   await expect(fanOutEvent(orderPlaced("01890000-0000-7000-8000-000000000000"))).resolves.toBeUndefined();
 });
 
@@ -106,8 +106,8 @@ describe("a large audience", () => {
     await stageJob(sql, fanOut, { event: "BOX_LISTED", subjectId: boxId, after: null });
   });
 
-  /** Runs the fan-out jobs that are open, as workers do; the pushes of each are sent before the next. Answers how many there were. */
-  async function workOff(run: (id: number) => Partial<Task<EventPayload>> = () => ({})): Promise<number> {
+  /** Runs the open fan-out jobs as workers do, with each job's pushes completed before the next. Returns their number. */
+  async function runFanOut(run: (id: number) => Partial<Task<EventPayload>> = () => ({})): Promise<number> {
     for (let jobs = 0; ;) {
       const open = await sql<{ id: number; payload: unknown }[]>`
         select id, payload from staged_jobs where queue = 'fan-out' and done_at is null order by id`;
@@ -129,7 +129,7 @@ describe("a large audience", () => {
     if (count === 0) throw new Interrupted("settled by another run");
   };
 
-  const everyoneOnce = async () => {
+  const expectOneEach = async () => {
     const [row] = await sql<{ people: number; notifications: number; jobs: number }[]>`
       select count(distinct n.user_id)::integer as people, count(distinct n.id)::integer as notifications, count(j.id)::integer as jobs
       from notifications n
@@ -138,14 +138,14 @@ describe("a large audience", () => {
     expect(row).toEqual({ people: FANS, notifications: FANS, jobs: FANS });
   };
 
-  test("hears in batches, each recipient once, one job after the other", async () => {
-    expect(await workOff()).toBe(3);
-    await everyoneOnce();
+  test("is notified in batches, each recipient once, one job after the other", async () => {
+    expect(await runFanOut()).toBe(3);
+    await expectOneEach();
   });
 
-  test("hears once each, wherever the jobs are cut short and however often they run", async () => {
+  test("is notified once each, wherever the jobs are interrupted and however often they run", async () => {
     const cutShort = new Set<number>();
-    const jobs = await workOff((id) => ({
+    const jobs = await runFanOut((id) => ({
       done: async (tx) => {
         await settle(id)(tx);
         if (cutShort.has(id)) return;
@@ -154,10 +154,10 @@ describe("a large audience", () => {
       },
     }));
     expect([jobs, cutShort.size]).toEqual([6, 3]);
-    await everyoneOnce();
+    await expectOneEach();
   });
 
-  test("hears once each when every job runs twice at the same time", async () => {
+  test("is notified once each when every job runs twice concurrently", async () => {
     const both = (payload: EventPayload, id: number) =>
       Promise.allSettled([1, 2].map(() => fanOutEvent({ ...task(payload), done: settle(id) })));
     for (;;) {
@@ -168,10 +168,10 @@ describe("a large audience", () => {
       expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
       await sql`update staged_jobs set done_at = now() where queue = 'push'`;
     }
-    await everyoneOnce();
+    await expectOneEach();
   });
 
-  test("waits while many pushes do; the recipients of an order do not", async () => {
+  test("waits while many pushes are open, but the recipients of an order do not", async () => {
     await stageJobs(
       sql,
       push,
@@ -187,12 +187,12 @@ describe("a large audience", () => {
     await expect(fanOutEvent(listed)).resolves.toBeUndefined();
   });
 
-  test("hears no more of a box that is sold out meanwhile", async () => {
+  test("is not notified further once the box is sold out", async () => {
     const [first] = await sql<{ id: number; payload: unknown }[]>`select id, payload from staged_jobs`;
     await fanOutEvent({ ...task(fanOut.payload.parse(first!.payload)), done: settle(first!.id) });
     await sql`update staged_jobs set done_at = now() where queue = 'push'`;
     await sql`update boxes set status = 'SOLD_OUT', quantity_available = 0 where id = ${boxId}::uuid`;
-    expect(await workOff()).toBe(1);
+    expect(await runFanOut()).toBe(1);
     expect((await sql`select from notifications where box_id = ${boxId}::uuid`).count).toBe(1_000);
   });
 });

@@ -7,7 +7,7 @@ import { closeDatabase, sql } from "../../sql/db.js";
 import { findFile, insertFile, updateFileStored } from "../../sql/queries/files.js";
 import { convertUpload } from "../../workers/images.js";
 import { newPhone } from "../support/cast.js";
-import { pictureBytes } from "../support/pictures.js";
+import { blankPng, pictureBytes } from "../support/pictures.js";
 import { task } from "../support/task.js";
 
 afterAll(closeDatabase);
@@ -28,7 +28,7 @@ async function stored(bytes: Uint8Array | null): Promise<{ id: string; keys: Ret
 const sizes = ({ original, image, thumbnail }: ReturnType<typeof keysOf>) =>
   Promise.all([original, image, thumbnail].map(async (key) => (await files.size(key)) !== null));
 
-test("an image that is converted twice, even at once, is the same, and its original is gone", async () => {
+test("an image converted twice, also concurrently, has the same result, and its original is deleted", async () => {
   const { id, keys } = await stored(await pictureBytes());
   await Promise.all([settle(id), settle(id).catch(() => undefined)]);
   await settle(id);
@@ -37,7 +37,7 @@ test("an image that is converted twice, even at once, is the same, and its origi
   expect(file).toMatchObject({ status: "READY", contentType: "image/webp", size: await files.size(keys.image) });
 });
 
-test("an original that was left behind by a worker that was killed goes at the next run", async () => {
+test("an original left behind by a killed worker is deleted by the next run", async () => {
   const { id, keys } = await stored(await pictureBytes());
   await settle(id);
   await files.put(keys.original, Readable.from([await pictureBytes()]), "image/jpeg");
@@ -45,7 +45,7 @@ test("an original that was left behind by a worker that was killed goes at the n
   expect(await sizes(keys)).toEqual([false, true, true]);
 });
 
-test("an image that cannot be decoded is refused; one that storage does not give is tried again", async () => {
+test("an image that cannot be decoded is refused; one that storage does not return is retried", async () => {
   const broken = await stored((await pictureBytes("jpeg", 500, 500)).subarray(0, 900));
   await settle(broken.id);
   expect([(await findFile(sql, broken.id))?.status, await sizes(broken.keys)]).toEqual([
@@ -57,6 +57,16 @@ test("an image that cannot be decoded is refused; one that storage does not give
   expect((await findFile(sql, lost.id))?.status).toBe("STORED");
 });
 
-test("a file that is gone by then is no failure", async () => {
+test("an image that takes too much is refused and the reason logged, while another is converted", async () => {
+  const bomb = await stored(await blankPng(1_000_000, 49));
+  const other = await stored(await pictureBytes());
+  const refusal = task({ fileId: bomb.id });
+  await Promise.all([convertUpload(refusal), settle(other.id)]);
+  expect((await findFile(sql, bomb.id))?.status).toBe("REFUSED");
+  expect((await findFile(sql, other.id))?.status).toBe("READY");
+  expect(refusal.lines).toMatchObject([{ reason: "Error: a side is longer than 16383 pixels" }]);
+});
+
+test("a file that no longer exists is not a failure", async () => {
   await settle(randomUUID());
 });

@@ -18,7 +18,7 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-test("workers that start before the broker's tables are there begin when they are, and can be closed before", async () => {
+test("workers that start before the broker's tables exist begin when they do, and can be closed before", async () => {
   await prepareBroker();
   await away(true);
   const { signal } = new AbortController();

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 afterAll(closeDatabase);
 
-/** Starts a worker process and brings it to the middle of a job: its notification is locked until `release` is called. */
+/** Starts a worker process and waits until it runs a job, whose notification is locked until `release` is called. */
 async function busyWorker(): Promise<{ worker: ChildProcess; notificationId: string; release: () => Promise<void> }> {
   const notificationId = await insertNotification();
   let unlock = (): void => undefined;
@@ -34,7 +34,7 @@ async function busyWorker(): Promise<{ worker: ChildProcess; notificationId: str
   });
   const id = await stageJob(sql, push, { notificationId });
   const worker = startProcess("worker.ts", ["push"], { LOG_LEVEL: "info" });
-  await until(() => stagedRow(id, ({ tries }) => tries === 1));
+  await until(() => stagedRow(id, ({ attempts }) => attempts === 1));
   return {
     worker,
     notificationId,
@@ -45,20 +45,20 @@ async function busyWorker(): Promise<{ worker: ChildProcess; notificationId: str
   };
 }
 
-test("a queue that does not exist ends the process with one line that names it", async () => {
+test("an unknown queue ends the process with one line that names it", async () => {
   child = startProcess("worker.ts", ["push", "pusch"]);
   expect(await complaints(child)).toBe("There is no queue named pusch\n");
   expect(await ended(child)).toMatchObject({ code: 1 });
 });
 
-test("a worker process runs its schedules, and SIGTERM ends it well", async () => {
+test("a worker process runs its schedules, and SIGTERM ends it with 0", async () => {
   child = startProcess("worker.ts");
   await until(async () => (await findHeartbeatAge(sql, "canary")) !== undefined);
   child.kill("SIGTERM");
   expect(await ended(child)).toEqual({ code: 0, signal: null });
 });
 
-test("a job that runs when SIGTERM comes is finished first", async () => {
+test("SIGTERM lets the running job finish", async () => {
   const { worker, notificationId, release } = await busyWorker();
   child = worker;
   child.kill("SIGTERM");
@@ -67,7 +67,7 @@ test("a job that runs when SIGTERM comes is finished first", async () => {
   expect(await notificationStatus(notificationId)).toMatchObject({ status: "SENT" });
 });
 
-test("a second signal does not wait for anything", async () => {
+test("a second signal ends the process at once", async () => {
   const { worker, notificationId, release } = await busyWorker();
   child = worker;
   let output = "";

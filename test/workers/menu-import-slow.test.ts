@@ -21,7 +21,7 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-test("a batch that takes longer than a statement may is tried again in smaller ones", async () => {
+test("a batch that exceeds the statement timeout is retried in smaller ones", async () => {
   const { id: partnerId } = await cast.bakery(api.client);
   await sql`
     create function dawdle() returns trigger language plpgsql as $$

@@ -6,7 +6,7 @@ import { until } from "../support/until.js";
 
 import { startApi } from "../support/api.js";
 import * as cast from "../support/cast.js";
-import { countWaiting, endWaiting, hold } from "../support/hold.js";
+import { countBlocked, terminateBlocked, lockRows } from "../support/locks.js";
 import { task } from "../support/task.js";
 import { files, keysOf, newFileName } from "../../lib/storage/file-store.js";
 import { readHeader } from "../../lib/menu-csv/menu-csv.js";
@@ -29,6 +29,9 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
+  // a long import would let it run first
+  await sql`
+    update menu_imports set status = 'FAILED', failure = 'of another test', settled_at = now() where settled_at is null`;
   partnerId = await newPartner();
 });
 
@@ -40,12 +43,12 @@ afterAll(async () => {
 
 const head = "externalId,name,category,price\n";
 
-/** A menu of so many items; every third has no key of its own. */
+/** A menu of this many items; every third has no external id. */
 const menuOf = (count: number, price = 1) =>
   head +
   Array.from({ length: count }, (_, n) => `${n % 3 ? `k-${n}` : ""},Item ${n},Category ${n % 7},${price}\n`).join("");
 
-/** An import as the API leaves it. */
+/** Inserts an import as the API does. */
 async function queue(text: string): Promise<string> {
   const bytes = Buffer.from(text);
   const fileKey = keysOf(newFileName()).menu;
@@ -80,18 +83,18 @@ async function find(id: string): Promise<Import> {
 const countItems = async () => (await sql`select from menu_items where partner_id = ${partnerId}::uuid`).length;
 const run = (importId: string, given: { attempt?: number; signal?: AbortSignal } = {}) =>
   importMenu({ ...task({ importId }), ...given });
-/** Stops an import before it saves its next batch. */
-const holdImport = (id: string) => hold((tx) => tx`select from menu_imports where id = ${id}::uuid for update`);
-const someoneWaits = () => until(async () => (await countWaiting()) > 0);
+/** Blocks an import before it saves its next batch. */
+const lockImport = (id: string) => lockRows((tx) => tx`select from menu_imports where id = ${id}::uuid for update`);
+const untilBlocked = () => until(async () => (await countBlocked()) > 0);
 
-describe("an import that is cut short", () => {
-  test("by its process stopping saves what it has, and goes on from there", async () => {
+describe("an interrupted import", () => {
+  test("saves its batch when the process stops, and continues from there", async () => {
     const id = await queue(menuOf(12_000));
     await sql`update menu_imports set status = 'RUNNING' where id = ${id}::uuid`;
     const stopping = new AbortController();
-    const release = await holdImport(id);
+    const release = await lockImport(id);
     const running = run(id, { signal: stopping.signal });
-    await someoneWaits();
+    await untilBlocked();
     stopping.abort();
     await release();
     await expect(running).rejects.toBeInstanceOf(Snooze);
@@ -102,15 +105,15 @@ describe("an import that is cut short", () => {
     expect(await countItems()).toBe(12_000);
   });
 
-  test("by its connection being killed in the middle of a batch keeps the batches before it, and nothing of that one", async () => {
+  test("keeps the batches before the one in which its connection was killed, and nothing of that one", async () => {
     const [first, second] = [await queue(menuOf(12_000)), await queue(menuOf(12_000, 2))];
     await run(first);
-    const release = await hold(
+    const release = await lockRows(
       (tx) => tx`select from menu_items where partner_id = ${partnerId}::uuid and external_id = 'k-7001' for update`,
     );
     const running = run(second);
-    await until(async () => (await find(second)).updated > 0 && (await countWaiting()) > 0);
-    await endWaiting();
+    await until(async () => (await find(second)).updated > 0 && (await countBlocked()) > 0);
+    await terminateBlocked();
     await expect(running).rejects.not.toBeInstanceOf(Snooze);
     await release();
     const changed = () =>
@@ -123,19 +126,19 @@ describe("an import that is cut short", () => {
     expect([await changed(), await countItems()]).toEqual([12_000, 12_000]);
   });
 
-  test("at its end has lost nothing but the knowledge of it", async () => {
+  test("that was already finished only deletes its file when it runs again", async () => {
     const id = await queue(menuOf(3));
     const { fileKey } = await find(id);
     await run(id);
-    // as if it had been killed before it deleted the file
+    // as if the worker had been killed before it deleted the file
     await files.put(fileKey, Readable.from([Buffer.from("x")]), "text/csv");
     await run(id);
     expect([await find(id), await files.size(fileKey)]).toMatchObject([{ status: "DONE", created: 3 }, null]);
   });
 });
 
-describe("two runs of one import at once", () => {
-  test("do not do the same rows twice; the one that is overtaken keeps away for a while", async () => {
+describe("two concurrent runs of one import", () => {
+  test("never import the same rows twice; the slower one is snoozed", async () => {
     const id = await queue(menuOf(12_000));
     const outcomes = await Promise.allSettled([run(id), run(id), run(id)]);
     for (const outcome of outcomes) {
@@ -146,12 +149,12 @@ describe("two runs of one import at once", () => {
     expect(await countItems()).toBe(12_000);
   });
 
-  test("where both have read the same batch, one saves it", async () => {
+  test("save a batch once when both have read it", async () => {
     const id = await queue(menuOf(10));
     await sql`update menu_imports set status = 'RUNNING' where id = ${id}::uuid`;
-    const release = await holdImport(id);
+    const release = await lockImport(id);
     const runs = [run(id), run(id)];
-    await until(async () => (await countWaiting()) === 2);
+    await until(async () => (await countBlocked()) === 2);
     await release();
     const outcomes = (await Promise.allSettled(runs)).map(({ status }) => status);
     expect(outcomes.sort()).toEqual(["fulfilled", "rejected"]);
@@ -160,7 +163,7 @@ describe("two runs of one import at once", () => {
 });
 
 describe("imports of one partner", () => {
-  test("come in the order in which they were sent", async () => {
+  test("run in the order in which they were sent", async () => {
     const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
     await expect(run(second)).rejects.toBeInstanceOf(Snooze);
     expect(await find(second)).toMatchObject({ status: "QUEUED" });
@@ -178,7 +181,7 @@ describe("imports of one partner", () => {
     );
   });
 
-  test("the one that waits is due as soon as its turn has come", async () => {
+  test("become due as soon as the one before has ended", async () => {
     const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
     await sql`
       update staged_jobs set run_at = now() + interval '1 hour', next_send_at = now() + interval '1 hour'
@@ -190,9 +193,9 @@ describe("imports of one partner", () => {
   });
 
   test.each([
-    ["was given up", "dead_at = now()"],
-    ["is done", "done_at = now()"],
-  ])("one whose job %s holds up no other, and has failed", async (_case, ending) => {
+    ["is dead", "dead_at = now()"],
+    ["is completed", "done_at = now()"],
+  ])("fail when their job %s, and no longer block the next one", async (_case, ending) => {
     const [first, second] = [await queue(menuOf(3, 1)), await queue(menuOf(3, 2))];
     await sql`update menu_imports set status = 'RUNNING' where id = ${first}::uuid`;
     const dead = ending.startsWith("dead");
@@ -205,12 +208,12 @@ describe("imports of one partner", () => {
       { status: "DONE", created: 3 },
     ]);
     expect(await files.size((await find(first)).fileKey)).toBeNull();
-    // replayed after all, it does nothing
+    // replaying it does nothing
     await run(first);
     expect(await find(first)).toMatchObject({ status: "FAILED", created: 0 });
   });
 
-  test("imports of different partners do not wait for each other", async () => {
+  test("do not block imports of other partners", async () => {
     await queue(menuOf(3));
     partnerId = await newPartner();
     const other = await queue(menuOf(3));
@@ -219,7 +222,7 @@ describe("imports of one partner", () => {
   });
 });
 
-test("an import that cannot go on is tried again, and has failed after its last attempt", async () => {
+test("an import that cannot continue is retried, and fails after its last attempt", async () => {
   const id = await queue(menuOf(3));
   await files.delete((await find(id)).fileKey);
   await expect(run(id)).rejects.toThrow();
@@ -228,7 +231,7 @@ test("an import that cannot go on is tried again, and has failed after its last 
   expect(await find(id)).toMatchObject({ status: "FAILED", failure: expect.any(String), line: null });
 });
 
-test("rows beyond 500,000 end the import, wherever it has been resumed; those before them stay", async () => {
+test("rows beyond 500,000 fail the import, wherever it was resumed; those before them stay", async () => {
   const id = await queue(menuOf(3));
   await sql`
     update menu_imports set status = 'RUNNING', rows_created = 499_000, rows_updated = 500, rows_failed = 498
@@ -243,7 +246,7 @@ test("rows beyond 500,000 end the import, wherever it has been resumed; those be
   expect(await countItems()).toBe(2);
 });
 
-test("an import whose job was given up without a word has failed before long, one that waits has not", async () => {
+test("upkeep fails an import whose job is dead, but not one that waits", async () => {
   const [abandoned, waiting] = [await queue(menuOf(3)), await queue(menuOf(3))];
   await sql`update menu_imports set status = 'RUNNING' where id = ${abandoned}::uuid`;
   await sql`update staged_jobs set dead_at = now() where payload ->> 'importId' = ${abandoned}`;
@@ -256,50 +259,47 @@ test("an import whose job was given up without a word has failed before long, on
   ]);
 });
 
-/** One name, spelled in many ways that not everyone takes for the same: a dotted capital I is two letters once it is small. */
+/** One name in many spellings whose case folding differs: a dotted capital I becomes two characters in lower case. */
 const spelling = (n: number) => n.toString(2).padStart(13, "0").replaceAll("0", "i").replaceAll("1", "İ");
 
 test.each([
   ["one item", () => ",Bread,Bread,1\n", 1],
   ["items of one name", (n: number) => `k-${n},Bread,Bread,1\n`, 5_000],
   ["one item in many spellings", (n: number) => `,${spelling(n)},Bread,1\n`, 1],
-])(
-  "a file of nothing but rows for %s is imported within the time that a statement may take",
-  async (_case, row, created) => {
-    const id = await queue(head + Array.from({ length: 5_000 }, (_, n) => row(n)).join(""));
-    await run(id);
-    expect(await find(id)).toMatchObject({ status: "DONE", created, updated: 5_000 - created, failed: 0 });
-  },
-);
+])("a file with rows for %s only is imported within the statement timeout", async (_case, row, created) => {
+  const id = await queue(head + Array.from({ length: 5_000 }, (_, n) => row(n)).join(""));
+  await run(id);
+  expect(await find(id)).toMatchObject({ status: "DONE", created, updated: 5_000 - created, failed: 0 });
+});
 
-test("an import and a change of the same item to the same new category wait for each other in one order", async () => {
+test("an import and a concurrent change of the same item to the same new category do not deadlock", async () => {
   await run(await queue(`${head}k-1,One,Bread,1\nk-2,Two,Bread,1\n`));
   const items = await sql<{ id: string; key: string }[]>`
     select id, external_id as key from menu_items where partner_id = ${partnerId}::uuid order by id`;
   const [first, second] = items;
   if (!first || !second) throw new Error("the items are not there");
-  const release = await hold((tx) => tx`select from menu_items where id = ${second.id}::uuid for update`);
+  const release = await lockRows((tx) => tx`select from menu_items where id = ${second.id}::uuid for update`);
   const id = await queue(`${head}k-1,One,Bread,2\nk-2,Two,Bread,2\n,Three,Cakes,2\n,Three,Cakes,3\n`);
   const importing = run(id);
-  await someoneWaits();
+  await untilBlocked();
   const changing = updateMenuItem(sql, partnerId, first.id, { category: "Cakes" });
-  await until(async () => (await countWaiting()) === 2);
+  await until(async () => (await countBlocked()) === 2);
   await release();
   await importing;
   expect(await changing).toMatchObject({ category: "Cakes", priceMinor: 200 });
   expect(await find(id)).toMatchObject({ status: "DONE", created: 1, updated: 3 });
 });
 
-test("an import that makes an item while someone else makes one with its external id changes that one when it is tried again", async () => {
+test("an import that creates an item concurrently with another transaction updates that item when it is retried", async () => {
   await run(await queue(`${head},Bread,Bread,1\n`));
-  const commit = await hold(
+  const commit = await lockRows(
     (tx) => tx`
       insert into menu_items (partner_id, category_id, name, price_minor, external_id)
       select partner_id, id, 'Rye', 1, 'k-1' from menu_categories where partner_id = ${partnerId}::uuid`,
   );
   const id = await queue(`${head}k-1,Rye,Bread,2\nk-2,Oat,Bread,2\n`);
   const running = run(id);
-  await someoneWaits();
+  await untilBlocked();
   await commit();
   await expect(running).rejects.toMatchObject({ constraint_name: "menu_items_by_external_id" });
   await run(id, { attempt: 2 });
@@ -307,11 +307,11 @@ test("an import that makes an item while someone else makes one with its externa
   expect(await countItems()).toBe(3);
 });
 
-test("an import that is gone leaves nothing to do", async () => {
+test("an unknown import leaves nothing to do", async () => {
   await run(randomUUID());
 });
 
-test("settled imports are forgotten after 30 days", async () => {
+test("finished imports are deleted after 30 days", async () => {
   const [old, waiting, fresh] = [await queue(menuOf(1)), await queue(menuOf(1)), await queue(menuOf(1))];
   await run(old);
   await sql`update menu_imports set created_at = now() - interval '31 days' where id in (${old}::uuid, ${waiting}::uuid)`;

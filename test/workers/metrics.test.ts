@@ -14,7 +14,7 @@ const base = `http://127.0.0.1:${address !== null && typeof address === "object"
 
 afterAll(() => void server.close());
 
-test("metrics tell durations by queue and outcome, to whoever has the token", async () => {
+test("metrics show durations by queue and outcome, and require the token", async () => {
   jobDurations.observe({ queue: "push", outcome: "done" }, 0.02);
   expect((await fetch(`${base}/metrics`)).status).toBe(401);
   expect((await fetch(`${base}/metrics`, { headers: { authorization: "Bearer a-token-for-nothing" } })).status).toBe(
@@ -24,7 +24,7 @@ test("metrics tell durations by queue and outcome, to whoever has the token", as
   expect(await answer.text()).toContain('job_duration_seconds_count{queue="push",outcome="done"} 1');
 });
 
-test("health is good until the process stops", async () => {
+test("a process is healthy until it stops", async () => {
   const answer = await fetch(`${base}/healthz`);
   expect([answer.status, await answer.json()]).toEqual([200, { status: "ok", version }]);
   stopping.abort();

@@ -15,7 +15,7 @@ import {
   admin,
   bakery,
   openBakery,
-  tell,
+  receive,
   drain,
   events,
   orders,
@@ -24,20 +24,26 @@ import {
   endsBefore,
 } from "../support/pos-inbox.js";
 
-describe("a mailbox", () => {
-  /** Makes orders of this bakery fail, for a reason that is not theirs. */
-  const breakOrders = async () => {
-    await sql`alter table orders add constraint broken check (partner_id <> '00000000-0000-0000-0000-000000000000') not valid`;
-    await sql`alter table orders drop constraint broken`;
-    await sql`create or replace function refuse() returns trigger language plpgsql as 'begin raise exception ''customer "Anna" is not liked''; end'`;
+describe("an inbox", () => {
+  /** Makes orders of this bakery fail with an error of the service. */
+  const breakOrders = async (sqlstate = "P0001") => {
+    await sql`
+      create or replace function refuse() returns trigger language plpgsql as $$
+      begin
+        raise exception 'customer "Anna" is not liked' using errcode = (select r.code from refusals r);
+      end
+      $$`;
+    await sql`create table if not exists refusals (code text)`;
+    await sql`delete from refusals`;
+    await sql`insert into refusals values (${sqlstate}::text)`;
     await sql`create trigger broken before insert on orders for each row execute function refuse()`;
     return () => sql`drop trigger broken on orders`;
   };
 
-  test("is worked off in the order in which events came in, and waits with one that fails", async () => {
-    const mend = await breakOrders();
+  test("is processed in order, and waits for an event that fails", async () => {
+    const restore = await breakOrders();
     try {
-      await tell([
+      await receive([
         ["order-1", rolls()],
         ["a1", { kind: "item.availability", items: [{ externalId: "tea", available: false }] }],
       ]);
@@ -47,31 +53,31 @@ describe("a mailbox", () => {
         { status: "QUEUED", attempts: 0 },
       ]);
     } finally {
-      await mend();
+      await restore();
     }
-    // the jobs of the first message, which is the one that ran, and of the next try
+    // the job of the first event, which ran, and that of the next attempt
     expect((await jobs()).filter(({ due }) => !due)).toHaveLength(1);
     await drain();
     expect(await orders()).toEqual([]);
-    await sql`update pos_events set next_try_at = now()`;
+    await sql`update pos_events set next_attempt_at = now()`;
     await drain();
     expect((await events()).map(({ status }) => status)).toEqual(["PROCESSED", "PROCESSED"]);
   });
 
-  test("does without an event that fails again and again, and an admin has it worked off later", async () => {
-    const mend = await breakOrders();
+  test("skips an event that keeps failing, which an admin can replay later", async () => {
+    const restore = await breakOrders();
     try {
-      await tell([
+      await receive([
         ["order-1", rolls()],
         ["m1", { kind: "menu.updated" }],
       ]);
       for (let n = 0; n < 5; n += 1) {
-        await sql`update pos_events set next_try_at = now()`;
+        await sql`update pos_events set next_attempt_at = now()`;
         await drain();
       }
       expect(await events()).toMatchObject([{ status: "PARKED", attempts: 5 }, { status: "PROCESSED" }]);
     } finally {
-      await mend();
+      await restore();
     }
     const [parked] = await events();
     const { list } = await admin.client.get("/api/v1/admin/pos/events?status=PARKED&limit=200");
@@ -97,8 +103,26 @@ describe("a mailbox", () => {
     ).toEqual([{ actorId: admin.id, details: { event: parked!.id } }]);
   });
 
-  test("shows a parked event as a job that failed, which can be run again, and ends with the event", async () => {
-    await tell([["order-1", rolls({ items: [{ externalId: "caviar", qty: 1 }], totalMinor: 500 })]]);
+  test.each([
+    ["is parked after five statement timeouts", "57014", "PARKED", 5],
+    ["is parked after five deadlocks", "40P01", "PARKED", 5],
+    ["waits without counting attempts while the server is unavailable", "57P03", "QUEUED", 0],
+  ])("with an event that %s", async (_name, sqlstate, status, attempts) => {
+    const restore = await breakOrders(sqlstate);
+    try {
+      await receive([["order-1", rolls()]]);
+      for (let n = 0; n < 5; n += 1) {
+        await sql`update pos_events set next_attempt_at = now()`;
+        await drain().catch((error: unknown) => error);
+      }
+      expect(await events()).toMatchObject([{ status, attempts }]);
+    } finally {
+      await restore();
+    }
+  });
+
+  test("has a failed job for a parked event, which can be retried, and is completed with the event", async () => {
+    await receive([["order-1", rolls({ items: [{ externalId: "caviar", qty: 1 }], totalMinor: 500 })]]);
     await drain();
     const [event] = await events();
     const tryAgain = () => applyPosEvents(task({ eventId: event!.id }));
@@ -106,7 +130,7 @@ describe("a mailbox", () => {
     await expect(tryAgain()).rejects.toThrow(
       new PermanentError(`POS event ${event!.id} is parked: the menu does not have some of the items`),
     );
-    // whoever looks at the event sees that it was tried, and why it failed this time
+    // admins see the attempt and its error on the event
     expect(await events()).toMatchObject([{ status: "PARKED", attempts: 2 }]);
     await sql`update partners set status = 'SUSPENDED' where id = ${bakery.id}::uuid`;
     await sql`update menu_items set external_id = 'caviar' where partner_id = ${bakery.id}::uuid and external_id = 'tea'`;
@@ -124,42 +148,42 @@ describe("a mailbox", () => {
     await tryAgain();
     expect(await orders()).toHaveLength(1);
     expect((await jobs()).filter(({ eventId }) => eventId !== null)).toEqual([]);
-    // and once more, for nothing
+    // another run has no effect
     await tryAgain();
     expect(await orders()).toHaveLength(1);
   });
 
-  test("tries a replayed event that fails again once more by itself, by the job that was given up", async () => {
-    await tell([["order-1", rolls({ items: [{ externalId: "caviar", qty: 1 }], totalMinor: 500 })]]);
+  test("retries a replayed event that fails again once more, by its dead job", async () => {
+    await receive([["order-1", rolls({ items: [{ externalId: "caviar", qty: 1 }], totalMinor: 500 })]]);
     await drain();
     const [event] = await events();
     const ofEvent = async () => (await jobs()).filter(({ eventId }) => eventId !== null);
     const [job] = await ofEvent();
-    await sql`update staged_jobs set dead_at = now(), sends = 1, tries = 5, run_at = now() where id = ${job!.id}::bigint`;
+    await sql`update staged_jobs set dead_at = now(), sends = 1, attempts = 5, run_at = now() where id = ${job!.id}::bigint`;
     await admin.client.post(`/api/v1/admin/pos/events/${event!.id}/replay`);
     await drain();
     expect(await events()).toMatchObject([{ status: "PARKED", attempts: 1 }]);
     expect(await ofEvent()).toEqual([{ ...job, due: false, dead: false }]);
-    expect(await sql`select generation, sends, tries from staged_jobs where id = ${job!.id}::bigint`).toEqual([
-      { generation: 1, sends: 0, tries: 0 },
+    expect(await sql`select generation, sends, attempts from staged_jobs where id = ${job!.id}::bigint`).toEqual([
+      { generation: 1, sends: 0, attempts: 0 },
     ]);
-    // one that still waits for its time is let alone
+    // a job that still waits for its time is not changed
     await admin.client.post(`/api/v1/admin/pos/events/${event!.id}/replay`);
     await drain();
     expect(await ofEvent()).toEqual([{ ...job, due: false, dead: false }]);
     expect(await sql`select generation from staged_jobs where id = ${job!.id}::bigint`).toEqual([{ generation: 1 }]);
   });
 
-  test("into which something is put while it is worked off is looked into exactly once more", async () => {
-    await tell([["m1", { kind: "menu.updated" }]]);
+  test("gets exactly one more job for events that arrive while one is due", async () => {
+    await receive([["m1", { kind: "menu.updated" }]]);
     await drain();
     const before = (await jobs()).length;
-    await Promise.all(Array.from({ length: 10 }, (_, n) => tell([[`m2-${n}`, { kind: "menu.updated" }]])));
+    await Promise.all(Array.from({ length: 10 }, (_, n) => receive([[`m2-${n}`, { kind: "menu.updated" }]])));
     expect((await jobs()).length).toBe(before + 1);
   });
 
-  test("is filled by one at a time: events have their numbers in the order in which they are there to be seen", async () => {
-    await tell([["m0", { kind: "menu.updated" }]]);
+  test("is written by one transaction at a time, so that ids are in the order of commits", async () => {
+    await receive([["m0", { kind: "menu.updated" }]]);
     await drain();
     const before = (await jobs()).length;
     let second: Promise<void> | undefined;
@@ -171,7 +195,7 @@ describe("a mailbox", () => {
         change: { kind: "menu.updated" },
       } as const;
       await receivePosEvents(tx, "generic", [first], randomUUID());
-      second = tell([["m2", { kind: "menu.updated" }]]);
+      second = receive([["m2", { kind: "menu.updated" }]]);
       expect(await endsBefore(second)).toBe(false);
     });
     await second;
@@ -179,8 +203,8 @@ describe("a mailbox", () => {
     expect((await jobs()).length).toBe(before + 1);
   });
 
-  test("is worked off by one at a time", async () => {
-    await tell([["order-1", rolls()]]);
+  test("is processed by one worker at a time", async () => {
+    await receive([["order-1", rolls()]]);
     let work: Promise<unknown> | undefined;
     await transaction(async (tx) => {
       await lockPosEvents(tx, bakery.id);
@@ -191,8 +215,8 @@ describe("a mailbox", () => {
     expect(await events()).toMatchObject([{ status: "PROCESSED" }]);
   });
 
-  test("is worked off once, in order, by many at the same time", async () => {
-    await tell(Array.from({ length: 20 }, (_, n) => [`order-${n}`, rolls()] as const));
+  test("is processed once and in order by concurrent workers", async () => {
+    await receive(Array.from({ length: 20 }, (_, n) => [`order-${n}`, rolls()] as const));
     await Promise.all(Array.from({ length: 6 }, () => drain()));
     expect(await orders()).toHaveLength(20);
     expect(
@@ -206,16 +230,16 @@ describe("a mailbox", () => {
     ).toEqual([{ inOrder: true }]);
   });
 
-  test("of one partner does not hold up another's", async () => {
+  test("of one partner does not block another's", async () => {
     const other = await openBakery();
-    const mend = await breakOrders();
+    const restore = await breakOrders();
     try {
-      await tell([["order-1", rolls()]]);
+      await receive([["order-1", rolls()]]);
       await drain();
     } finally {
-      await mend();
+      await restore();
     }
-    await tell([["order-1", rolls()]], other);
+    await receive([["order-1", rolls()]], other);
     await drain(other);
     expect(await orders(other.id)).toHaveLength(1);
   });
@@ -225,58 +249,61 @@ describe("a mailbox", () => {
       ? sql`update staged_jobs set dead_at = now() where payload ->> 'partnerId' = ${bakery.id} and done_at is null`
       : sql`delete from staged_jobs where payload ->> 'partnerId' = ${bakery.id}`;
 
-  test.each(["dead", "purged"] as const)("whose job is %s is looked into when an event is told again", async (how) => {
-    await tell([["order-1", rolls()]]);
-    await endJobs(how);
-    await tell([["order-1", rolls()]]);
-    const found = (await jobs()).filter(({ dead }) => !dead);
-    expect(found).toMatchObject([{ eventId: null, due: true }]);
-    // once is enough, and what is settled needs nobody
-    await tell([["order-1", rolls()]]);
-    await drain();
-    expect(await orders()).toHaveLength(1);
-    await endJobs(how);
-    await tell([["order-1", rolls()]]);
-    expect((await jobs()).filter(({ dead }) => !dead)).toEqual([]);
-  });
+  test.each(["dead", "purged"] as const)(
+    "whose job is %s gets a new one when an event is delivered again",
+    async (how) => {
+      await receive([["order-1", rolls()]]);
+      await endJobs(how);
+      await receive([["order-1", rolls()]]);
+      const found = (await jobs()).filter(({ dead }) => !dead);
+      expect(found).toMatchObject([{ eventId: null, due: true }]);
+      // one job is enough, and processed events need none
+      await receive([["order-1", rolls()]]);
+      await drain();
+      expect(await orders()).toHaveLength(1);
+      await endJobs(how);
+      await receive([["order-1", rolls()]]);
+      expect((await jobs()).filter(({ dead }) => !dead)).toEqual([]);
+    },
+  );
 
-  test.each(["dead", "purged"] as const)("whose job is %s is looked into by itself, once", async (how) => {
-    await tell([["order-1", rolls()]]);
+  test.each(["dead", "purged"] as const)("whose job is %s gets a new one from upkeep, once", async (how) => {
+    await receive([["order-1", rolls()]]);
     const alive = async () => (await jobs()).filter(({ dead }) => !dead);
-    await sql`update pos_events set next_try_at = now() - interval '2 minutes' where partner_id = ${bakery.id}::uuid`;
+    await sql`update pos_events set next_attempt_at = now() - interval '2 minutes' where partner_id = ${bakery.id}::uuid`;
     await rescheduleStalledInboxes(sql, 1_000);
     expect(await alive()).toHaveLength(1);
     await endJobs(how);
-    // it may have been looked into when the job ended
-    await sql`update pos_mailboxes set job_id = null where partner_id = ${bakery.id}::uuid and ${how === "dead"}`;
-    await sql`update pos_events set next_try_at = now() where partner_id = ${bakery.id}::uuid`;
+    // the inbox may have been processed when the job ended
+    await sql`update pos_inboxes set job_id = null where partner_id = ${bakery.id}::uuid and ${how === "dead"}`;
+    await sql`update pos_events set next_attempt_at = now() where partner_id = ${bakery.id}::uuid`;
     await rescheduleStalledInboxes(sql, 1_000);
     expect(await alive()).toEqual([]);
-    await sql`update pos_events set next_try_at = now() - interval '2 minutes' where partner_id = ${bakery.id}::uuid`;
+    await sql`update pos_events set next_attempt_at = now() - interval '2 minutes' where partner_id = ${bakery.id}::uuid`;
     await Promise.all([rescheduleStalledInboxes(sql, 1_000), rescheduleStalledInboxes(sql, 1_000)]);
     expect(await alive()).toMatchObject([{ eventId: null, due: true }]);
     await drain();
     expect(await orders()).toHaveLength(1);
   });
 
-  test("that waits with an event that fails is looked into at once when another one is replayed, and not when one comes in", async () => {
-    const ofMailbox = async () => (await jobs()).filter(({ eventId }) => eventId === null);
-    await tell([["order-0", rolls({ items: [] })]]);
+  test("that waits for a failing event is due at once when another is replayed, but not when one arrives", async () => {
+    const ofInbox = async () => (await jobs()).filter(({ eventId }) => eventId === null);
+    await receive([["order-0", rolls({ items: [] })]]);
     await drain();
     await sql`update staged_jobs set done_at = now() where payload ->> 'partnerId' = ${bakery.id}`;
-    const mend = await breakOrders();
+    const restore = await breakOrders();
     try {
-      await tell([["order-1", rolls()]]);
+      await receive([["order-1", rolls()]]);
       await sql`update staged_jobs set done_at = now() where payload ->> 'partnerId' = ${bakery.id}`;
       await drain();
-      await tell([["m1", { kind: "menu.updated" }]]);
-      expect(await ofMailbox()).toMatchObject([{ due: false }]);
+      await receive([["m1", { kind: "menu.updated" }]]);
+      expect(await ofInbox()).toMatchObject([{ due: false }]);
     } finally {
-      await mend();
+      await restore();
     }
     const [parked] = await events();
     await admin.client.post(`/api/v1/admin/pos/events/${parked!.id}/replay`);
-    expect(await ofMailbox()).toMatchObject([{ due: true }]);
+    expect(await ofInbox()).toMatchObject([{ due: true }]);
     expect(
       (
         await sql`
@@ -286,29 +313,29 @@ describe("a mailbox", () => {
     ).toBe(1);
   });
 
-  test("has what it cannot read parked", async () => {
-    await tell([["m1", { kind: "menu.updated" }]]);
+  test("parks events that it cannot read", async () => {
+    await receive([["m1", { kind: "menu.updated" }]]);
     await sql`update pos_events set change = '{"kind": "order.teleported"}' where partner_id = ${bakery.id}::uuid`;
     await drain();
     expect(await events()).toMatchObject([{ status: "PARKED", lastError: "the event has an unknown form" }]);
   });
 
-  test("forgets what came in 30 days ago, also when it was tried again since, and is not waiting", async () => {
-    await tell([
+  test("deletes processed events after 30 days, also when they were replayed since", async () => {
+    await receive([
       ["old", { kind: "menu.updated" }],
       ["new", { kind: "menu.updated" }],
     ]);
     await drain();
-    await tell([["waiting", { kind: "menu.updated" }]]);
+    await receive([["waiting", { kind: "menu.updated" }]]);
     await sql`update pos_events set received_at = now() - interval '31 days' where partner_id = ${bakery.id}::uuid and event_id <> 'new'`;
     expect(await deleteOldPosEvents(sql, 100)).toBe(1);
     expect(await events()).toMatchObject([{ eventId: "new" }, { eventId: "waiting" }]);
   });
 });
 
-test("the list of events goes page by page, by status, and says nothing of customers", async () => {
+test("events are listed page by page, by status, without customers' data", async () => {
   const phone = cast.newPhone();
-  await tell([
+  await receive([
     ["order-1", rolls({ customerPhone: phone, address: "Тайная улица, 1" })],
     ["m1", { kind: "menu.updated" }],
     ["m2", { kind: "menu.updated" }],

@@ -6,11 +6,11 @@ import { findNextPosEvent, parkPosEvent, updatePosEventFailed } from "../../sql/
 import { applyPosEvents } from "../../workers/pos-events.js";
 import * as cast from "../support/cast.js";
 import { task } from "../support/task.js";
-import { bakery, openBakery, tell, drain, events, orders, jobs, rolls, moved } from "../support/pos-inbox.js";
+import { bakery, openBakery, receive, drain, events, orders, jobs, rolls, moved } from "../support/pos-inbox.js";
 
-describe("a status of the POS", () => {
-  test("moves its order as the partner could; what is too late or not a move means nothing", async () => {
-    await tell([
+describe("a status from the POS", () => {
+  test("moves its order as the partner could; late and disallowed moves have no effect", async () => {
+    await receive([
       ["order-1", rolls()],
       ["s1", moved("order-1", "ACCEPTED")],
       ["s2", moved("order-1", "ready")],
@@ -34,8 +34,8 @@ describe("a status of the POS", () => {
     ]);
   });
 
-  test("that orders do not have is parked", async () => {
-    await tell([
+  test("that is unknown is parked", async () => {
+    await receive([
       ["order-1", rolls()],
       ["s1", moved("order-1", "COOKING")],
     ]);
@@ -43,8 +43,8 @@ describe("a status of the POS", () => {
     expect(await events()).toMatchObject([{}, { status: "PARKED", lastError: "orders do not have this status" }]);
   });
 
-  test("that comes before its order waits for it, and holds up nothing", async () => {
-    await tell([
+  test("that arrives before its order waits for it without blocking other events", async () => {
+    await receive([
       ["s1", moved("order-1", "COMPLETED")],
       ["s2", moved("order-2", "READY")],
       ["order-2", rolls()],
@@ -52,14 +52,14 @@ describe("a status of the POS", () => {
     await drain();
     expect((await events()).map(({ status }) => status)).toEqual(["PARKED", "PROCESSED", "PROCESSED"]);
     expect(await orders()).toMatchObject([{ status: "READY" }]);
-    await tell([["order-1", rolls()]]);
+    await receive([["order-1", rolls()]]);
     await drain();
     expect((await orders()).map(({ status }) => status).sort()).toEqual(["COMPLETED", "READY"]);
     expect((await jobs()).filter(({ eventId }) => eventId !== null)).toEqual([]);
   });
 
-  test("that comes before its order, which is parked itself, is worked off once that one is", async () => {
-    await tell([
+  test("that arrives before its parked order is processed once the order is", async () => {
+    await receive([
       ["s1", moved("order-1", "READY")],
       ["order-1", rolls({ items: [{ externalId: "caviar", qty: 1 }], totalMinor: 500 })],
     ]);
@@ -69,7 +69,7 @@ describe("a status of the POS", () => {
     const [, order] = await events();
     await sql`update staged_jobs set done_at = now() where queue = 'pos-events' and payload ->> 'partnerId' = ${bakery.id}`;
     await applyPosEvents(task({ eventId: order!.id }));
-    // a job looks for it, and nothing else has to happen
+    // the retry stages a job, so that nothing else has to happen
     expect(await jobs()).toContainEqual({ id: expect.any(String), eventId: null, due: true, dead: false });
     await drain();
     expect(await orders()).toMatchObject([{ status: "READY" }]);
@@ -77,32 +77,32 @@ describe("a status of the POS", () => {
 
   test.each([
     ["parked", parkPosEvent],
-    ["tried later", updatePosEventFailed],
-  ] as const)("that failed before its order came in is not %s after it did", async (_what, note) => {
-    await tell([
+    ["delayed", updatePosEventFailed],
+  ] as const)("that failed before its order arrived is not %s afterwards", async (_what, note) => {
+    await receive([
       ["s1", moved("order-1", "COMPLETED")],
       ["order-1", rolls()],
     ]);
     const before = await findNextPosEvent(sql, bakery.id);
-    // another one parks the same, makes the order, and puts it back
+    // another worker parks it, creates the order, and queues it again
     await drain();
-    await sql`update pos_events set status = 'QUEUED', settled_at = null, next_try_at = now() where id = ${before!.id}::bigint`;
+    await sql`update pos_events set status = 'QUEUED', settled_at = null, next_attempt_at = now() where id = ${before!.id}::bigint`;
     await note(sql, before!, "the order has not arrived", 3_600_000);
     expect(await events()).toMatchObject([{ status: "QUEUED", attempts: 0 }, {}]);
     expect((await findNextPosEvent(sql, bakery.id))?.dueInMs).toBe(0);
   });
 
-  test("of another partner's order moves nothing", async () => {
+  test("for another partner's order changes nothing", async () => {
     const other = await openBakery();
-    await tell([["order-1", rolls()]], other);
+    await receive([["order-1", rolls()]], other);
     await drain(other);
-    await tell([["s1", moved("order-1", "CANCELLED")]]);
+    await receive([["s1", moved("order-1", "CANCELLED")]]);
     await drain();
     expect(await orders(other.id)).toMatchObject([{ status: "ACCEPTED" }]);
     expect(await events()).toMatchObject([{ status: "PARKED", lastError: "the order has not arrived" }]);
   });
 
-  test("in any order of delivery, each five times, leads to the same end", async () => {
+  test("delivered five times in any order leads to the same result", async () => {
     const lives = fc.constantFrom(
       ["READY", "COMPLETED"],
       ["COMPLETED"],
@@ -114,11 +114,11 @@ describe("a status of the POS", () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(lives, { minLength: 1, maxLength: 3 }).chain((chosen) => {
-          const told = chosen.flatMap((life, n): (readonly [string, PosChange])[] => [
+          const changes = chosen.flatMap((life, n): (readonly [string, PosChange])[] => [
             [`order-${n}`, rolls()],
             ...life.map((status) => [`${status}-${n}`, moved(`order-${n}`, status)] as const),
           ]);
-          const deliveries = Array.from({ length: 5 }, () => told).flat();
+          const deliveries = Array.from({ length: 5 }, () => changes).flat();
           return fc.record({
             chosen: fc.constant(chosen),
             deliveries: fc.shuffledSubarray(deliveries, { minLength: deliveries.length }),
@@ -128,7 +128,7 @@ describe("a status of the POS", () => {
         async ({ chosen, deliveries, drainAfter }) => {
           const shop = await openBakery();
           for (let n = 0; n < deliveries.length; n += drainAfter) {
-            await tell(deliveries.slice(n, n + drainAfter), shop);
+            await receive(deliveries.slice(n, n + drainAfter), shop);
             await drain(shop);
           }
           const ended = (await orders(shop.id)).map(({ status }) => status).sort();

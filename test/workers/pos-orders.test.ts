@@ -6,11 +6,11 @@ import { eraseCounterAddresses } from "../../sql/queries/pos-orders.js";
 import { fanOutEvent } from "../../workers/fan-out.js";
 import * as cast from "../support/cast.js";
 import { task } from "../support/task.js";
-import { api, admin, bakery, tell, drain, events, orders, syncs, rolls, moved } from "../support/pos-inbox.js";
+import { api, admin, bakery, receive, drain, events, orders, syncs, rolls, moved } from "../support/pos-inbox.js";
 
-describe("an order of the POS", () => {
-  test("becomes an order with its items, as those from the app: events, commission and the job that tells of it", async () => {
-    await tell([
+describe("an order from the POS", () => {
+  test("becomes an order with items, events, commission and a staged job, like one from the app", async () => {
+    await receive([
       [
         "order-1",
         rolls({
@@ -41,19 +41,19 @@ describe("an order of the POS", () => {
     expect(list).toMatchObject([{ orderId: order!.id, status: "ACCEPTED", pickupCode: null }]);
   });
 
-  test("is made once, also when it is told again under another number of ours or after its key is free", async () => {
-    await tell([["order-1", rolls()]]);
+  test("is created once, also when its event gets another id or its key has expired", async () => {
+    await receive([["order-1", rolls()]]);
     await drain();
     await sql`delete from pos_events where partner_id = ${bakery.id}::uuid`;
     await sql`delete from idempotency_keys`;
-    await tell([["order-1", rolls()]]);
+    await receive([["order-1", rolls()]]);
     await drain();
     expect(await orders()).toHaveLength(1);
     expect(await events()).toMatchObject([{ status: "PROCESSED" }]);
   });
 
-  test("is known by its own number, whether the event's has its type before it or not", async () => {
-    await tell([
+  test("is identified by its own number, with or without the event type as prefix", async () => {
+    await receive([
       ["order.created:order-1", rolls()],
       ["s1", moved("order-1", "READY")],
       ["order-1", rolls()],
@@ -65,11 +65,11 @@ describe("an order of the POS", () => {
     expect((await orders()).map(({ status }) => status)).toEqual(["READY", "COMPLETED"]);
   });
 
-  test("is of whoever has an account with the phone, however that is written; no account is made", async () => {
+  test("belongs to the account with its phone in any spelling; no account is created", async () => {
     const anna = await cast.user(api.client);
     const digits = anna.phone.slice(2);
     const newcomer = cast.newPhone();
-    await tell([
+    await receive([
       ["order-1", rolls({ customerPhone: `8 (${digits.slice(0, 3)}) ${digits.slice(3)}` })],
       ["order-2", rolls({ customerPhone: newcomer })],
       ["order-3", rolls({ customerPhone: newcomer })],
@@ -83,9 +83,43 @@ describe("an order of the POS", () => {
     expect(key?.key).toBe(`pos generic ${bakery.id} order-1`);
   });
 
-  test("earns its customer nothing, since only the till says who it was", async () => {
+  test("belongs to no account past 10 a day for one phone", async () => {
     const anna = await cast.user(api.client);
-    await tell([
+    const orderOf = (n: number): [string, PosChange] => [`order-${n}`, rolls({ customerPhone: anna.phone })];
+    await receive(Array.from({ length: 12 }, (_, n) => orderOf(n)));
+    await drain();
+    const owners = (await orders()).map(({ userId }) => userId);
+    expect(owners).toEqual([...Array<string>(10).fill(anna.id), null, null]);
+    await sql`update orders set created_at = created_at - interval '1 day' where user_id = ${anna.id}::uuid`;
+    await receive([orderOf(12)]);
+    await drain();
+    expect((await orders()).filter(({ userId }) => userId === anna.id)).toHaveLength(11);
+  });
+
+  test("is declined by the holder of its phone, who then gets no more from this partner's POS", async () => {
+    const anna = await cast.user(api.client);
+    await receive([["order-1", rolls({ customerPhone: anna.phone })]]);
+    await drain();
+    const [order] = await orders();
+    await fanOutEvent(task({ event: "ORDER_PLACED" as const, subjectId: order!.id, after: null }));
+    await anna.client.post("/api/v1/reviews", { orderId: order!.id, rating: 1, text: "Не мой" });
+    const path = `/api/v1/orders/${order!.id}`;
+    expect((await (await cast.user(api.client)).client.post(`${path}/decline`)).status).toBe(404);
+    const replies = await Promise.all(Array.from({ length: 5 }, () => anna.client.post(`${path}/decline`)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([204, 404, 404, 404, 404]);
+    expect((await anna.client.get(path)).status).toBe(404);
+    expect((await anna.client.get("/api/v1/notifications")).list).toEqual([]);
+    expect((await api.client.get(`/api/v1/reviews/partners/${bakery.id}`)).list).toEqual([]);
+    expect((await bakery.owner.client.get(path)).status).toBe(200);
+
+    await receive([["order-2", rolls({ customerPhone: anna.phone })]]);
+    await drain();
+    expect((await orders()).map(({ userId }) => userId)).toEqual([null, null]);
+  });
+
+  test("earns no points, since only the POS names the customer", async () => {
+    const anna = await cast.user(api.client);
+    await receive([
       ["order-1", rolls({ customerPhone: anna.phone })],
       ["status-1", moved("order-1", "COMPLETED")],
     ]);
@@ -94,8 +128,8 @@ describe("an order of the POS", () => {
     expect((await sql`select from loyalty_entries where user_id = ${anna.id}::uuid`).count).toBe(0);
   });
 
-  test("keeps the address of a customer whom nobody knows for 30 days", async () => {
-    await tell([["order-1", rolls({ address: "Secret street 1" })]]);
+  test("keeps the address of a customer without an account for 30 days", async () => {
+    await receive([["order-1", rolls({ address: "Secret street 1" })]]);
     await drain();
     const addresses = () => sql`select address from orders where partner_id = ${bakery.id}::uuid`;
     await eraseCounterAddresses(sql, 10);
@@ -105,8 +139,8 @@ describe("an order of the POS", () => {
     expect(await addresses()).toEqual([{ address: null }]);
   });
 
-  test("of someone whom nobody knows is completed without points for anyone", async () => {
-    await tell([
+  test("of a customer without an account is completed without points", async () => {
+    await receive([
       ["order-1", rolls()],
       ["status-1", moved("order-1", "COMPLETED")],
     ]);
@@ -116,9 +150,9 @@ describe("an order of the POS", () => {
     expect((await sql`select from loyalty_entries where order_id = ${order!.id}::uuid`).count).toBe(0);
   });
 
-  test("is told to its customer, and not to the partner, whose till made it", async () => {
+  test("notifies its customer, but not the partner, whose POS created it", async () => {
     const anna = await cast.user(api.client);
-    await tell([
+    await receive([
       ["order-1", rolls()],
       ["order-2", rolls({ customerPhone: anna.phone })],
     ]);
@@ -130,8 +164,8 @@ describe("an order of the POS", () => {
     ).toEqual([{ userId: anna.id, kind: "ORDER_ACCEPTED" }]);
   });
 
-  test("is one of what was sold out by it, too", async () => {
-    await tell([
+  test("may contain an item that is sold out", async () => {
+    await receive([
       ["a1", { kind: "item.availability", items: [{ externalId: "roll", available: false }] }],
       ["order-1", rolls()],
     ]);
@@ -139,12 +173,12 @@ describe("an order of the POS", () => {
     expect(await orders()).toMatchObject([{ status: "ACCEPTED", total: 12_000 }]);
   });
 
-  test("leaves the customer's promo alone: the money was taken without it", async () => {
+  test("does not use the customer's promo, since the payment was made without it", async () => {
     const anna = await cast.user(api.client);
     const code = `ROLL-${randomUUID().slice(0, 8).toUpperCase()}`;
     await admin.client.post("/api/v1/admin/promo/create", { code, discountPercent: 10 });
     await anna.client.post("/api/v1/loyalty/promo/apply", { code, orderAmount: 120 });
-    await tell([["order-1", rolls({ customerPhone: anna.phone })]]);
+    await receive([["order-1", rolls({ customerPhone: anna.phone })]]);
     await drain();
     expect(await orders()).toMatchObject([{ total: 12_000, discount: 0 }]);
     expect((await sql`select from promo_attachments where user_id = ${anna.id}::uuid`).count).toBe(1);
@@ -185,10 +219,10 @@ describe("an order of the POS", () => {
   ];
 
   test.each(unfit)(
-    "%s is parked with the reason, and what comes after it is not",
+    "%s is parked with the reason, and does not block the next event",
     async (_what, change, reason, needsMenu) => {
       const phone = cast.newPhone();
-      await tell([
+      await receive([
         ["order-1", { ...change, customerPhone: phone } as PosChange],
         ["order-2", rolls()],
       ]);
@@ -205,7 +239,7 @@ describe("an order of the POS", () => {
 
   test("of a partner that is not active is parked", async () => {
     await sql`update partners set status = 'SUSPENDED' where id = ${bakery.id}::uuid`;
-    await tell([["order-1", rolls()]]);
+    await receive([["order-1", rolls()]]);
     await drain();
     expect(await events()).toMatchObject([
       { status: "PARKED", lastError: "the partner does not take orders at the moment" },

@@ -65,7 +65,7 @@ const read = (id: string) => bakery.owner.client.get(`/api/v1/menu/pos/sync/${id
 const countItems = async () =>
   (await sql`select from menu_items where partner_id = ${bakery.id}::uuid and archived_at is null`).count;
 
-test("whoever cannot wait is told where to look, and the menu is there once a worker runs", async () => {
+test("a request that is not answered in time says where to look, and a worker runs the sync", async () => {
   till.serve(items(3));
   const asked = await bakery.owner.client.post("/api/v1/menu/pos/sync");
   const location = String(asked.headers.get("location"));
@@ -77,7 +77,7 @@ test("whoever cannot wait is told where to look, and the menu is there once a wo
   expect((await bakery.owner.client.get(location)).body).toMatchObject({ status: "DONE", itemsSynced: 3 });
 });
 
-test("a sync is joined by whoever asks before its end, whether it has begun or not", async () => {
+test("requests share a sync until it ends, whether or not it has begun", async () => {
   const ask = async () => (await bakery.owner.client.post("/api/v1/menu/pos/sync")).string("syncId");
   till.serve(items(1));
   const first = await ask();
@@ -89,7 +89,7 @@ test("a sync is joined by whoever asks before its end, whether it has begun or n
   expect(await ask()).not.toBe(first);
 });
 
-test("a long menu is taken over in batches, and one that is too long is not taken over to its end", async () => {
+test("a long menu is imported in batches, and the sync fails at the item limit", async () => {
   till.serve(items(2_500), items(1, 2_500));
   const id = await request();
   await pullMenu(task({ syncId: id }));
@@ -108,7 +108,7 @@ test("a long menu is taken over in batches, and one that is too long is not take
   expect(await countItems()).toBe(2_501);
 });
 
-test("a menu is too long also where nobody can tell which items they are", async () => {
+test("items without an id count towards the limit", async () => {
   till.serve(Array.from({ length: 100_001 }, () => 0));
   const id = await request();
   await pullMenu(task({ syncId: id }));
@@ -118,7 +118,7 @@ test("a menu is too long also where nobody can tell which items they are", async
   });
 });
 
-test("what is on sale stays so, and what is not, where the POS does not say", async () => {
+test("items keep their availability when the POS does not send it", async () => {
   const [rye, bun] = items(2);
   const sync = async (...menu: unknown[]) => {
     till.serve(menu);
@@ -137,7 +137,7 @@ test("what is on sale stays so, and what is not, where the POS does not say", as
   expect(await sync(rye, bun)).toEqual({ "item-0": false, "item-1": true });
 });
 
-test("where an entry has no id nothing is archived, and the sync says so", async () => {
+test("an entry without an id prevents archiving, and the sync says so", async () => {
   till.serve(items(3));
   await pullMenu(task({ syncId: await request() }));
   till.serve([...items(1), { name: "no id", price: 1 }]);
@@ -149,8 +149,8 @@ test("where an entry has no id nothing is archived, and the sync says so", async
   expect(await countItems()).toBe(3);
 });
 
-describe("a sync that was cut short", () => {
-  test("by the end of its process goes on when it is begun again, with the right counts", async () => {
+describe("an interrupted sync", () => {
+  test("starts again after a crash, with correct counts", async () => {
     till.serve(items(10), items(10, 10));
     const id = await request();
     const started = await claimPosSync(sql, id);
@@ -161,7 +161,7 @@ describe("a sync that was cut short", () => {
     expect(await countItems()).toBe(20);
   });
 
-  test("because its process stops is put back, and may be begun again", async () => {
+  test("is put back when its process stops, and can start again", async () => {
     till.serve(items(10));
     const id = await request();
     const stopping = new AbortController();
@@ -175,7 +175,7 @@ describe("a sync that was cut short", () => {
     expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 10 });
   });
 
-  test("and begun again is out of the hands of who had begun it", async () => {
+  test("cannot be continued by the former run once it has started again", async () => {
     till.serve(items(10));
     const id = await request();
     till.asked.length = 0;
@@ -191,7 +191,7 @@ describe("a sync that was cut short", () => {
     expect(await countItems()).toBe(0);
   });
 
-  test("and whose job was given up makes room for others", async () => {
+  test("whose job is dead makes room for others", async () => {
     const id = await request();
     await sql`update staged_jobs set dead_at = now() where payload ->> 'syncId' = ${id}`;
     const abandoned = await settleAbandonedSyncs(sql, 100);
@@ -209,7 +209,7 @@ describe("a sync that was cut short", () => {
   });
 });
 
-test("tells how far it is by what the menu had before", async () => {
+test("the progress is relative to the number of items before the sync", async () => {
   till.serve(items(40));
   await pullMenu(task({ syncId: await request() }));
   const id = await request();
@@ -222,20 +222,20 @@ test("tells how far it is by what the menu had before", async () => {
   expect(await progress()).toBe(0.99);
 });
 
-describe("the schedule", () => {
+describe("the sync schedule", () => {
   const nextAt = async (partnerId: string) =>
     (
       await sql<{ at: Date }[]>`
         select next_sync_at as at from pos_credentials where partner_id = ${partnerId}::uuid`
     )[0]!.at.getTime();
 
-  // the menus of those who have just been connected
+  // ends the first syncs of partners that have just been connected
   beforeEach(async () => {
     while ((await requestDueSyncs(sql, 100)) > 0);
     await sql`update pos_syncs set status = 'DONE', settled_at = now() where settled_at is null`;
   });
 
-  test("has every partner's menu synced at once, and every 6 hours, at a time of its own", async () => {
+  test("syncs every partner every 6 hours, each at its own time", async () => {
     const sixHours = 6 * 3_600_000;
     const others = await Promise.all(Array.from({ length: 5 }, connectedBakery));
     expect(await requestDueSyncs(sql, 100)).toBe(5);
@@ -254,7 +254,7 @@ describe("the schedule", () => {
     expect(await requestDueSyncs(sql, 100)).toBe(0);
   });
 
-  test("leaves alone the POS of a partner that is suspended or rejected, and not of one that waits for review", async () => {
+  test("skips suspended and rejected partners, but not those that wait for review", async () => {
     for (const [status, asked] of [
       ["SUSPENDED", 0],
       ["REJECTED", 0],
@@ -269,7 +269,7 @@ describe("the schedule", () => {
     }
   });
 
-  test("asks for a few at a time, and once when it runs twice", async () => {
+  test("stages a few at a time, and each once when it runs twice", async () => {
     const partners = [bakery, ...(await Promise.all(Array.from({ length: 4 }, connectedBakery)))].map(({ id }) => id);
     await sql`update pos_credentials set next_sync_at = now() where partner_id = any(${partners}::uuid[])`;
     const asked = await Promise.all([requestDueSyncs(sql, 2), requestDueSyncs(sql, 2)]);
@@ -285,7 +285,7 @@ describe.each(["SUSPENDED", "REJECTED"] as const)("the POS of a partner that bec
   const leave = () => sql`update partners set status = ${status} where id = ${bakery.id}::uuid`;
   const open = () => sql`select from pos_syncs where partner_id = ${bakery.id}::uuid and settled_at is null`;
 
-  test("is called no more for a sync that waits, which is settled", async () => {
+  test("is not called for a waiting sync, which is failed", async () => {
     till.serve(items(1));
     const id = await request();
     await leave();
@@ -299,7 +299,7 @@ describe.each(["SUSPENDED", "REJECTED"] as const)("the POS of a partner that bec
     expect(await countItems()).toBe(0);
   });
 
-  test("is not tried again after a sync that was under way and met no answer", async () => {
+  test("is not retried after a running sync got no answer", async () => {
     const id = await request();
     till.fail(503);
     till.asked.length = 0;
@@ -314,7 +314,7 @@ describe.each(["SUSPENDED", "REJECTED"] as const)("the POS of a partner that bec
   });
 });
 
-test("a sync of long ago is forgotten", async () => {
+test("syncs are deleted after 30 days", async () => {
   till.serve([]);
   const id = await request();
   await pullMenu(task({ syncId: id }));

@@ -15,13 +15,13 @@ import {
   web,
 } from "../support/push/recipient.js";
 
-// these read the configuration
+// these modules read the configuration
 const { sql } = await import("../../sql/db.js");
 const { user } = await import("../support/cast.js");
 const { notificationStatus } = await import("../support/notifications.js");
 
-describe("devices that are gone are deleted, and only those", () => {
-  test("a browser that ended its subscription, a phone without the app", async () => {
+describe("only devices that no longer exist are deleted", () => {
+  test("a browser that ended its subscription, and a phone without the app", async () => {
     const [browser, gone, phone] = [await addBrowser(), await addBrowser(), await addPhone()];
     const uninstalled = await addPhone();
     web.answerWith({ status: 201 });
@@ -42,7 +42,7 @@ describe("devices that are gone are deleted, and only those", () => {
     );
   });
 
-  test("when none is left the notification is dropped", async () => {
+  test("when no device is left the notification is dropped", async () => {
     await addPhone();
     fcm.answerWith(fcmRefusals.invalidToken);
     const id = await notify();
@@ -51,7 +51,7 @@ describe("devices that are gone are deleted, and only those", () => {
     expect(await notificationStatus(id)).toEqual({ status: "DROPPED", reason: "no device" });
   });
 
-  test("a message that is refused leaves the device", async () => {
+  test("a refused message keeps the device", async () => {
     const phone = await addPhone();
     fcm.answerWith(fcmRefusals.invalidField);
     const id = await notify();
@@ -66,7 +66,7 @@ describe("a device that is registered again while a message waits", () => {
     (await client.post("/api/v1/notifications/devices", { pushToken, platform: "android" })).string("id");
   const forget = ({ client }: Character, id: string) => client.delete(`/api/v1/notifications/devices/${id}`);
 
-  test("by somebody else does not get what was for another, and nothing is tried for it any more", async () => {
+  test("by another user does not get the first user's message, which is not retried for it", async () => {
     const berta = await user(api.client);
     await addBrowser();
     const shared = await register(recipient());
@@ -83,7 +83,7 @@ describe("a device that is registered again while a message waits", () => {
         { deviceId: shared, status: "GONE", reason: "no longer a device of this user", attempts: 1 },
       ]),
     );
-    // it is hers by now, and reaches her
+    // now it is her device, and gets her messages
     const [hers] = await sql<{ id: string }[]>`
       insert into notifications (user_id, kind) values (${berta.id}::uuid, 'ORDER_ACCEPTED') returning id`;
     await sql`
@@ -93,7 +93,7 @@ describe("a device that is registered again while a message waits", () => {
     expect(fcm.received).toHaveLength(1);
   });
 
-  test("after it was forgotten has the message once, although its id is another", async () => {
+  test("after its deletion does not get the message again under its new id", async () => {
     await addBrowser();
     const before = await register(recipient());
     const id = await notify();
@@ -110,7 +110,7 @@ describe("a device that is registered again while a message waits", () => {
   });
 
   test.each(["forgotten by its user", "forgotten by us"])(
-    "has the message that it had not, when it was %s",
+    "gets a message that it had not received when it was %s",
     async (how) => {
       await addBrowser();
       const before = await register(recipient());
@@ -127,7 +127,7 @@ describe("a device that is registered again while a message waits", () => {
     },
   );
 
-  test("but is forgotten for good, holds nothing up", async () => {
+  test("does not delay the notification when it was deleted for good", async () => {
     await addBrowser();
     const phone = await register(recipient());
     const id = await notify();

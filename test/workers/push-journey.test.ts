@@ -10,7 +10,7 @@ const web = await startWebPush();
 const vapid = newVapidKeys();
 Object.assign(process.env, vapid, { ALLOW_PRIVATE_ADDRESSES: "1" });
 
-// these read the configuration
+// these modules read the configuration
 const { closeBroker, openQueues } = await import("../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { closeSignals } = await import("../../sql/signals.js");
@@ -50,7 +50,7 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-/** Somebody's browser asks for the key, subscribes with it, and its app registers it. */
+/** Reads the key, subscribes a browser with it, and registers the subscription. */
 async function subscribe(): Promise<string> {
   const { body } = await client.get("/api/v1/notifications/vapid-public-key");
   const { address, keys } = web.subscribe(String(body["publicKey"]));
@@ -75,8 +75,8 @@ async function orderRoll(): Promise<string> {
   return (await anna.client.post("/api/v1/orders", order)).string("orderId");
 }
 
-/** What has become of the only notification, once it is `status`. */
-const inboxOnce = (status: string) =>
+/** Waits until the only notification has this status; returns it. */
+const untilStatus = (status: string) =>
   until(async () => (await anna.client.get("/api/v1/notifications")).list.find((row) => row["status"] === status));
 
 interface PushJob {
@@ -84,7 +84,7 @@ interface PushJob {
   runAt: Date;
 }
 
-/** The row of the job that is to tell Anna. */
+/** Anna's open push job. */
 const pushJob = async () =>
   (
     await sql<PushJob[]>`
@@ -94,27 +94,27 @@ const pushJob = async () =>
       where j.queue = 'push' and j.done_at is null`
   )[0];
 
-/** As if the time had come that the job waits for. */
-async function theTimeComes(): Promise<void> {
+/** Makes the waiting push jobs due. */
+async function makeJobsDue(): Promise<void> {
   await sql`update staged_jobs set run_at = now(), next_send_at = now() where queue = 'push'`;
 }
 
-test("an order is shown in the browsers of who placed it, once in each", async () => {
+test("an order is shown once in each of its customer's browsers", async () => {
   await Promise.all([subscribe(), subscribe(), prefer(noQuietHours)]);
   workers = startWorkers(["fan-out", "push"]);
   const orderId = await orderRoll();
-  const told = await inboxOnce("SENT");
+  const notification = await untilStatus("SENT");
   expect(web.shown).toHaveLength(2);
   for (const shown of web.shown)
     expect(shown).toMatchObject({
-      title: told["title"],
-      body: told["body"],
+      title: notification["title"],
+      body: notification["body"],
       data: { orderId, kind: "ORDER_ACCEPTED" },
     });
   expect(new Set(web.shown.map(({ subscription }) => subscription)).size).toBe(2);
 });
 
-describe("in quiet hours", () => {
+describe("during quiet hours", () => {
   let end: number;
 
   beforeEach(async () => {
@@ -122,65 +122,65 @@ describe("in quiet hours", () => {
     await Promise.all([subscribe(), prefer(quietNow())]);
     workers = startWorkers(["fan-out", "push"]);
     await orderRoll();
-    await inboxOnce("DEFERRED");
+    await untilStatus("DEFERRED");
   });
 
-  test("a message waits in its row until their end, and is shown then, once", async () => {
+  test("a message waits in its row until their end, and is then shown once", async () => {
     const { runAt } = (await pushJob())!;
     expect(Math.abs(runAt.getTime() - end)).toBeLessThan(5_000);
     expect(web.shown).toEqual([]);
-    // where she is now it is later by two hours, as has not been noticed
+    // her time zone is now two hours ahead, which no job has noticed yet
     await sql`update users set timezone = 'Asia/Yekaterinburg' where id = ${anna.id}::uuid`;
-    await theTimeComes();
-    await inboxOnce("SENT");
+    await makeJobsDue();
+    await untilStatus("SENT");
     expect(web.shown).toHaveLength(1);
-    expect(await pushJob()).toBeUndefined();
+    await until(async () => (await pushJob()) === undefined);
   });
 
-  test("a message whose time comes too early waits again", async () => {
+  test("a message whose job runs too early waits again", async () => {
     const { id: first } = (await pushJob())!;
-    await theTimeComes();
+    await makeJobsDue();
     await until(async () => (await pushJob())!.id !== first);
     expect(web.shown).toEqual([]);
     expect((await pushJob())!.runAt.getTime()).toBeGreaterThan(Date.now() + 30 * 60_000);
   });
 
-  test("a message is shown when they are ended, and not when they change and still hold", async () => {
+  test("a message is shown when they are switched off, but not when they change and still apply", async () => {
     await prefer({ quietHoursEnd: minutesFromNow(30) });
     await until(async () => (await pushJob())!.runAt.getTime() < Date.now() + 31 * 60_000);
     await until(async () => (await pushJob())!.runAt.getTime() > Date.now() + 29 * 60_000);
     expect(web.shown).toEqual([]);
     await prefer(noQuietHours);
-    await inboxOnce("SENT");
+    await untilStatus("SENT");
     expect(web.shown).toHaveLength(1);
-    expect(await pushJob()).toBeUndefined();
+    await until(async () => (await pushJob()) === undefined);
   });
 
-  test("a message is shown when they are over where its user is now", async () => {
+  test("a message is shown when the user's new time zone ends them", async () => {
     await anna.client.put("/api/v1/users/me", { firstName: "Анна" });
     await anna.client.put("/api/v1/users/me", { timezone: "Asia/Yekaterinburg" });
-    await inboxOnce("SENT");
+    await untilStatus("SENT");
     expect(web.shown).toHaveLength(1);
   });
 
-  test("a message that is not wanted any more is dropped at once", async () => {
+  test("a message is dropped as soon as the user switches pushes off", async () => {
     await prefer({ push: false });
-    await inboxOnce("DROPPED");
+    await untilStatus("DROPPED");
     expect(web.shown).toEqual([]);
   });
 
-  test("a device that is registered meanwhile has its message too, one that is forgotten has none", async () => {
+  test("a device registered meanwhile gets the message, a deleted one does not", async () => {
     const [{ id: first } = {}] = (await anna.client.get("/api/v1/notifications/devices")).list;
     await subscribe();
     await anna.client.delete(`/api/v1/notifications/devices/${String(first)}`);
     await prefer(noQuietHours);
-    await inboxOnce("SENT");
+    await untilStatus("SENT");
     expect(web.shown).toHaveLength(1);
   });
 
-  test("a message to an account that is deleted meanwhile is dropped", async () => {
+  test("a message to a deleted account is dropped", async () => {
     await anna.client.delete("/api/v1/users/me");
-    await theTimeComes();
+    await makeJobsDue();
     await until(async () => {
       const { count } = await sql`select from notifications where user_id = ${anna.id}::uuid and status = 'DROPPED'`;
       return count === 1;
@@ -189,7 +189,7 @@ describe("in quiet hours", () => {
   });
 });
 
-test("a worker that is killed while it sends leaves a message that is not sent again", async () => {
+test("a message whose worker was killed while sending is not sent again", async () => {
   await Promise.all([subscribe(), prefer(noQuietHours)]);
   web.answerWith("hang");
   const before = web.attempts();
@@ -201,12 +201,12 @@ test("a worker that is killed while it sends leaves a message that is not sent a
   await ended(worker);
   expect(await sql`select status::text from notification_deliveries where status = 'SENDING'`).toHaveLength(1);
 
-  // later, when the broker has noticed too
+  // later, when the broker has noticed the loss too
   await sql`update notification_deliveries set started_at = now() - interval '1 minute' where status = 'SENDING'`;
   for (const queue of openQueues()) await queue.obliterate({ force: true });
-  await theTimeComes();
+  await makeJobsDue();
   workers = startWorkers(["fan-out", "push"]);
-  await inboxOnce("SENT");
+  await untilStatus("SENT");
   expect(web.attempts()).toBe(before + 1);
   const [delivery] = await sql`
     select d.status::text, d.reason from notification_deliveries d

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { Told } from "../support/push/service.js";
+import type { Reaction } from "../support/push/service.js";
 import { fcmRefusals } from "../support/push/fcm.js";
 import {
   addBrowser,
@@ -13,13 +13,13 @@ import {
   web,
 } from "../support/push/recipient.js";
 
-// these read the configuration
+// these modules read the configuration
 const { push } = await import("../../queues/index.js");
 const { sql } = await import("../../sql/db.js");
 const { registry } = await import("../../workers/metrics.js");
 const { notificationStatus } = await import("../support/notifications.js");
 
-describe("our own key at fault", () => {
+describe("a push service that refuses the service's own key", () => {
   const alarms = async () => {
     const { values } = await registry.getSingleMetric("push_messages_total")!.get();
     return (
@@ -27,7 +27,7 @@ describe("our own key at fault", () => {
     );
   };
 
-  test("is logged for an operator, deletes no device, and is tried again once it is mended", async () => {
+  test("is logged as an error and deletes no device, and the message is retried", async () => {
     const browser = await addBrowser();
     const id = await notify();
     const before = await alarms();
@@ -49,7 +49,7 @@ describe("our own key at fault", () => {
 });
 
 describe("a push service that asks to wait", () => {
-  test("is given as much as it asks for, by the device that waits longest; the others have their message", async () => {
+  test("is given the longest wait that a device got; the other devices get their message", async () => {
     const [browser, phone] = [await addBrowser(), await addPhone()];
     const other = await addBrowser();
     const id = await notify();
@@ -69,7 +69,7 @@ describe("a push service that asks to wait", () => {
     expect(await deviceIds()).toEqual([browser, phone, other].toSorted());
   });
 
-  test("and says nothing of how much is tried again by the job's own rhythm, and in the end the job is kept", async () => {
+  test("without a time is retried with the job's backoff, and fails after the last attempt", async () => {
     await addBrowser();
     const id = await notify();
     web.answerWith({ status: 503 }, { status: 503 });
@@ -79,7 +79,7 @@ describe("a push service that asks to wait", () => {
     expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 503" });
   });
 
-  test("for longer than the message is of use is not asked again", async () => {
+  test("for longer than the message is valid is not retried", async () => {
     await addBrowser();
     const id = await notify();
     await sql`update notifications set expires_at = now() + interval '1 minute' where id = ${id}::uuid`;
@@ -88,11 +88,11 @@ describe("a push service that asks to wait", () => {
     expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 429" });
   });
 
-  test("without end is not asked without end", async () => {
+  test("forever is retried a limited number of times", async () => {
     await addBrowser();
     const id = await notify();
-    const told: Told[] = Array.from({ length: 30 }, () => ({ status: 429, headers: { "retry-after": "0" } }));
-    web.answerWith(...told);
+    const reactions: Reaction[] = Array.from({ length: 30 }, () => ({ status: 429, headers: { "retry-after": "0" } }));
+    web.answerWith(...reactions);
     const before = web.attempts();
     let runs = 0;
     for (let thrown: unknown = true; thrown !== null && runs < 30; runs += 1) ({ thrown } = await deliver(id));

@@ -17,14 +17,14 @@ import {
   web,
 } from "../support/push/recipient.js";
 
-// these read the configuration
+// these modules read the configuration
 const { LONGEST_SEND_MS } = await import("../../lib/messaging/push-sender.js");
 const { sql } = await import("../../sql/db.js");
 const { bakery, listBox, user } = await import("../support/cast.js");
 const { notificationStatus } = await import("../support/notifications.js");
 
-describe("a notification reaches each device", () => {
-  test("in that device's language, with what the order is about", async () => {
+describe("a notification is sent to each device", () => {
+  test("in that device's language, with the order's details", async () => {
     const shop = await bakery(api.client);
     const boxId = await listBox(shop, { price: 10 });
     const customer = await user(api.client);
@@ -48,12 +48,12 @@ describe("a notification reaches each device", () => {
     ]);
     expect(web.shown[0]?.body.replace(/\s/g, " ")).toBe("2 позиции на 20 ₽.");
     expect(fcm.received).toMatchObject([{ notification: { title: "New order" }, data: { orderId } }]);
-    // until the pickup is over, in two to three hours
+    // until the pickup window ends, in two to three hours
     expect(web.shown[0]?.ttl).toBeGreaterThan(2 * 3_600);
     expect(web.shown[0]?.ttl).toBeLessThanOrEqual(3 * 3_600);
   });
 
-  test("once, however often and however simultaneously its job runs", async () => {
+  test("once, however often and concurrently its job runs", async () => {
     await Promise.all([addBrowser(), addPhone(), addPhone()]);
     const id = await notify();
     await Promise.all([deliver(id), deliver(id), deliver(id)]);
@@ -63,7 +63,7 @@ describe("a notification reaches each device", () => {
     expect(await deliveries(id)).toHaveLength(3);
   });
 
-  test("once, when it was cut short while it was sent: then its outcome is unknown", async () => {
+  test("once, when a run was interrupted while sending: the outcome is then unknown", async () => {
     const browser = await addBrowser();
     const id = await notify();
     await sql`
@@ -87,7 +87,7 @@ describe("a notification reaches each device", () => {
     expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
   });
 
-  test("once, while another run waits for an access token and then an answer", async () => {
+  test("once, while another run waits for an access token and then for a response", async () => {
     const phone = await addPhone();
     const id = await notify();
     const startedAt = new Date(Date.now() - LONGEST_SEND_MS - 1_000);
@@ -100,7 +100,7 @@ describe("a notification reaches each device", () => {
     expect(await deliveries(id)).toMatchObject([{ status: "SENDING" }]);
   });
 
-  test("also where another device's keys or address are none", async () => {
+  test("also when another device has invalid keys or an invalid address", async () => {
     const { address, keys } = web.subscribe(vapid.VAPID_PUBLIC_KEY);
     const keyless = await insertDevice({ address, keys: { ...keys, p256dh: "none" } });
     const lost = await insertDevice({ address: `nowhere ${keyless}`, keys });
@@ -114,7 +114,7 @@ describe("a notification reaches each device", () => {
     );
   });
 
-  test("once, when no answer came", async () => {
+  test("once, when the push service does not respond", async () => {
     await addBrowser();
     const id = await notify();
     web.answerWith("drop");
@@ -127,16 +127,16 @@ describe("a notification reaches each device", () => {
   });
 });
 
-describe("a notification is dropped, and says why", () => {
+describe("a notification is dropped with a reason", () => {
   test.each([
-    ["its user wants no messages", () => prefer({ push: false }), "push is off"],
+    ["when pushes are off", () => prefer({ push: false }), "push is off"],
     [
-      "its user wants none by now, although they were let in before",
+      "when pushes are switched off in quiet hours",
       () => prefer({ push: false, start: clock(-60), end: clock(60) }),
       "push is off",
     ],
     [
-      "it is useless before quiet hours end",
+      "when it expires before quiet hours end",
       () => prefer({ start: clock(-60), end: clock(-120) }),
       "expires in quiet hours",
     ],
@@ -151,7 +151,7 @@ describe("a notification is dropped, and says why", () => {
     expect(await deliveries(id)).toEqual([]);
   });
 
-  test("it has expired", async () => {
+  test("when it has expired", async () => {
     await addBrowser();
     const id = await notify();
     await sql`update notifications set expires_at = now() where id = ${id}::uuid`;
@@ -159,13 +159,13 @@ describe("a notification is dropped, and says why", () => {
     expect(await notificationStatus(id)).toEqual({ status: "DROPPED", reason: "expired" });
   });
 
-  test("its user has no device", async () => {
+  test("when its user has no device", async () => {
     const id = await notify();
     await deliver(id);
     expect(await notificationStatus(id)).toEqual({ status: "DROPPED", reason: "no device" });
   });
 
-  test("a box is sold out by now", async () => {
+  test("when its box is sold out", async () => {
     await addBrowser();
     await prefer({ marketing: true });
     const shop = await bakery(api.client);
@@ -179,7 +179,7 @@ describe("a notification is dropped, and says why", () => {
     expect(await notificationStatus(second)).toEqual({ status: "DROPPED", reason: "the box is not on offer" });
   });
 
-  test("but one that was sent before stays sent", async () => {
+  test("but one that was partly sent stays sent", async () => {
     await Promise.all([addBrowser(), addPhone()]);
     const id = await notify();
     fcm.answerWith(fcmRefusals.unavailable("30"));
@@ -199,14 +199,14 @@ test("no log line holds an address or a text", async () => {
   expect(JSON.stringify(lines)).not.toMatch(/phone:|http:|ждёт/);
 });
 
-test("a notification of an unknown kind fails, and its job is complete", async () => {
+test("a notification of an unknown kind fails, and its job is completed", async () => {
   await addBrowser();
   const id = await notify("SOMETHING_NEW");
   expect((await deliver(id)).thrown).toBeNull();
   expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the kind is unknown" });
 });
 
-test("a notification that is gone leaves nothing to do", async () => {
+test("an unknown notification leaves nothing to do", async () => {
   const { thrown, lines } = await deliver("01890000-0000-7000-8000-000000000000");
   expect({ thrown, lines }).toEqual({ thrown: null, lines: [] });
 });

@@ -66,8 +66,8 @@ function order(at: Date, fields: Partial<PastOrder> = {}): PastOrder {
 
 const due = async () => (await listDueDays(sql, zone, yesterday)).map(({ day }) => day);
 
-describe("the job", () => {
-  test("rolls up every day since there are orders or boxes, but not today, and is at its end then", async () => {
+describe("the rollup job", () => {
+  test("rolls up every day since the first order up to yesterday, and then has nothing to do", async () => {
     const first = addDays(today, -4);
     await makePast([], [order(noonOf(first)), order(noonOf(yesterday)), order(new Date(now))]);
     expect(await due()).toEqual([-1, -2, -3, -4].map((ago) => addDays(today, ago)));
@@ -83,7 +83,7 @@ describe("the job", () => {
     expect(again.lines).toEqual([]);
   });
 
-  test("begins with the first box where that was before all orders, and has nothing to do where there is neither", async () => {
+  test("starts at the first box when that is older than all orders, and does nothing without either", async () => {
     await rollUp(task({ days: "DUE" as const }));
     expect((await sql`select from rollup_days`).length).toBe(0);
     const at = noonOf(addDays(today, -2));
@@ -92,10 +92,10 @@ describe("the job", () => {
     expect(await due()).toEqual([-1, -2].map((ago) => addDays(today, ago)));
   });
 
-  test("at night counts the last three days again, whatever was known of them", async () => {
+  test("recomputes the last three days every night", async () => {
     await makePast([], [order(noonOf(addDays(today, -4))), order(noonOf(addDays(today, -3)))]);
     await rollUp(task({ days: "DUE" as const }));
-    // as nothing of ours would
+    // wrong figures, as no code of the service writes them
     await sql`update rollup_days set orders = 7`;
     const run = task({ days: "LATEST" as const });
     await rollUp(run);
@@ -104,7 +104,7 @@ describe("the job", () => {
     expect(rows.map(({ orders }) => orders)).toEqual([7, 1, 0, 0]);
   });
 
-  test("counts again what an order's late move has changed", async () => {
+  test("recomputes a day that a late move of an order has changed", async () => {
     const cancelled = order(noonOf(yesterday));
     await makePast([], [order(noonOf(addDays(today, -2))), cancelled]);
     await rollUp(task({ days: "DUE" as const }));
@@ -117,7 +117,7 @@ describe("the job", () => {
     expect((await sql`select from rollup_partners`).length).toBe(1);
   });
 
-  test("that is cut short leaves whole days, and the next one goes on", async () => {
+  test("leaves complete days when interrupted, and continues in the next run", async () => {
     await makePast(
       [],
       [-3, -2, -1].map((ago) => order(noonOf(addDays(today, ago)))),
@@ -126,7 +126,7 @@ describe("the job", () => {
     const looks: boolean[] = [];
     const signal = new Proxy(stopping.signal, {
       get: (of, name) => {
-        // stops before its second day
+        // aborts before the second day
         if (name === "aborted" && looks.push(true) === 2) stopping.abort();
         return Reflect.get(of, name, of) as unknown;
       },
@@ -138,7 +138,7 @@ describe("the job", () => {
   });
 });
 
-/** Every report as one gets it by going through all orders and boxes, and as it is made of rollups. */
+/** Every report, counted from all orders and boxes and read from rollups. */
 async function bothWays(db: Db, days: Days, partnerId: string | null) {
   const [totals] = await db<{ orders: number; gmvMinor: number; commissionMinor: number; activePartners: number }[]>`
     select count(*) as orders, coalesce(sum(total_minor - discount_minor), 0)::bigint as "gmvMinor",
@@ -201,7 +201,7 @@ async function bothWays(db: Db, days: Days, partnerId: string | null) {
   };
 }
 
-test("while orders are made and moved, boxes listed, weights changed and days rolled up, every report is what one gets by counting", async () => {
+test("under concurrent orders, moves, boxes, changes of weight and rollups, every report equals a direct count", async () => {
   const random = randomFrom(Number(process.env["TEST_SEED"] ?? 20_260_310));
   const ages = [0, 0, 1, 1, 1, 2, 3, 6, 7, 20, 29, 30, 80, 89, 90, 200, 364, 365];
   const moment = () =>
@@ -215,7 +215,7 @@ test("while orders are made and moved, boxes listed, weights changed and days ro
     const at = moment();
     const box = { id: idAt(at.getTime()), partnerId: random.pick(partners).id, title: "Box", at, weightGrams: 700 };
     await addPast(sql, [box], []);
-    // so that there is something to give back
+    // so that orders can return boxes
     await sql`update boxes set quantity_reserved = 1000000 where id = ${box.id}::uuid`;
     boxes.push(box);
   };
@@ -227,7 +227,7 @@ test("while orders are made and moved, boxes listed, weights changed and days ro
     const lines = box ? [line, { menuItemId: null, boxId: box.id, priceMinor: 333, qty: 1 }] : [line];
     const totalMinor = box ? 1_333 : 1_000;
     const made = order(at, { partnerId, lines, totalMinor, discountMinor: random.pick([0, 100, 501]) });
-    // as placing an order does, all at once; some take their time to commit
+    // in one transaction, as placing an order does; some commit late
     await transaction(async (tx) => {
       await addPast(tx, [], [made]);
       if (random.between(1, 3) === 1) await tx`select pg_sleep(${random.between(0, 50) / 1_000})`;
@@ -300,7 +300,7 @@ test("while orders are made and moved, boxes listed, weights changed and days ro
     }
   })();
   await Promise.all([watching, ...busy]);
-  // it would prove little if no report had been made of rollups
+  // the test means little unless some reports came from rollups
   expect(looks.rolled).toBeGreaterThan(looks.taken);
   await rollUp(task({ days: "DUE" as const }));
   await compare();

@@ -23,8 +23,9 @@ async function newOtp(phone = newPhone()): Promise<string> {
     phone,
     hash: keyedHash("otp", `${phone} ${code}`),
     encrypted: encryptText(code, `otp:${phone}`),
-    address: "192.0.2.1",
-    addressLimit: null,
+    place: { name: "192.0.2.1", known: false },
+    dailyLimit: null,
+    placeLimit: null,
     totalLimit: null,
   });
   if (id === null) throw new Error("no code was made");
@@ -43,8 +44,8 @@ const run = (otpId: string) =>
 
 const rowOf = async (otpId: string) =>
   (
-    await sql<{ sealed: boolean; claimed: boolean; sent: boolean }[]>`
-      select sealed_code is not null as "sealed", claimed_at is not null as "claimed", sent_at is not null as "sent"
+    await sql<{ encrypted: boolean; claimed: boolean; sent: boolean }[]>`
+      select encrypted_code is not null as "encrypted", claimed_at is not null as "claimed", sent_at is not null as "sent"
       from otp where id = ${otpId}`
   )[0];
 
@@ -58,8 +59,8 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-describe("a code", () => {
-  test("goes to its phone and is erased", async () => {
+describe("a login code", () => {
+  test("is sent to its phone and then erased", async () => {
     const phone = newPhone();
     const otpId = await newOtp(phone);
     await run(otpId);
@@ -71,24 +72,24 @@ describe("a code", () => {
         body: JSON.stringify({ to: phone, text: "Код для входа: 012345" }),
       },
     ]);
-    expect(await rowOf(otpId)).toEqual({ sealed: false, claimed: true, sent: true });
+    expect(await rowOf(otpId)).toEqual({ encrypted: false, claimed: true, sent: true });
   });
 
-  test("is told in the user's language", async () => {
+  test("is sent in the user's language", async () => {
     const phone = newPhone();
     await sql`insert into users (service_id, phone, locale) values (${newServiceId()}, ${phone}, 'en-GB')`;
     await run(await newOtp(phone));
     expect(gateway.received[0]?.body).toContain("Your login code: 012345");
   });
 
-  test("is sent once although its job runs 10 times, at once and later", async () => {
+  test("is sent once although its job runs 10 times, concurrently and later", async () => {
     const otpId = await newOtp();
     await Promise.all(Array.from({ length: 9 }, () => run(otpId)));
     await run(otpId);
     expect(gateway.received).toHaveLength(1);
   });
 
-  test("is not sent by a second run when the first was cut short before it could tell", async () => {
+  test("is not sent by a second run when the first was interrupted before it recorded the result", async () => {
     const otpId = await newOtp();
     await sql`update otp set claimed_at = now() where id = ${otpId}`;
     await run(otpId);
@@ -98,7 +99,7 @@ describe("a code", () => {
   test.each([
     ["expired", (otpId: string) => sql`update otp set expires_at = now() where id = ${otpId}`],
     ["used", (otpId: string) => sql`update otp set used_at = now() where id = ${otpId}`],
-    ["forgotten", (otpId: string) => sql`delete from otp where id = ${otpId}`],
+    ["deleted", (otpId: string) => sql`delete from otp where id = ${otpId}`],
   ])("that is %s is not sent", async (_name, change) => {
     const otpId = await newOtp();
     await change(otpId);
@@ -106,7 +107,7 @@ describe("a code", () => {
     expect(gateway.received).toHaveLength(0);
   });
 
-  test("that was replaced is not sent, the new one is", async () => {
+  test("that was replaced is not sent, but the new one is", async () => {
     const phone = newPhone();
     const old = await newOtp(phone);
     const fresh = await newOtp(phone);
@@ -117,21 +118,21 @@ describe("a code", () => {
   });
 });
 
-describe("a gateway", () => {
+describe("an SMS gateway", () => {
   test.each([400, 401, 429, 500, 503, 302] as const)(
-    "that answers %d took nothing: the code is sent again",
+    "that answers %d has not accepted the code, which is sent again",
     async (status) => {
       const otpId = await newOtp();
       gateway.answerWith(status);
       await expect(run(otpId)).rejects.toThrow(SmsRefused);
-      expect(await rowOf(otpId)).toEqual({ sealed: true, claimed: false, sent: false });
+      expect(await rowOf(otpId)).toEqual({ encrypted: true, claimed: false, sent: false });
       await run(otpId);
       expect(gateway.received).toHaveLength(2);
-      expect(await rowOf(otpId)).toEqual({ sealed: false, claimed: true, sent: true });
+      expect(await rowOf(otpId)).toEqual({ encrypted: false, claimed: true, sent: true });
     },
   );
 
-  test("that took nothing until the code expired is not asked again", async () => {
+  test("that refused until the code expired is not called again", async () => {
     const otpId = await newOtp();
     gateway.answerWith(503);
     await expect(run(otpId)).rejects.toThrow(SmsRefused);
@@ -140,16 +141,16 @@ describe("a gateway", () => {
     expect(gateway.received).toHaveLength(1);
   });
 
-  test.each([504, "drop"] as const)("that may have taken the message (%s) is not given it again", async (answer) => {
+  test.each([504, "drop"] as const)("that may have accepted the message (%s) is not called again", async (answer) => {
     const otpId = await newOtp();
     gateway.answerWith(answer);
     await expect(run(otpId)).rejects.toThrow(PermanentError);
-    expect(await rowOf(otpId)).toEqual({ sealed: false, claimed: true, sent: false });
+    expect(await rowOf(otpId)).toEqual({ encrypted: false, claimed: true, sent: false });
     await run(otpId);
     expect(gateway.received).toHaveLength(1);
   });
 
-  test("neither the phone nor the code is in an error", async () => {
+  test("leaves neither phone nor code in an error", async () => {
     const phone = newPhone();
     gateway.answerWith(500, "drop");
     for (let attempt = 0; attempt < 2; attempt += 1) {

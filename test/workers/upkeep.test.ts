@@ -10,14 +10,14 @@ import { task } from "../support/task.js";
 
 afterAll(closeDatabase);
 
-test("the canary leaves a heartbeat", async () => {
+test("the canary records a heartbeat", async () => {
   expect(await findHeartbeatAge(sql, "canary")).toBeUndefined();
   await runUpkeep(task({ task: "canary" }));
   await runUpkeep(task({ task: "canary" }));
   expect(await findHeartbeatAge(sql, "canary")).toBeLessThan(60);
 });
 
-test("finished jobs are purged after their time, open ones never", async () => {
+test("completed jobs are purged after their retention, open ones never", async () => {
   await sql`
     insert into staged_jobs (queue, payload, created_at, done_at, dead_at)
     select name, '{}', now() - interval '90 days', done_at, dead_at
@@ -36,9 +36,37 @@ test("finished jobs are purged after their time, open ones never", async () => {
   expect(run.lines).toMatchObject([{ rows: 2 }]);
 });
 
-test("idempotency keys and rate counters go when they no longer count", async () => {
+test("registrations that were forgotten for 90 days are purged, no others", async () => {
+  await sql`insert into cities (id, name, timezone) values ('tula', 'tula', 'Europe/Moscow')`;
   await sql`
-    insert into rate_counters (key, window_start, hits)
+    insert into partners (slug, name, city_id, address, latitude, longitude, status, created_at)
+    select slug, slug, 'tula', '-', 0, 0, status::partner_status, now() - interval '1 day' * days
+    from (values
+      ('forgotten', 'PENDING_REVIEW', 91), ('young', 'PENDING_REVIEW', 89), ('rejected', 'REJECTED', 91),
+      ('suspended', 'SUSPENDED', 91), ('owned', 'PENDING_REVIEW', 91), ('staffed', 'PENDING_REVIEW', 91),
+      ('audited', 'PENDING_REVIEW', 91), ('promoted', 'PENDING_REVIEW', 91)
+    ) as registration (slug, status, days)`;
+  await sql`
+    with owner as (insert into users (service_id, phone) values ('SF-OWNER', '+79990007701') returning id)
+    update partners set owner_id = owner.id from owner where slug = 'owned'`;
+  await sql`
+    with clerk as (insert into users (service_id, phone) values ('SF-CLERK', '+79990007702') returning id)
+    insert into partner_staff (user_id, partner_id) select clerk.id, partners.id from clerk, partners where slug = 'staffed'`;
+  await sql`insert into audit_events (action, subject_id) select 'PARTNER_OWNER', id from partners where slug = 'audited'`;
+  await sql`
+    insert into promo_codes (code, discount_percent, partner_id) select 'TULA', 10, id from partners where slug = 'promoted'`;
+  const run = task({ task: "purge-registrations" });
+  await runUpkeep(run);
+  expect(run.lines).toMatchObject([{ rows: 1 }]);
+  const left = await sql<{ slug: string }[]>`select slug from partners where city_id = 'tula' order by slug`;
+  expect(left.map(({ slug }) => slug)).toEqual([
+    ...["audited", "owned", "promoted", "rejected", "staffed", "suspended", "young"],
+  ]);
+});
+
+test("idempotency keys and rate counters are purged when they no longer apply", async () => {
+  await sql`
+    insert into rate_counters (key, window_end, hits)
     values ('now', now(), 1), ('lately', now() - interval '9 minutes', 1), ('before', now() - interval '11 minutes', 1)`;
   await runUpkeep(task({ task: "purge-rate-counters" }));
   const counters = await sql<{ key: string }[]>`select key from rate_counters order by key`;
@@ -64,10 +92,12 @@ test("idempotency keys and rate counters go when they no longer count", async ()
   expect(keys).toEqual([{ key: "young" }]);
 });
 
-test("batches of impressions go a day after they were added up, and those that never were after their jobs", async () => {
+test("ad batches are purged a day after they were added up, or otherwise after their jobs", async () => {
   await sql`
-    insert into ad_batches (id, day, banner_ids, impressions, clicks, created_at, applied_at)
-    select gen_random_uuid(), name::date, '{}', '{}', '{}', now() - made, now() - applied
+    insert into ad_batches (
+      id, day, banner_ids, impressions, clicks, invalid_impressions, invalid_clicks, created_at, applied_at
+    )
+    select gen_random_uuid(), name::date, '{}', '{}', '{}', '{}', '{}', now() - made, now() - applied
     from (values
       ('2026-01-01', interval '90 days', interval '23 hours'),
       ('2026-01-02', interval '90 days', interval '25 hours'),
@@ -79,12 +109,12 @@ test("batches of impressions go a day after they were added up, and those that n
   expect(left).toEqual([{ day: "2026-01-01" }, { day: "2026-01-03" }]);
 });
 
-test("notifications go after 180 days, in batches, whatever became of them", async () => {
+test("notifications are purged after 180 days, in batches, whatever their status", async () => {
   const day = 24 * 60 * 60 * 1_000;
   const made = (days: number) => idAt(Date.now() - days * day);
   const [young, ...old] = [made(179), made(181), ...Array.from({ length: 5_001 }, (_, n) => made(400 + n))];
   await sql`
-    with known as (insert into users (service_id, phone) values (${newServiceId()}, '+79990001133') returning id)
+    with known as (insert into users (service_id, phone) values (${newServiceId()}, '+79990005533') returning id)
     insert into notifications (id, user_id, kind, status)
     select notification, known.id, 'NEW_ORDER', (array['QUEUED', 'SENT', 'DROPPED']::notification_status[])[1 + n % 3]
     from known, unnest(${[young, ...old]}::uuid[]) with ordinality as notifications (notification, n)`;
@@ -95,6 +125,6 @@ test("notifications go after 180 days, in batches, whatever became of them", asy
   expect(purged).toBe(old.length);
 });
 
-test("an unknown task is given up", async () => {
+test("an unknown task is a permanent error", async () => {
   await expect(runUpkeep(task({ task: "constructor" }))).rejects.toThrow(PermanentError);
 });

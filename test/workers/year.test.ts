@@ -4,38 +4,39 @@ import { closeDatabase, sql } from "../../sql/db.js";
 import { runUpkeep, tasks } from "../../workers/upkeep.js";
 import { task } from "../support/task.js";
 
-/** The marketplace's own record: it grows with what people do, and is kept. */
+/** Tables that grow with use and are kept. */
 const record = [
   ...["users", "notification_preferences", "devices", "favorites", "promo_attachments", "api_keys", "audit_events"],
-  ...["partners", "partner_staff", "staff_invitations", "menu_categories", "menu_items", "boxes", "box_items"],
+  ...["partners", "partner_staff", "menu_categories", "menu_items", "boxes", "box_items"],
   ...["orders", "order_items", "order_events", "reviews", "partner_ratings", "commission_rates", "cities"],
   ...["promo_codes", "promo_redemptions", "loyalty_accounts", "loyalty_entries"],
-  ...["ad_campaigns", "ad_banners", "ad_banner_days", "pos_credentials", "pos_mailboxes", "pos_orders"],
+  ...["ad_campaigns", "ad_banners", "ad_banner_days", "pos_credentials", "pos_inboxes", "pos_orders"],
   ...["rollup_days", "rollup_hours", "rollup_items", "rollup_partners"],
 ];
 
-/** Tables whose rows are changed and never become more, and those that every night's rollup empties. */
+/** Tables with a constant number of rows, and those that the nightly rollup empties. */
 const constant = ["geocoder_pace", "heartbeats", "schema_versions", "rollup_changes", "weight_changes"];
 
-/** What is kept for a while: how many rows the housekeeping leaves when a year has brought some every noon. */
+/** Tables with a retention: the rows that upkeep leaves when one row a day was added for a year. */
 const kept = {
+  action_counts: 0,
   ad_batches: 1,
-  // given up, refused, loose, and never converted
+  // dead, refused, unused and never converted
   files: 1 + 1 + 1 + 7,
-  // found, and not found
+  // found and not found
   geocodes: 90 + 7,
   idempotency_keys: 1,
   menu_imports: 30,
   notification_deliveries: 180,
   notifications: 180,
   otp: 1,
-  otp_send_counts: 0,
   pos_events: 30,
   pos_syncs: 30,
   rate_counters: 0,
   refresh_tokens: 30,
   sessions: 30,
-  // done, and given up
+  staff_invitations: 30,
+  // completed and dead
   staged_jobs: 1 + 30,
 };
 
@@ -64,7 +65,7 @@ beforeAll(async () => {
 
 afterAll(closeDatabase);
 
-/** The noons of the last 30 days, with numbers that no other month has; and a month that passes, for what is kept for a while. */
+/** Functions for the noons of the last 30 days, with numbers that no other month has, and for ageing tables by a month. */
 async function makeCalendar(): Promise<void> {
   await sql`
     create function noons(month integer) returns table (at timestamptz, n integer) language sql as $$
@@ -86,7 +87,7 @@ async function makeCalendar(): Promise<void> {
       update notifications set id = id_at(created_at, id);
     end
     $$`;
-  // an id begins with the time, so what ages gets another
+  // an id begins with its time, so an aged row gets another id
   await sql`
     alter table notification_deliveries
       drop constraint notification_deliveries_notification_id_fkey,
@@ -97,20 +98,20 @@ async function makeCalendar(): Promise<void> {
     $$`;
 }
 
-/** What a month brings of everything that is kept for a while. */
+/** Inserts a month's rows into every table with a retention. */
 async function bring(month: number): Promise<void> {
   await sql`
     insert into staged_jobs (queue, payload, created_at, done_at, dead_at)
     select 'push', '{}', at, ended.done, ended.dead
     from noons(${month}), lateral (values (at, null::timestamptz), (null, at)) as ended (done, dead)`;
   await sql`
-    with told as (
+    with sent as (
       insert into notifications (id, user_id, kind, status, created_at)
       select id_at(at), ${userId}::uuid, 'NEW_ORDER', 'SENT', at from noons(${month})
       returning id
     )
     insert into notification_deliveries (notification_id, device_id, platform, address_digest, status)
-    select id, gen_random_uuid(), 'web', sha256('address'), 'SENT' from told`;
+    select id, gen_random_uuid(), 'web', sha256('address'), 'SENT' from sent`;
   await sql`
     insert into menu_imports (partner_id, status, file_key, size, columns, delimiter, position, lines, created_at, settled_at)
     select partner_id, 'DONE', n::text, 1, '{name}', ',', 0, 0, at, at
@@ -125,12 +126,14 @@ async function bring(month: number): Promise<void> {
     insert into pos_syncs (partner_id, status, created_at, settled_at)
     select partner_id, 'DONE', at, at from noons(${month}), orders where id = ${orderId}::uuid`;
   await sql`
-    insert into ad_batches (id, day, banner_ids, impressions, clicks, created_at, applied_at)
-    select gen_random_uuid(), at::date, '{}', '{}', '{}', at, at from noons(${month})`;
+    insert into ad_batches (
+      id, day, banner_ids, impressions, clicks, invalid_impressions, invalid_clicks, created_at, applied_at
+    )
+    select gen_random_uuid(), at::date, '{}', '{}', '{}', '{}', '{}', at, at from noons(${month})`;
   await sql`
-    insert into otp (phone, code_hash, expires_at, sends, used_at, guesses_since)
-    select '+7' || (9000000000 + n), '', at, array[at], at, at from noons(${month})`;
-  await sql`insert into otp_send_counts (counter, window_start, sends) select 'address ' || n, at, 1 from noons(${month})`;
+    insert into otp (phone, code_hash, expires_at, sends, used_at, guesses_since, place)
+    select '+7' || (9000000000 + n), '', at, array[at], at, at, '' from noons(${month})`;
+  await sql`insert into action_counts (action, times, ends_at) select 'code to ' || n, 1, at from noons(${month})`;
   await sql`
     with login as (
       insert into sessions (id, user_id, created_at) select id_at(at), ${userId}::uuid, at from noons(${month})
@@ -138,7 +141,10 @@ async function bring(month: number): Promise<void> {
     )
     insert into refresh_tokens (digest, session_id, expires_at)
     select sha256(convert_to(id::text, 'UTF8')), id, created_at + interval '30 days' from login`;
-  await sql`insert into rate_counters (key, window_start, hits) select 'user ' || n, at, 1 from noons(${month})`;
+  await sql`
+    insert into staff_invitations (partner_id, phone, created_at)
+    select partner_id, '+7' || (9000000000 + n), at from noons(${month}), orders where id = ${orderId}::uuid`;
+  await sql`insert into rate_counters (key, window_end, hits) select 'user ' || n, at, 1 from noons(${month})`;
   await sql`
     insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)
     select ${userId}::uuid, 'key ' || n, '', ${orderId}::uuid, at from noons(${month})`;
@@ -148,7 +154,7 @@ async function bring(month: number): Promise<void> {
     from noons(${month}),
          (values ('FOUND', 1.0, interval '90 days'), ('NOT_FOUND', null, interval '1 day')) as answer (status, place, lasts)`;
   await sql`
-    insert into files (user_id, name, status, content_type, size, expires_at, loose_since, created_at, settled_at)
+    insert into files (user_id, name, status, content_type, size, expires_at, unused_since, created_at, settled_at)
     select ${userId}::uuid, gen_random_uuid()::text, fate.status::file_status, 'image/webp', 1,
            case when fate.status = 'UPLOADING' then at + interval '1 day' end, case when fate.status = 'READY' then at end,
            at, case when fate.status in ('READY', 'REFUSED') then at end
@@ -165,11 +171,11 @@ async function countRows(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
 }
 
-test("every table is bounded, or the marketplace's record", async () => {
+test("every table is bounded or listed as kept", async () => {
   expect(Object.keys(await countRows())).toEqual([...record, ...constant, ...Object.keys(kept)].sort());
 });
 
-test("in a year of what comes and goes, the housekeeping leaves no more than what is kept for a while", async () => {
+test("after a year of use, upkeep leaves only the rows within their retention", async () => {
   const before = await countRows();
   for (let month = 1; month <= 12; month += 1) {
     await sql`select pass_month(${Object.keys(kept)}::text[])`;

@@ -6,7 +6,7 @@ import { sql } from "../../../sql/db.js";
 import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
 import { board } from "./board.js";
 import { codePage, phonePage, signOutPage } from "./pages.js";
-import { findOperator, root, signIn, signOut } from "./session.js";
+import { clientOf, findOperator, root, signIn, signOut } from "./session.js";
 import { limitRequests } from "../../http/limits.js";
 import { Phone } from "../../http/schemas.js";
 import { sendCode } from "../../common/sign-in.js";
@@ -132,7 +132,7 @@ pages.post(
   onForm(
     SignInPhone,
     async ({ phone }, request, response) => {
-      await sendCode(phone, { ip: request.ip ?? "", requestId: String(response.getHeader("x-request-id")) });
+      await sendCode(phone, clientOf(request), String(response.getHeader("x-request-id")));
       response.send(codePage(root, phone));
     },
     (_fields, refusal) => phonePage(root, refusal.message),
@@ -144,8 +144,8 @@ pages.post(
   readForm,
   onForm(
     SignInCode,
-    async ({ phone, code }, _request, response) => {
-      await signIn(response, phone, code);
+    async ({ phone, code }, request, response) => {
+      await signIn(request, response, phone, code);
       response.redirect(303, root);
     },
     ({ phone }, refusal) =>

@@ -5,7 +5,7 @@ import { ApiError } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { findSessionUser, revokeSession } from "../../../sql/queries/sessions.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
-import { openSession } from "../../common/sign-in.js";
+import { openSession, type Client } from "../../common/sign-in.js";
 
 /** The dashboard's path, to which its cookie is limited. */
 export const root = "/admin/queues";
@@ -36,10 +36,13 @@ export async function findOperator(request: Request): Promise<{ id: string; isAd
   return id === null ? null : { id, isAdmin: await isAdmin(id) };
 }
 
+/** The dashboard keeps no token of an earlier login. */
+export const clientOf = (request: Request): Client => ({ ip: request.ip ?? "", refreshToken: null });
+
 /** Signs an admin in for half an hour. Throws 403 FORBIDDEN for other users. */
-export async function signIn(response: Response, phone: string, code: string): Promise<void> {
+export async function signIn(request: Request, response: Response, phone: string, code: string): Promise<void> {
   const token = randomToken();
-  const userId = await openSession(phone, code, sha256(token), { forDashboard: true });
+  const { userId } = await openSession(phone, code, clientOf(request), sha256(token), { forDashboard: true });
   if (!(await isAdmin(userId))) {
     await revokeSession(sql, sha256(token), true);
     throw new ApiError(403, "FORBIDDEN", "This account is not an admin's.");

@@ -3,9 +3,9 @@ import { apiKeyDigest, apiKeyScopes, newApiKey } from "../../../lib/security/api
 import { notFound } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { deleteApiKey, insertApiKey, listApiKeys } from "../../../sql/queries/api-keys.js";
-import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { created, noContent, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Id, IdParams, text, Timestamp } from "../../http/schemas.js";
+import { Id, text, Timestamp } from "../../http/schemas.js";
 
 const Scope = z.enum(apiKeyScopes);
 
@@ -19,7 +19,7 @@ apiKeys.post(
       "A bearer credential for a machine, valid until it is revoked. The key is shown only in this response.",
     auth: "ADMIN",
     body: z.object({
-      name: text(100).meta({ description: "who holds it", example: "Mobile app, banners" }),
+      name: text(100).meta({ description: "who holds it" }),
       scopes: z
         .array(Scope)
         .min(1)
@@ -45,22 +45,18 @@ apiKeys.get(
       200: z.array(z.object({ id: Id, name: z.string(), scopes: z.array(Scope), createdAt: Timestamp })),
     },
   },
-  async ({ query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) => listApiKeys(sql, after, limit));
-    return ok(
-      rows.map((row) => ({
-        ...row,
-        scopes: z.array(Scope).parse(row.scopes),
-        createdAt: row.createdAt.toISOString(),
-      })),
-      headers,
-    );
-  },
+  ({ query, address }) =>
+    page(
+      address,
+      query,
+      (after, limit) => listApiKeys(sql, after, limit),
+      (row) => ({ ...row, scopes: z.array(Scope).parse(row.scopes) }),
+    ),
 );
 
 apiKeys.delete(
   "/:id",
-  { summary: "Revoke a service key at once", auth: "ADMIN", params: IdParams, answers: { 204: null } },
+  { summary: "Revoke a service key at once", auth: "ADMIN", answers: { 204: null } },
   async ({ user, params }) => {
     if (!(await deleteApiKey(sql, params.id, user.id))) throw notFound("This service key");
     return noContent();

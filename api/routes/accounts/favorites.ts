@@ -2,9 +2,9 @@ import { z } from "zod";
 import { notFound } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { deleteFavorite, insertFavorite, listFavorites } from "../../../sql/queries/favorites.js";
-import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Id, IdParams } from "../../http/schemas.js";
+import { Id } from "../../http/schemas.js";
 
 const TargetType = z.enum(["BOX", "PARTNER"]);
 
@@ -20,10 +20,7 @@ favorites.get(
     query: PageQuery,
     answers: { 200: z.array(Favorite) },
   },
-  async ({ user, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) => listFavorites(sql, user.id, after, limit));
-    return ok([...rows], headers);
-  },
+  ({ user, query, address }) => page(address, query, (after, limit) => listFavorites(sql, user.id, after, limit)),
 );
 
 favorites.post(
@@ -44,16 +41,16 @@ favorites.post(
     errors: ["404 NOT_FOUND"],
   },
   async ({ user, body: { targetType, targetId } }) => {
-    const favorite = await insertFavorite(sql, user.id, targetType, targetId);
-    if (!favorite) throw notFound(`This ${targetType.toLowerCase()}`);
-    const body = { id: favorite.id, targetType, targetId: targetId.toLowerCase() };
-    return favorite.added ? created(body) : ok(body);
+    const inserted = await insertFavorite(sql, user.id, targetType, targetId);
+    const { id, added } = found(inserted, `This ${targetType.toLowerCase()}`);
+    const favorite = { id, targetType, targetId };
+    return added ? created(favorite) : ok(favorite);
   },
 );
 
 favorites.delete(
   "/:id",
-  { summary: "Remove one of your favourites", auth: "USER", params: IdParams, answers: { 204: null } },
+  { summary: "Remove one of your favourites", auth: "USER", answers: { 204: null } },
   async ({ user, params }) => {
     if (!(await deleteFavorite(sql, user.id, params.id))) throw notFound("This favourite");
     return noContent();

@@ -8,10 +8,10 @@ import {
   signAccessToken,
 } from "../../../lib/security/tokens.js";
 import { sql } from "../../../sql/db.js";
-import { revokeSession, rotateRefreshToken } from "../../../sql/queries/sessions.js";
+import { revokeSession, rotateRefreshToken, type Session } from "../../../sql/queries/sessions.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
-import { Phone } from "../../http/schemas.js";
+import { orNull, Phone } from "../../http/schemas.js";
 import { invalidCode, openSession, sendCode } from "../../common/sign-in.js";
 
 export const auth = section({ prefix: "/auth", tag: "Authentication", invalid: "BAD_REQUEST" });
@@ -27,16 +27,22 @@ const Tokens = z
 
 const RefreshToken = z.object({ refreshToken: z.string().min(1).max(512) });
 
+const EarlierLogin = orNull(RefreshToken.shape.refreshToken).meta({
+  description:
+    "a refresh token that this device got for the phone, also one that was used or logged out: limits that strangers " +
+    "use up do not apply to the device then",
+});
+
 const invalidRefreshToken = () =>
   new ApiError(401, "INVALID_REFRESH_TOKEN", "The refresh token is unknown, expired, revoked or was used before.");
 
 /** Returns the response to a login or refresh; null when the account was deleted. */
-async function tokensOf(userId: string, refreshToken: string) {
+async function tokensOf({ userId, sessionId }: Session, refreshToken: string) {
   const principal = await findPrincipal(sql, userId);
-  if (principal === null) return null;
+  if (principal === undefined) return null;
   const { isAdmin, partnerId } = principal;
   const scope = ["USER", partnerId !== null && "PARTNER", isAdmin && "ADMIN"].filter(Boolean).join(" ");
-  const accessToken = await signAccessToken({ userId, scope, ...(partnerId !== null && { partnerId }) });
+  const accessToken = await signAccessToken({ userId, sessionId, scope, ...(partnerId !== null && { partnerId }) });
   const tokens = { accessToken, refreshToken, tokenType: "Bearer" as const, expiresIn: accessTokenSeconds };
   return ok(tokens, { "Cache-Control": "no-store" });
 }
@@ -48,7 +54,7 @@ auth.post(
     description:
       "A code is valid for 5 minutes and replaces the previous one. At most 3 codes per phone in 5 minutes. The response does not reveal whether the phone is known.",
     auth: "ANYONE",
-    body: z.object({ phone: Phone }),
+    body: z.object({ phone: Phone, refreshToken: EarlierLogin }),
     answers: {
       200: z.object({
         message: z.string(),
@@ -57,8 +63,8 @@ auth.post(
     },
     errors: ["429 RATE_LIMIT"],
   },
-  async ({ body: { phone }, ip, requestId }) => {
-    const retryAfterSeconds = await sendCode(phone, { ip, requestId });
+  async ({ body: { phone, refreshToken }, ip, requestId }) => {
+    const retryAfterSeconds = await sendCode(phone, { ip, refreshToken }, requestId);
     return ok({ message: "The code is on its way.", retryAfterSeconds });
   },
 );
@@ -68,16 +74,20 @@ auth.post(
   {
     summary: "Exchange a login code for tokens",
     description:
-      "The first login of a phone creates its user. A code works once; 5 wrong guesses void it, and 50 a day lock the phone.",
+      "The first login of a phone creates its user. A code works once. 5 wrong guesses from an address void it there. After 50 " +
+      "at a phone in a day a code takes one guess from the address that requested it and two from others; further ones, and " +
+      "many wrong codes from an address, are 429.",
     auth: "ANYONE",
-    body: z.object({ phone: Phone, code: z.string().max(32) }),
+    body: z.object({ phone: Phone, code: z.string().max(32), refreshToken: EarlierLogin }),
     answers: { 200: Tokens },
     errors: ["400 INVALID_CODE", "401 EXPIRED_CODE", "429 RATE_LIMIT"],
   },
-  async ({ body: { phone, code } }) => {
-    const refreshToken = newRefreshToken();
-    const userId = await openSession(phone, code, refreshTokenDigest(refreshToken), { forDashboard: false });
-    const tokens = await tokensOf(userId, refreshToken);
+  async ({ body: { phone, code, refreshToken }, ip }) => {
+    const newToken = newRefreshToken();
+    const session = await openSession(phone, code, { ip, refreshToken }, refreshTokenDigest(newToken), {
+      forDashboard: false,
+    });
+    const tokens = await tokensOf(session, newToken);
     if (tokens === null) throw invalidCode();
     return tokens;
   },
@@ -104,8 +114,8 @@ auth.post(
       refreshTokenDigest(refreshToken),
       successors.map(({ digest }) => digest),
     );
-    const successor = successors.find(({ digest }) => rotation !== null && digest.equals(rotation.successor));
-    const tokens = rotation && successor ? await tokensOf(rotation.userId, successor.token) : null;
+    const successor = successors.find(({ digest }) => rotation !== undefined && digest.equals(rotation.successor));
+    const tokens = rotation && successor ? await tokensOf(rotation, successor.token) : null;
     if (tokens === null) throw invalidRefreshToken();
     return tokens;
   },
@@ -115,6 +125,7 @@ auth.post(
   "/logout",
   {
     summary: "End the session of a refresh token",
+    description: "Its access tokens stop working at once.",
     auth: "ANYONE",
     body: RefreshToken,
     answers: { 204: null },

@@ -1,12 +1,19 @@
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
-import { ApiError } from "../../../lib/process/errors.js";
 import { imageAddress } from "../../../lib/storage/file-store.js";
 import { lookups, sql, transaction, type Db } from "../../../sql/db.js";
 import { releaseImage } from "../../../sql/queries/files.js";
 import { bringDeferredForward } from "../../../sql/queries/notifications.js";
 import { findPreferences, lockPreferences, updatePreferences } from "../../../sql/queries/preferences.js";
-import { deleteAccount, findProfile, updateAvatar, updateProfile, type Profile } from "../../../sql/queries/users.js";
+import {
+  deleteAccount,
+  findProfile,
+  updateAvatar,
+  updateProfile,
+  type Avatar,
+  type Profile,
+} from "../../../sql/queries/users.js";
+import { accountGone } from "../../http/auth.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { ImageFileId, claimOwnImage } from "../../common/own-image.js";
 import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../../http/schemas.js";
@@ -16,7 +23,7 @@ export const users = section({ prefix: "/users", tag: "Users" });
 const UserProfile = z
   .object({
     id: Id,
-    serviceId: z.string().meta({ example: "SF-7K3M9QX2" }),
+    serviceId: z.string(),
     phone: Phone,
     firstName: z.string().nullable(),
     lastName: z.string().nullable(),
@@ -36,13 +43,12 @@ const ProfileChanges = changesOf({
   timezone: Zone,
 });
 
-const gone = () => new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
-
-/** Throws 401 for an account that was deleted during its own request. */
-const existing = (profile: Profile | null): Profile => {
-  if (profile === null) throw gone();
+/** Finds a user's profile; throws 401 when the account was deleted during the request. */
+async function profileOf(userId: string): Promise<Profile> {
+  const profile = await findProfile(lookups, userId);
+  if (profile === undefined) throw accountGone();
   return profile;
-};
+}
 
 const present = ({ avatar, ...profile }: Profile): z.output<typeof UserProfile> => ({
   ...profile,
@@ -61,14 +67,13 @@ const changeQuietHours = <T>(userId: string, change: (tx: Db) => Promise<T>): Pr
   });
 
 users.get("/me", { summary: "Read your profile", auth: "USER", answers: { 200: UserProfile } }, async ({ user }) =>
-  ok(present(existing(await findProfile(lookups, user.id)))),
+  ok(present(await profileOf(user.id))),
 );
 
 users.put(
   "/me",
   {
     summary: "Change your profile",
-    description: "Any of the fields, at least one; other fields stay unchanged.",
     auth: "USER",
     body: ProfileChanges,
     answers: { 200: UserProfile },
@@ -76,14 +81,14 @@ users.put(
   async ({ user, body }) => {
     if (body.timezone === undefined) await updateProfile(sql, user.id, body);
     else await changeQuietHours(user.id, (tx) => updateProfile(tx, user.id, body));
-    return ok(present(existing(await findProfile(lookups, user.id))));
+    return ok(present(await profileOf(user.id)));
   },
 );
 
 users.get(
   "/me/service-id",
   { summary: "Read your public identifier", auth: "USER", answers: { 200: z.object({ serviceId: z.string() }) } },
-  async ({ user }) => ok({ serviceId: existing(await findProfile(lookups, user.id)).serviceId }),
+  async ({ user }) => ok({ serviceId: (await profileOf(user.id)).serviceId }),
 );
 
 users.delete(
@@ -98,10 +103,17 @@ users.delete(
     answers: { 204: null },
   },
   async ({ user }) => {
-    if (!(await deleteAccount(sql, user.id))) throw gone();
+    if (!(await deleteAccount(sql, user.id))) throw accountGone();
     return noContent();
   },
 );
+
+/** Sets or removes a user's avatar; throws 401 when the account was deleted. */
+async function replaceAvatar(tx: Db, userId: string, next: Avatar) {
+  const before = await updateAvatar(tx, userId, next);
+  if (before === undefined) throw accountGone();
+  if (before !== next.avatar) await releaseImage(tx, before);
+}
 
 users.post(
   "/me/avatar",
@@ -120,21 +132,16 @@ users.post(
     errors: ["409 CONFLICT"],
   },
   async ({ user, body: { avatarUrl = "", fileId } }) => {
+    if (fileId === undefined) {
+      await transaction((tx) => replaceAvatar(tx, user.id, { avatarUrl, avatar: null }));
+      return ok({ id: user.id, avatarUrl });
+    }
     const avatar = await transaction(async (tx) => {
-      const name =
-        fileId === undefined
-          ? null
-          : await claimOwnImage(tx, fileId, user.id, { path: "fileId", code: "VALIDATION_ERROR" });
-      const before = await updateAvatar(
-        tx,
-        user.id,
-        name ? { avatarUrl: null, avatar: name } : { avatarUrl, avatar: null },
-      );
-      if (before === undefined) throw gone();
-      if (before !== name) await releaseImage(tx, before);
-      return name;
+      const image = await claimOwnImage(tx, fileId, user.id, { path: "fileId", code: "VALIDATION_ERROR" });
+      await replaceAvatar(tx, user.id, { avatarUrl: null, avatar: image });
+      return image;
     });
-    return ok({ id: user.id, avatarUrl: avatar ? imageAddress(avatar) : avatarUrl });
+    return ok({ id: user.id, avatarUrl: imageAddress(avatar) });
   },
 );
 
@@ -142,11 +149,7 @@ users.delete(
   "/me/avatar",
   { summary: "Remove your avatar", auth: "USER", answers: { 204: null } },
   async ({ user }) => {
-    await transaction(async (tx) => {
-      const before = await updateAvatar(tx, user.id, { avatarUrl: null, avatar: null });
-      if (before === undefined) throw gone();
-      await releaseImage(tx, before);
-    });
+    await transaction((tx) => replaceAvatar(tx, user.id, { avatarUrl: null, avatar: null }));
     return noContent();
   },
 );
@@ -178,8 +181,8 @@ users.put(
   {
     summary: "Change your notification preferences",
     description:
-      "Any of the fields, at least one; other fields stay unchanged. Quiet hours are in the user's time zone; equal start " +
-      "and end mean none. Notifications that wait for their end are decided again at once.",
+      "Quiet hours are in the user's time zone; equal start and end mean none. Notifications that wait for their end are " +
+      "decided again at once.",
     auth: "USER",
     body: changesOf(preferenceFields),
     answers: { 200: Preferences },

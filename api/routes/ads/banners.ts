@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
-import { notFound } from "../../../lib/process/errors.js";
 import { imageAddress } from "../../../lib/storage/file-store.js";
 import { formatWait } from "../../../lib/outbound/retry-after.js";
 import { weightedOrder } from "../../../lib/domain/weighted-order.js";
 import { lookups, sql } from "../../../sql/db.js";
 import { findAdsChange, findBannerLink, listBannersOnShow } from "../../../sql/queries/banners.js";
 import { adCounters } from "./counters.js";
+import { isValidTraffic, sourceOf } from "./traffic.js";
 import { isUnmodified } from "../../http/answer.js";
-import { ok, section } from "../../http/endpoint.js";
-import { CityId, Id, IdParams, Locale, Placement, Timestamp } from "../../http/schemas.js";
+import { found, ok, section } from "../../http/endpoint.js";
+import { CityId, Id, Locale, Placement, Timestamp } from "../../http/schemas.js";
 import { ShortCache } from "../../http/short-cache.js";
 
 const cacheMs = 5_000;
@@ -55,8 +55,6 @@ async function load(placement: string, locale: string | null, cityId: string | n
     banners: weightedOrder(rows, String(rotation)).map(({ weight: _, image, imageUrl, ...row }) => ({
       ...row,
       imageUrl: image === null ? (imageUrl ?? "") : imageAddress(image),
-      startsAt: row.startsAt.toISOString(),
-      endsAt: row.endsAt.toISOString(),
     })),
     bannerIds: rows.map(({ id }) => id),
     lastModified: new Date(Math.min(changedAt.getTime(), now.getTime() - settlingMs)).toUTCString(),
@@ -75,7 +73,7 @@ ads.get(
       "Banners of active campaigns, within the dates of campaign and banner, at most 100; none for an unknown placement. " +
       `Their order rotates by weight. A response may be cached for ${formatWait(cacheMs / 1_000)}; after that, its \`Last-Modified\` sent as ` +
       "`If-Modified-Since` gets 304 as long as nothing has changed. Each banner in a 200 response counts as an impression; " +
-      "304, HEAD and cached responses do not count.",
+      "304, HEAD and cached responses do not count, nor does invalid traffic.",
     auth: "BANNER_READER",
     query: BannerQuery,
     headers: z.object({
@@ -84,11 +82,17 @@ ads.get(
     answers: { 200: z.array(Banner) },
     limit: { name: "banners", perMinute: config.RATE_LIMIT_BANNERS },
   },
-  async ({ query: { placement, locale = null, city, cityId = city ?? null }, incoming }) => {
+  async ({ user, query: { placement, locale = null, city, cityId = city ?? null }, ip, incoming }) => {
     const { banners, bannerIds, lastModified } = await lists.get([placement, locale, cityId].join(" "), () =>
       load(placement, locale, cityId),
     );
-    if (incoming.method === "GET" && !isUnmodified(incoming, lastModified)) adCounters.countImpressions(bannerIds);
+    if (incoming.method === "GET" && bannerIds.length > 0 && !isUnmodified(incoming, lastModified)) {
+      // the app behind a service key reads for all its users
+      const hasServiceKey = user === null && incoming.headers.authorization !== undefined;
+      // a banner has one placement, so reads of the placement bound its impressions
+      const isValid = hasServiceKey || isValidTraffic(`shows ${placement}`, sourceOf(user, ip));
+      adCounters.countImpressions(bannerIds, isValid);
+    }
     return ok(banners, { "Last-Modified": lastModified, "Cache-Control": "public, max-age=5" });
   },
 );
@@ -101,13 +105,12 @@ ads.get(
       "Redirects to the banner's link, and counts a click while the banner is on show. Apps open this address instead of " +
       "the link.",
     auth: "ANYONE",
-    params: IdParams,
     answers: { 302: null },
   },
-  async ({ params, incoming }) => {
-    const banner = await findBannerLink(lookups, params.id);
-    if (!banner) throw notFound("This banner");
-    if (banner.onShow && incoming.method === "GET") adCounters.countClick(banner.id);
+  async ({ params, ip, incoming }) => {
+    const banner = found(await findBannerLink(lookups, params.id), "This banner");
+    if (banner.onShow && incoming.method === "GET")
+      adCounters.countClick(banner.id, isValidTraffic(`click ${banner.id}`, sourceOf(null, ip)));
     return { status: 302 as const, headers: { Location: banner.link, "Cache-Control": "no-store" } };
   },
 );

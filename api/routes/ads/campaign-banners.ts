@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { conflict, notFound } from "../../../lib/process/errors.js";
 import { imageAddress } from "../../../lib/storage/file-store.js";
 import { sql, transaction, type Db } from "../../../sql/db.js";
 import {
@@ -12,7 +12,8 @@ import {
 } from "../../../sql/queries/banners.js";
 import { findCampaign, lockCampaign } from "../../../sql/queries/campaigns.js";
 import { releaseImage } from "../../../sql/queries/files.js";
-import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
+import { invalidFields } from "../../http/errors.js";
 import { ImageFileId, claimOwnImage } from "../../common/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import {
@@ -20,20 +21,18 @@ import {
   CityId,
   HttpsAddress,
   Id,
-  IdParams,
   Instant,
   Locale,
+  orNull,
   Placement,
   Timestamp,
+  withChanges,
 } from "../../http/schemas.js";
 
-const image = {
-  imageUrl: HttpsAddress.optional(),
-  imageFileId: ImageFileId.optional(),
-};
-
 const fields = {
-  link: HttpsAddress.meta({ description: "where a tap on it leads", example: "https://example.com/offer" }),
+  imageUrl: HttpsAddress,
+  imageFileId: ImageFileId,
+  link: HttpsAddress.meta({ description: "where a tap on it leads" }),
   placement: Placement.meta({ description: "one of the campaign's" }),
   startsAt: Instant,
   endsAt: Instant.refine((end) => end.getTime() > Date.now(), "must be in the future").meta({
@@ -47,13 +46,14 @@ const Weight = z.int().min(1).max(100).meta({ description: "how often it comes f
 
 const NewBanner = z
   .object({
-    ...image,
     ...fields,
-    locale: BannerLocale.optional(),
-    cityId: BannerCity.optional(),
+    imageUrl: orNull(fields.imageUrl),
+    imageFileId: fields.imageFileId.optional(),
+    locale: orNull(BannerLocale),
+    cityId: orNull(BannerCity),
     weight: Weight.default(1),
   })
-  .refine(({ imageUrl, imageFileId }) => (imageUrl === undefined) !== (imageFileId === undefined), {
+  .refine(({ imageUrl, imageFileId }) => (imageUrl === null) !== (imageFileId === undefined), {
     path: ["imageUrl"],
     message: "give one of imageUrl and imageFileId",
   })
@@ -69,7 +69,6 @@ const NewBanner = z
   });
 
 const BannerChanges = changesOf({
-  ...image,
   ...fields,
   locale: BannerLocale.nullable(),
   cityId: BannerCity.nullable(),
@@ -101,25 +100,19 @@ const CampaignBanner = z
 const present = ({ image, ...row }: BannerRow): z.output<typeof CampaignBanner> => ({
   ...row,
   imageUrl: image === null ? (row.imageUrl ?? "") : imageAddress(image),
-  startsAt: row.startsAt.toISOString(),
-  endsAt: row.endsAt.toISOString(),
 });
-
-const BannerParams = z.object({ id: Id, bannerId: Id });
-
-const refuse = (path: string, message: string) =>
-  new ApiError(400, "BAD_REQUEST", `${path}: ${message}`, { errors: [{ path, message }] });
 
 const ownImage = (tx: Db, fileId: string, userId: string) =>
   claimOwnImage(tx, fileId, userId, { path: "imageFileId", code: "BAD_REQUEST" });
 
 /** Locks a campaign while one of its banners is written; throws 409 for a completed one, and 400 for another placement. */
 async function lockOpenCampaign(tx: Db, id: string, placement: string | undefined): Promise<void> {
-  const campaign = await lockCampaign(tx, id);
-  if (!campaign) throw notFound("This campaign");
-  if (campaign.status === "COMPLETED") throw conflict("The banners of a COMPLETED campaign cannot be changed.");
-  if (placement !== undefined && !campaign.placements.includes(placement))
-    throw refuse("placement", `must be one of the campaign's: ${campaign.placements.join(", ")}`);
+  const { status, placements } = found(await lockCampaign(tx, id), "This campaign");
+  if (status === "COMPLETED") throw conflict("The banners of a COMPLETED campaign cannot be changed.");
+  if (placement !== undefined && !placements.includes(placement)) {
+    const message = `must be one of the campaign's: ${placements.join(", ")}`;
+    throw invalidFields("BAD_REQUEST", [{ path: "placement", message }]);
+  }
 }
 
 export const campaignBanners = section({ prefix: "/admin/ads/campaigns", tag: "Advertising", invalid: "BAD_REQUEST" });
@@ -129,22 +122,15 @@ campaignBanners.post(
   {
     summary: "Add a banner to a campaign",
     auth: "ADMIN",
-    params: IdParams,
     body: NewBanner,
     answers: { 201: CampaignBanner },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, params, body }) => {
+  async ({ user, params, body: { imageFileId, ...fields } }) => {
     const banner = await transaction(async (tx) => {
-      await lockOpenCampaign(tx, params.id, body.placement);
-      const fields = {
-        ...body,
-        imageUrl: body.imageUrl ?? null,
-        image: body.imageFileId === undefined ? null : await ownImage(tx, body.imageFileId, user.id),
-        locale: body.locale ?? null,
-        cityId: body.cityId ?? null,
-      };
-      return insertBanner(tx, params.id, fields, user.id);
+      await lockOpenCampaign(tx, params.id, fields.placement);
+      const image = imageFileId === undefined ? null : await ownImage(tx, imageFileId, user.id);
+      return insertBanner(tx, params.id, { ...fields, image }, user.id);
     });
     if (!banner) throw new Error("the inserted banner was not returned");
     return created(present(banner), `/api/v1/admin/ads/campaigns/${banner.campaignId}/banners/${banner.id}`);
@@ -156,63 +142,48 @@ campaignBanners.get(
   {
     summary: "List a campaign's banners",
     auth: "ADMIN",
-    params: IdParams,
     query: PageQuery,
     answers: { 200: z.array(CampaignBanner) },
   },
   async ({ params, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) => listBanners(sql, params.id, after, limit));
-    if (rows.length === 0 && !(await findCampaign(sql, params.id))) throw notFound("This campaign");
-    return ok(rows.map(present), headers);
+    const list = (after: string | null, limit: number) => listBanners(sql, params.id, after, limit);
+    const answer = await page(address, query, list, present);
+    if (answer.body.length === 0) found(await findCampaign(sql, params.id), "This campaign");
+    return answer;
   },
 );
 
 campaignBanners.get(
   "/:id/banners/:bannerId",
-  { summary: "Read a banner", auth: "ADMIN", params: BannerParams, answers: { 200: CampaignBanner } },
-  async ({ params }) => {
-    const banner = await findBanner(sql, params.id, params.bannerId);
-    if (!banner) throw notFound("This banner");
-    return ok(present(banner));
-  },
+  { summary: "Read a banner", auth: "ADMIN", answers: { 200: CampaignBanner } },
+  async ({ params }) => ok(present(found(await findBanner(sql, params.id, params.bannerId), "This banner"))),
 );
 
 campaignBanners.put(
   "/:id/banners/:bannerId",
   {
     summary: "Change a banner",
-    description: "Any of the fields, at least one; other fields stay unchanged, and null removes a filter.",
+    description: "Null removes a filter.",
     auth: "ADMIN",
-    params: BannerParams,
     body: BannerChanges,
     answers: { 200: CampaignBanner },
     errors: ["409 CONFLICT"],
   },
   async ({ user, params, body }) => {
+    const { imageFileId, ...fields } = body;
     const changed = await transaction(async (tx) => {
-      await lockOpenCampaign(tx, params.id, body.placement);
-      const before = await findBanner(tx, params.id, params.bannerId);
-      if (!before) throw notFound("This banner");
-      const shown =
-        body.imageFileId !== undefined
-          ? { imageUrl: null, image: await ownImage(tx, body.imageFileId, user.id) }
-          : body.imageUrl !== undefined
-            ? { imageUrl: body.imageUrl, image: null }
-            : { imageUrl: before.imageUrl, image: before.image };
-      const after: BannerRow = {
-        ...before,
-        ...shown,
-        link: body.link ?? before.link,
-        placement: body.placement ?? before.placement,
-        locale: body.locale === undefined ? before.locale : body.locale,
-        cityId: body.cityId === undefined ? before.cityId : body.cityId,
-        startsAt: body.startsAt ?? before.startsAt,
-        endsAt: body.endsAt ?? before.endsAt,
-        weight: body.weight ?? before.weight,
-      };
-      if (after.endsAt <= after.startsAt) throw refuse("endsAt", "must be after startsAt");
-      const sent = Object.entries(body).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-      await updateBanner(tx, params.bannerId, after, user.id, sent);
+      await lockOpenCampaign(tx, params.id, fields.placement);
+      const before = found(await findBanner(tx, params.id, params.bannerId), "This banner");
+      const after = withChanges(before, fields);
+      if (imageFileId !== undefined) {
+        after.imageUrl = null;
+        after.image = await ownImage(tx, imageFileId, user.id);
+      } else if (fields.imageUrl !== undefined) {
+        after.image = null;
+      }
+      if (after.endsAt <= after.startsAt)
+        throw invalidFields("BAD_REQUEST", [{ path: "endsAt", message: "must be after startsAt" }]);
+      await updateBanner(tx, params.bannerId, after, user.id, Object.keys(body));
       if (after.image !== before.image) await releaseImage(tx, before.image);
       return after;
     });
@@ -226,7 +197,6 @@ campaignBanners.delete(
     summary: "Delete a banner",
     description: "It is no longer shown; its counts stay.",
     auth: "ADMIN",
-    params: BannerParams,
     answers: { 204: null },
   },
   async ({ user, params }) => {

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
 import { addDays, dayOf } from "../../../lib/domain/days.js";
-import { notFound } from "../../../lib/process/errors.js";
 import { toMajor, wholeMinor } from "../../../lib/domain/money.js";
 import { sql } from "../../../sql/db.js";
 import { findCampaign, listCampaignDays } from "../../../sql/queries/campaigns.js";
-import { ok, section } from "../../http/endpoint.js";
-import { IdParams, Money } from "../../http/schemas.js";
+import { found, ok, section } from "../../http/endpoint.js";
+import { Money } from "../../http/schemas.js";
 
 /** A leap year. */
 const maxDays = 366;
@@ -51,6 +50,8 @@ const CampaignDay = z
     impressions: z.int(),
     clicks: z.int(),
     spent: Money.meta({ description: "in major units, rounded down to two decimals" }),
+    invalidImpressions: z.int().meta({ description: "beyond what one user or address may cause; they cost nothing" }),
+    invalidClicks: z.int(),
   })
   .meta({ id: "CampaignDay" });
 
@@ -62,9 +63,10 @@ campaignStats.get(
     summary: "Show a campaign's counts, day by day",
     description:
       `Every day of at most ${maxDays}, including days without counts, in ${config.DEFAULT_TIMEZONE}. Counts after the ` +
-      "completion of a campaign cost nothing.",
+      "completion of a campaign cost nothing. Of one user, or of one address without a token, at most " +
+      `${config.AD_EVENTS_PER_MINUTE} impressions of a banner a minute and ${config.AD_EVENTS_PER_DAY} a day count, and as ` +
+      "many clicks; others are invalid traffic.",
     auth: "ADMIN",
-    params: IdParams,
     query: StatsQuery,
     answers: { 200: z.array(CampaignDay) },
     csv: true,
@@ -72,7 +74,7 @@ campaignStats.get(
   async ({ params, query }) => {
     const { first, last } = daysOf(query);
     const days = await listCampaignDays(sql, params.id, first, last);
-    if (!(await findCampaign(sql, params.id))) throw notFound("This campaign");
+    found(await findCampaign(sql, params.id), "This campaign");
     return ok(days.map(({ spentMicro, ...day }) => ({ ...day, spent: toMajor(wholeMinor(spentMicro)) })));
   },
 );

@@ -12,6 +12,18 @@ const maxPending = 10_000;
 /** How many different responses are counted apart between two flushes. */
 const maxResponses = 1_000;
 
+/** Counts of one event, apart from invalid traffic. */
+interface Tally {
+  valid: number;
+  invalid: number;
+}
+
+function countIn<Key>(tallies: Map<Key, Tally>, key: Key, isValid: boolean): void {
+  const tally = tallies.get(key) ?? { valid: 0, invalid: 0 };
+  tally[isValid ? "valid" : "invalid"] += 1;
+  tallies.set(key, tally);
+}
+
 /** A batch that is not known to be in Postgres. Once `sent`, it never changes: Postgres may have it. */
 interface PendingBatch {
   id: string;
@@ -20,8 +32,6 @@ interface PendingBatch {
   byBanner: Map<string, AdCount>;
 }
 
-const insertBatch = (batch: AdBatch): Promise<void> => insertAdBatch(sql, batch);
-
 /**
  * Counts impressions and clicks in memory and inserts them into Postgres as batches, one a second while there are any. A
  * batch whose insert failed or got no reply is inserted again under the same id, so it counts once; meanwhile counting
@@ -29,8 +39,8 @@ const insertBatch = (batch: AdBatch): Promise<void> => insertAdBatch(sql, batch)
  */
 export class AdCounters {
   /** How often each list of banners was sent: one addition per response, however many banners it has. */
-  #responses = new Map<readonly string[], number>();
-  #clicks = new Map<string, number>();
+  #responses = new Map<readonly string[], Tally>();
+  #clicks = new Map<string, Tally>();
   #pending = 0;
   /** Oldest first. Counts of a day go to its one unsent batch, so there are few, however long Postgres is unreachable. */
   #batches: PendingBatch[] = [];
@@ -39,18 +49,18 @@ export class AdCounters {
   #running = false;
   #reachable = true;
 
-  constructor(private readonly insert: (batch: AdBatch) => Promise<void> = insertBatch) {}
+  constructor(private readonly insert = (batch: AdBatch): Promise<void> => insertAdBatch(sql, batch)) {}
 
   /** Counts an impression of each of these banners. For a repeated response pass the same array: it is the key. */
-  countImpressions(bannerIds: readonly string[]): void {
+  countImpressions(bannerIds: readonly string[], isValid: boolean): void {
     if (bannerIds.length === 0) return;
     if (this.#responses.size >= maxResponses) this.#fillBatch();
-    this.#responses.set(bannerIds, (this.#responses.get(bannerIds) ?? 0) + 1);
+    countIn(this.#responses, bannerIds, isValid);
     this.#scheduleFor(bannerIds.length);
   }
 
-  countClick(bannerId: string): void {
-    this.#clicks.set(bannerId, (this.#clicks.get(bannerId) ?? 0) + 1);
+  countClick(bannerId: string, isValid: boolean): void {
+    countIn(this.#clicks, bannerId, isValid);
     this.#scheduleFor(1);
   }
 
@@ -87,14 +97,22 @@ export class AdCounters {
     if (this.#pending === 0) return;
     const { byBanner } = this.#openBatch();
     const countOf = (bannerId: string): AdCount => {
-      const known = byBanner.get(bannerId) ?? { bannerId, impressions: 0, clicks: 0 };
+      const none = { impressions: 0, clicks: 0, invalidImpressions: 0, invalidClicks: 0 };
+      const known = byBanner.get(bannerId) ?? { bannerId, ...none };
       byBanner.set(bannerId, known);
       return known;
     };
-    for (const [bannerIds, times] of this.#responses) {
-      for (const bannerId of bannerIds) countOf(bannerId).impressions += times;
+    for (const [bannerIds, { valid, invalid }] of this.#responses) {
+      for (const count of bannerIds.map(countOf)) {
+        count.impressions += valid;
+        count.invalidImpressions += invalid;
+      }
     }
-    for (const [bannerId, times] of this.#clicks) countOf(bannerId).clicks += times;
+    for (const [bannerId, { valid, invalid }] of this.#clicks) {
+      const count = countOf(bannerId);
+      count.clicks += valid;
+      count.invalidClicks += invalid;
+    }
     this.#responses.clear();
     this.#clicks.clear();
     this.#pending = 0;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
 import { daysOf, type Period } from "../../../lib/domain/days.js";
-import { notFound } from "../../../lib/process/errors.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { sql } from "../../../sql/db.js";
 import {
@@ -14,9 +13,9 @@ import {
   type Totals,
 } from "../../../sql/queries/analytics.js";
 import { findPartner } from "../../../sql/queries/partners.js";
-import { ok, section } from "../../http/endpoint.js";
+import { found, ok, section } from "../../http/endpoint.js";
 import { Limit } from "../../http/pagination.js";
-import { Id, IdParams, Money } from "../../http/schemas.js";
+import { Id, Money } from "../../http/schemas.js";
 
 const Period = z
   .enum(["7d", "30d", "90d", "1y"])
@@ -42,9 +41,7 @@ const daysNow = (period: Period) => daysOf(period, Date.now(), config.DEFAULT_TI
 
 /** Returns the partner that a report is about, if any; throws 404 when it does not exist. */
 async function reportPartner(partnerId: string | undefined): Promise<string | null> {
-  if (partnerId === undefined) return null;
-  if (!(await findPartner(sql, partnerId))) throw notFound("This partner");
-  return partnerId;
+  return partnerId === undefined ? null : found(await findPartner(sql, partnerId), "This partner").id;
 }
 
 export const analytics = section({ prefix: "/admin/analytics", tag: "Analytics", invalid: "BAD_REQUEST" });
@@ -70,14 +67,9 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId } }) => {
-    const found = await findDashboard(sql, daysNow(period), await reportPartner(partnerId));
-    return ok({
-      ...present(found),
-      activePartners: found.activePartners,
-      commission: toMajor(found.commissionMinor),
-      foodSavedGrams: found.foodSavedGrams,
-      period,
-    });
+    const figures = await findDashboard(sql, daysNow(period), await reportPartner(partnerId));
+    const { activePartners, commissionMinor, foodSavedGrams } = figures;
+    return ok({ ...present(figures), activePartners, commission: toMajor(commissionMinor), foodSavedGrams, period });
   },
 );
 
@@ -86,15 +78,13 @@ analytics.get(
   {
     summary: "Show a partner's figures",
     auth: "ADMIN",
-    params: IdParams,
     query: PeriodQuery,
     answers: { 200: PartnerTotals },
     csv: true,
   },
-  async ({ params: { id }, query }) => {
-    const partner = await findPartner(sql, id);
-    if (!partner) throw notFound("This partner");
-    return ok({ partnerId: partner.id, ...present(await findPartnerTotals(sql, daysNow(query.period), partner.id)) });
+  async ({ params, query }) => {
+    const { id } = found(await findPartner(sql, params.id), "This partner");
+    return ok({ partnerId: id, ...present(await findPartnerTotals(sql, daysNow(query.period), id)) });
   },
 );
 
@@ -133,35 +123,27 @@ analytics.get(
 
 const hours = `Hours of the day in ${config.DEFAULT_TIMEZONE}, 0 to 23, including hours without any.`;
 
-analytics.get(
-  "/order-heatmap",
-  {
-    summary: "Count orders by hour of the day",
-    description: hours,
-    auth: "ADMIN",
-    query: ReportQuery,
-    answers: { 200: z.array(HourCount) },
-    errors: ["404 NOT_FOUND"],
-    csv: true,
-  },
-  async ({ query: { period, partnerId } }) =>
-    ok([...(await listOrdersByHour(sql, daysNow(period), await reportPartner(partnerId)))]),
-);
+const heatmaps = [
+  { path: "/order-heatmap", summary: "Count orders by hour of the day", list: listOrdersByHour },
+  { path: "/listing-heatmap", summary: "Count listed boxes by hour of the day", list: listListingsByHour },
+] as const;
 
-analytics.get(
-  "/listing-heatmap",
-  {
-    summary: "Count listed boxes by hour of the day",
-    description: hours,
-    auth: "ADMIN",
-    query: ReportQuery,
-    answers: { 200: z.array(HourCount) },
-    errors: ["404 NOT_FOUND"],
-    csv: true,
-  },
-  async ({ query: { period, partnerId } }) =>
-    ok([...(await listListingsByHour(sql, daysNow(period), await reportPartner(partnerId)))]),
-);
+for (const { path, summary, list } of heatmaps) {
+  analytics.get(
+    path,
+    {
+      summary,
+      description: hours,
+      auth: "ADMIN",
+      query: ReportQuery,
+      answers: { 200: z.array(HourCount) },
+      errors: ["404 NOT_FOUND"],
+      csv: true,
+    },
+    async ({ query: { period, partnerId } }) =>
+      ok([...(await list(sql, daysNow(period), await reportPartner(partnerId)))]),
+  );
+}
 
 analytics.get(
   "/peak-hours",

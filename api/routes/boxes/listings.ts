@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { conflict, notFound } from "../../../lib/process/errors.js";
+import { conflict, type FieldError } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { fanOut } from "../../../queues/index.js";
-import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.js";
+import { contended, lookups, searches, sql, transaction, type Db } from "../../../sql/db.js";
 import {
   deleteBox,
   findBox,
@@ -27,19 +27,20 @@ import {
   boxFields,
   BoxState,
   flawsOf,
-  foreignItems,
-  invalidBox,
   eventOf,
   OwnListedBox,
   presentBox,
   presentOwnBox,
+  presentWithItems,
+  repeatOf,
 } from "./presentation.js";
-import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
+import { invalidFields } from "../../http/errors.js";
 import { claimOwnImage } from "../../common/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { changesOf, Id, IdParams, QueryFlag } from "../../http/schemas.js";
+import { changesOf, Id, orNull, QueryFlag, withChanges } from "../../http/schemas.js";
 
-const { title, description, price, originalPrice, quantity, weightGrams, items, repeat } = boxFields;
+const { title, description, price, originalPrice, quantity, weightGrams, maxPerCustomer, items, repeat } = boxFields;
 const { pickupWindowStart, pickupWindowEnd, imageFileId } = boxFields;
 
 const ownImage = (tx: Db, fileId: string, userId: string) =>
@@ -48,15 +49,16 @@ const ownImage = (tx: Db, fileId: string, userId: string) =>
 const NewBox = z
   .object({
     title,
-    description: description.optional(),
+    description: orNull(description),
     price,
-    originalPrice: originalPrice.optional(),
+    originalPrice: orNull(originalPrice),
     quantity,
-    weightGrams: weightGrams.optional(),
+    weightGrams: orNull(weightGrams),
+    maxPerCustomer: orNull(maxPerCustomer),
     pickupWindowStart,
     pickupWindowEnd,
     items: items.optional(),
-    repeat: repeat.optional(),
+    repeat: orNull(repeat),
     imageFileId: imageFileId.optional(),
   })
   .superRefine((box, context) => {
@@ -70,6 +72,7 @@ const BoxChanges = changesOf({
   originalPrice: originalPrice.nullable(),
   quantity: quantity.meta({ description: "how many are offered in all, including those sold" }),
   weightGrams: weightGrams.nullable(),
+  maxPerCustomer: maxPerCustomer.nullable(),
   pickupWindowStart,
   pickupWindowEnd,
   items: items.meta({ description: "replaces the contents" }),
@@ -85,27 +88,22 @@ boxes.get(
     summary: "List a partner's boxes, newest first",
     description: "The boxes on offer. With `all=true` the partner's owner and staff see hidden and expired boxes too.",
     auth: "OPTIONAL_USER",
-    params: z.object({ partnerId: Id }),
     query: PageQuery.extend({ all: QueryFlag.default(false) }),
     answers: { 200: z.array(OwnListedBox) },
   },
   async ({ user, params, query, address }) => {
-    const own =
-      query.all && user !== null && (await findPrincipal(sql, user.id))?.partnerId === params.partnerId.toLowerCase();
-    const { rows, headers } = await page(address, query, (after, limit) =>
-      listBoxesByPartner(sql, params.partnerId, own, after, limit),
-    );
-    if (rows.length === 0 && !(await findPartner(sql, params.partnerId))) throw notFound("This partner");
-    return ok(rows.map(own ? presentOwnBox : presentBox), headers);
+    const { partnerId } = params;
+    const own = query.all && user !== null && (await findPrincipal(sql, user.id))?.partnerId === partnerId;
+    const list = (after: string | null, limit: number) =>
+      listBoxesByPartner(own ? sql : searches, partnerId, own, after, limit);
+    const answer = await page(address, query, list, own ? presentOwnBox : presentBox);
+    if (answer.body.length === 0) found(await findPartner(sql, partnerId), "This partner");
+    return answer;
   },
 );
 
 /** Finds a partner's own box; throws 404 for other boxes. */
-async function ownBox(id: string, partnerId: string): Promise<OwnBoxRow> {
-  const box = await findOwnBox(sql, id, partnerId);
-  if (!box) throw notFound("This box");
-  return box;
-}
+const ownBox = async (id: string, partnerId: string) => found(await findOwnBox(sql, id, partnerId), "This box");
 
 boxes.get(
   "/:id",
@@ -113,35 +111,22 @@ boxes.get(
     summary: "Read a box",
     description: "Only the partner's owner and staff can read a hidden box, or one of a partner that is not active.",
     auth: "OPTIONAL_USER",
-    params: IdParams,
     answers: { 200: Box },
   },
   async ({ user, params: { id } }) => {
     const box = await findBox(lookups, id);
-    if (box) return ok({ ...presentBox(box), items: box.items ?? [] });
+    if (box) return ok(presentWithItems(box));
     const partnerId = user && (await findPrincipal(sql, user.id))?.partnerId;
-    if (!partnerId) throw notFound("This box");
-    const own = await ownBox(id, partnerId);
-    return ok({ ...presentBox(own), items: own.items ?? [] });
+    return ok(presentWithItems(await ownBox(id, found(partnerId, "This box"))));
   },
 );
 
 boxes.post(
   "/",
   { summary: "List a box", auth: "ACTIVE_PARTNER", body: NewBox, answers: { 201: BoxState }, errors: ["409 CONFLICT"] },
-  async ({ user, partner, body: { imageFileId, ...body }, requestId }) => {
-    const fields = {
-      title: body.title,
-      description: body.description ?? null,
-      priceMinor: body.price,
-      originalPriceMinor: body.originalPrice ?? null,
-      weightGrams: body.weightGrams ?? null,
-      quantity: body.quantity,
-      pickupWindowStart: body.pickupWindowStart,
-      pickupWindowEnd: body.pickupWindowEnd,
-      repeat: body.repeat ?? null,
-      items: body.items ?? [],
-    };
+  async ({ user, partner, body, requestId }) => {
+    const { imageFileId, price: priceMinor, originalPrice: originalPriceMinor, items = [], ...terms } = body;
+    const fields = { ...terms, priceMinor, originalPriceMinor, items };
     const box =
       imageFileId === undefined
         ? await insertBox(sql, partner.id, { ...fields, image: null }, requestId)
@@ -155,29 +140,23 @@ boxes.post(
 
 const expired = () => conflict("This box's pickup window has ended: list it again instead.");
 
+const foreignItems = () =>
+  invalidFields("VALIDATION_ERROR", [{ path: "items", message: "some are not on this partner's menu" }]);
+
 /** Applies the changes to a box; throws 400 when the result is invalid. */
-function merge(box: OwnBoxRow, changes: Omit<z.output<typeof BoxChanges>, "imageFileId">) {
-  const offered = changes.quantity ?? box.quantityAvailable + box.quantityReserved;
-  const kept = box.repeatDays && box.repeatUntil ? { days: box.repeatDays, until: box.repeatUntil } : null;
-  const merged = {
-    title: changes.title ?? box.title,
-    description: changes.description === undefined ? box.description : changes.description,
-    priceMinor: changes.price ?? box.priceMinor,
-    originalPriceMinor: changes.originalPrice === undefined ? box.originalPriceMinor : changes.originalPrice,
-    weightGrams: changes.weightGrams === undefined ? box.weightGrams : changes.weightGrams,
-    quantityAvailable: offered - box.quantityReserved,
-    pickupWindowStart: changes.pickupWindowStart ?? box.pickupWindowStart,
-    pickupWindowEnd: changes.pickupWindowEnd ?? box.pickupWindowEnd,
-    repeat: changes.repeat === undefined ? kept : changes.repeat,
-  };
-  const flaws: { path: string; message: string }[] = flawsOf({
+function merge(box: OwnBoxRow, changes: Omit<z.output<typeof BoxChanges>, "imageFileId" | "items">) {
+  const { price: priceMinor, originalPrice: originalPriceMinor, quantity, ...others } = changes;
+  const offered = quantity ?? box.quantityAvailable + box.quantityReserved;
+  const before = { ...box, repeat: repeatOf(box), quantityAvailable: offered - box.quantityReserved };
+  const merged = withChanges(before, { ...others, priceMinor, originalPriceMinor });
+  const flaws: FieldError[] = flawsOf({
     ...merged,
     price: merged.priceMinor,
     originalPrice: merged.originalPriceMinor,
   });
   if (merged.quantityAvailable < 0)
     flaws.push({ path: "quantity", message: `must not be below the ${box.quantityReserved} that are sold` });
-  if (flaws.length > 0) throw invalidBox(...flaws);
+  if (flaws.length > 0) throw invalidFields("VALIDATION_ERROR", flaws);
   return merged;
 }
 
@@ -186,40 +165,31 @@ boxes.put(
   {
     summary: "Change a box",
     description:
-      "Any of the fields, at least one; other fields stay unchanged. Orders keep what they were placed with. When the pickup " +
-      "window has ended, only `repeat` can be changed. A hidden box is not repeated.",
+      "Orders keep what they were placed with. When the pickup window has ended, only `repeat` can be changed. A hidden box " +
+      "is not repeated.",
     auth: "ACTIVE_PARTNER",
-    params: IdParams,
     body: BoxChanges,
     answers: { 200: BoxState },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, partner, params: { id }, body: { imageFileId, ...body }, requestId }) => {
+  async ({ user, partner, params: { id }, body, requestId }) => {
+    const { imageFileId, items, ...changes } = body;
     const changed = await transaction(async (tx) => {
-      const box = await lockOwnBox(tx, id, partner.id);
-      if (!box) throw notFound("This box");
+      const box = found(await lockOwnBox(tx, id, partner.id), "This box");
       if (box.status === null || box.status === "EXPIRED") {
-        const { repeat, ...others } = body;
-        if (
-          repeat === undefined ||
-          imageFileId !== undefined ||
-          Object.values(others).some((value) => value !== undefined)
-        )
-          throw expired();
-        return updateBoxRepeat(tx, box.id, repeat);
+        if (body.repeat === undefined || Object.keys(body).length > 1) throw expired();
+        return updateBoxRepeat(tx, box.id, body.repeat);
       }
-      if (body.items && !(await replaceBoxItems(tx, box.id, partner.id, body.items))) throw foreignItems();
-      const merged = merge(box, body);
+      if (items && !(await replaceBoxItems(tx, box.id, partner.id, items))) throw foreignItems();
+      const merged = merge(box, changes);
       const event = eventOf(box, merged);
       if (event) await stageJob(tx, fanOut, { event, subjectId: box.id, after: null }, { requestId });
-      if (imageFileId === undefined) return updateBox(tx, box.id, { ...merged, image: box.image });
-      const image = imageFileId && (await ownImage(tx, imageFileId, user.id));
+      const image = imageFileId === undefined ? box.image : imageFileId && (await ownImage(tx, imageFileId, user.id));
       const updated = await updateBox(tx, box.id, { ...merged, image });
       if (image !== box.image) await releaseImage(tx, box.image);
       return updated;
     });
-    if (!changed) throw notFound("This box");
-    return ok(changed);
+    return ok(found(changed, "This box"));
   },
 );
 
@@ -230,7 +200,6 @@ boxes.patch(
     description:
       "Independent of how many were sold. A concurrent order reduces the new number, or has reduced the old one.",
     auth: "ACTIVE_PARTNER",
-    params: IdParams,
     body: z
       .object({
         quantityAvailable: z.int().min(0).max(limits.box.boxes),
@@ -255,24 +224,22 @@ boxes.patch(
   },
 );
 
-const declareVisibility = (path: "hide" | "unhide", hidden: boolean, summary: string) =>
+const declareVisibility = (path: `/:id/${string}`, hidden: boolean, summary: string) =>
   boxes.post(
-    `/:id/${path}`,
+    path,
     {
       summary,
       auth: "PARTNER",
-      params: IdParams,
       answers: { 200: z.object({ id: Id, hidden: z.boolean() }) },
     },
     async ({ partner, params: { id } }) => {
-      const changed = await updateBoxHidden(sql, id, partner.id, hidden);
-      if (!changed) throw notFound("This box");
-      return ok({ id: changed.id, hidden });
+      found(await updateBoxHidden(sql, id, partner.id, hidden), "This box");
+      return ok({ id, hidden });
     },
   );
 
-declareVisibility("hide", true, "Hide a box from the public");
-declareVisibility("unhide", false, "Show a hidden box again");
+declareVisibility("/:id/hide", true, "Hide a box from the public");
+declareVisibility("/:id/unhide", false, "Show a hidden box again");
 
 boxes.delete(
   "/:id",
@@ -280,7 +247,6 @@ boxes.delete(
     summary: "Delete a box",
     description: "Only a box without orders, or whose orders were all cancelled; others can be hidden.",
     auth: "PARTNER",
-    params: IdParams,
     answers: { 204: null },
     errors: ["409 CONFLICT"],
   },
@@ -298,15 +264,12 @@ boxes.post(
     description:
       "With the same quantity and contents, on the next day on which its window, at the same local time, has not ended.",
     auth: "ACTIVE_PARTNER",
-    params: IdParams,
     answers: { 201: Box },
     errors: ["409 CONFLICT"],
   },
   async ({ partner, params: { id }, requestId }) => {
-    const repeated = await repeatBox(sql, id, partner.id, requestId);
-    if (!repeated) throw notFound("This box");
+    const repeated = found(await repeatBox(sql, id, partner.id, requestId), "This box");
     if (repeated.id === null) throw conflict("There is nothing to list: this box was offered with quantity 0.");
-    const box = await ownBox(repeated.id, partner.id);
-    return created({ ...presentBox(box), items: box.items ?? [] }, `/api/v1/boxes/${box.id}`);
+    return created(presentWithItems(await ownBox(repeated.id, partner.id)), `/api/v1/boxes/${repeated.id}`);
   },
 );

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
-import { ApiError } from "../../../lib/process/errors.js";
 import { imageAddress, thumbnailAddress } from "../../../lib/storage/file-store.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { toMajor, type Minor } from "../../../lib/domain/money.js";
-import type { BoxRow, PartnerBoxRow } from "../../../sql/queries/boxes.js";
+import type { BoxItemRow, BoxRow, PartnerBoxRow } from "../../../sql/queries/boxes.js";
 import { ImageFileId } from "../../common/own-image.js";
 import { Amount, Id, Instant, Money, text, Timestamp } from "../../http/schemas.js";
 
@@ -17,6 +16,9 @@ export const boxFields = {
   originalPrice: Amount.meta({ description: "the price before the discount; not below `price`" }),
   quantity: z.int().min(1).max(limits.box.boxes),
   weightGrams: z.int().min(1).max(limits.weightGrams),
+  maxPerCustomer: z.int().min(1).max(limits.box.boxes).meta({
+    description: "how many one customer may have, in all orders that are open or collected; without it, any number",
+  }),
   pickupWindowStart: Instant,
   pickupWindowEnd: Instant.meta({
     description: `after the start, in the future, at most ${maxWindowHours} hours after the start`,
@@ -26,7 +28,7 @@ export const boxFields = {
     .array(z.object({ menuItemId: Id, qty: z.int().min(1).max(limits.box.pieces) }))
     .max(limits.box.items)
     .refine(
-      (items) => new Set(items.map(({ menuItemId }) => menuItemId.toLowerCase())).size === items.length,
+      (items) => new Set(items.map(({ menuItemId }) => menuItemId)).size === items.length,
       "must name each menu item once",
     ),
   repeat: z
@@ -72,14 +74,6 @@ export function eventOf(
   return after.priceMinor < before.priceMinor ? "BOX_CHEAPER" : null;
 }
 
-/** The error for an invalid box. */
-export const invalidBox = (...errors: { path: string; message: string }[]) =>
-  new ApiError(400, "VALIDATION_ERROR", errors.map(({ path, message }) => `${path}: ${message}`).join("; "), {
-    errors,
-  });
-
-export const foreignItems = () => invalidBox({ path: "items", message: "some are not on this partner's menu" });
-
 export const BoxStatus = z.enum(enums.boxStatus);
 
 export const ListedBox = z
@@ -91,6 +85,7 @@ export const ListedBox = z
     price: Money,
     originalPrice: Money.nullable(),
     weightGrams: z.int().nullable(),
+    maxPerCustomer: z.int().nullable().meta({ description: "how many one customer may have; null: any number" }),
     quantityAvailable: z.int(),
     pickupWindowStart: Timestamp,
     pickupWindowEnd: Timestamp,
@@ -124,16 +119,25 @@ export const presentBox = (row: BoxRow): z.output<typeof ListedBox> => ({
   price: toMajor(row.priceMinor),
   originalPrice: row.originalPriceMinor === null ? null : toMajor(row.originalPriceMinor),
   weightGrams: row.weightGrams,
+  maxPerCustomer: row.maxPerCustomer,
   quantityAvailable: row.quantityAvailable,
-  pickupWindowStart: row.pickupWindowStart.toISOString(),
-  pickupWindowEnd: row.pickupWindowEnd.toISOString(),
+  pickupWindowStart: row.pickupWindowStart,
+  pickupWindowEnd: row.pickupWindowEnd,
   status: row.status ?? "EXPIRED",
   hidden: row.hidden,
   imageUrl: row.image && imageAddress(row.image),
   thumbnailUrl: row.image && thumbnailAddress(row.image),
 });
 
+export const repeatOf = ({ repeatDays: days, repeatUntil: until }: PartnerBoxRow) =>
+  days && until !== null ? { days, until } : null;
+
 export const presentOwnBox = (row: PartnerBoxRow): z.output<typeof OwnListedBox> => ({
   ...presentBox(row),
-  repeat: row.repeatDays && row.repeatUntil !== null ? { days: row.repeatDays, until: row.repeatUntil } : null,
+  repeat: repeatOf(row),
+});
+
+export const presentWithItems = (row: BoxRow & { items: BoxItemRow[] | null }): z.output<typeof Box> => ({
+  ...presentBox(row),
+  items: row.items ?? [],
 });

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { lookups } from "../../../sql/db.js";
+import { searches } from "../../../sql/db.js";
 import { listOffersNear, listOffersSoon, type NearOfferRow, type OfferRow } from "../../../sql/queries/offers.js";
 import { ListedBox, presentBox } from "./presentation.js";
 import { ok, section } from "../../http/endpoint.js";
 import { LocatedQuery, presentDistance, requireBoth } from "../../common/coordinates.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
-import { CityId, Id, Instant, QueryAmount } from "../../http/schemas.js";
+import { CityId, Id, Instant, orNull, QueryAmount } from "../../http/schemas.js";
 
 /** The sort key of a box: its distance or the start of its pickup window, and its id. */
 const Place = z.tuple([z.union([z.number(), z.string().regex(/^[\d :.+-]{10,40}$/)]), Id]);
@@ -13,10 +13,10 @@ const Place = z.tuple([z.union([z.number(), z.string().regex(/^[\d :.+-]{10,40}$
 const OfferQuery = pageQuery(Place)
   .extend({
     ...LocatedQuery,
-    cityId: CityId.optional(),
-    maxPrice: QueryAmount.optional(),
-    availableFrom: Instant.optional().meta({ description: "only boxes whose pickup window ends after this" }),
-    availableTo: Instant.optional().meta({ description: "only boxes whose pickup window starts before this" }),
+    cityId: orNull(CityId),
+    maxPrice: orNull(QueryAmount),
+    availableFrom: orNull(Instant).meta({ description: "only boxes whose pickup window ends after this" }),
+    availableTo: orNull(Instant).meta({ description: "only boxes whose pickup window starts before this" }),
   })
   .superRefine(requireBoth);
 
@@ -50,20 +50,15 @@ offers.get(
     answers: { 200: z.array(Offer) },
   },
   async ({ query, address }) => {
-    const { lat, lng, radius } = query;
-    const filter = {
-      cityId: query.cityId ?? null,
-      maxPriceMinor: query.maxPrice ?? null,
-      availableFrom: query.availableFrom ?? null,
-      availableTo: query.availableTo ?? null,
-    };
+    const { lat, lng, radius, cityId, maxPrice, availableFrom, availableTo } = query;
+    const filter = { cityId, maxPriceMinor: maxPrice, availableFrom, availableTo };
     const list = (after: z.output<typeof Place> | null, limit: number): Promise<(OfferRow | NearOfferRow)[]> => {
       if (lat === undefined || lng === undefined) {
         const place = after && { startKey: String(after[0]), id: after[1] };
-        return listOffersSoon(lookups, filter, place, limit);
+        return listOffersSoon(searches, filter, place, limit);
       }
       const place = after && { distance: Number(after[0]), id: after[1] };
-      return listOffersNear(lookups, { latitude: lat, longitude: lng, radius }, filter, place, limit);
+      return listOffersNear(searches, { latitude: lat, longitude: lng, radius }, filter, place, limit);
     };
     const placeOf = (row: OfferRow | NearOfferRow): z.output<typeof Place> => [
       "distance" in row ? row.distance : row.startKey,

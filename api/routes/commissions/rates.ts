@@ -7,11 +7,10 @@ import {
   findPartnerRate,
   listRateChanges,
   updateRate,
-  type Rate,
 } from "../../../sql/queries/commissions.js";
-import { noContent, ok, section } from "../../http/endpoint.js";
+import { found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Id, IdParams, Percent, Timestamp } from "../../http/schemas.js";
+import { Id, Percent, Timestamp } from "../../http/schemas.js";
 
 const CommissionRate = z
   .object({
@@ -45,15 +44,11 @@ commissions.put(
   },
 );
 
-async function partnerRate(id: string): Promise<Rate> {
-  const rate = await findPartnerRate(sql, id);
-  if (!rate) throw notFound("This partner");
-  return rate;
-}
+const partnerRate = async (id: string) => found(await findPartnerRate(sql, id), "This partner");
 
 commissions.get(
   "/partners/:id",
-  { summary: "Read a partner's rate", auth: "ADMIN", params: IdParams, answers: { 200: CommissionRate } },
+  { summary: "Read a partner's rate", auth: "ADMIN", answers: { 200: CommissionRate } },
   async ({ params: { id } }) => ok(await partnerRate(id)),
 );
 
@@ -63,7 +58,6 @@ commissions.put(
     summary: "Set a partner's own rate",
     description: "Applies to new orders.",
     auth: "ADMIN",
-    params: IdParams,
     body: NewRate,
     answers: { 200: CommissionRate },
   },
@@ -80,7 +74,6 @@ commissions.delete(
     summary: "Remove a partner's own rate",
     description: "The global rate applies at once.",
     auth: "ADMIN",
-    params: IdParams,
     answers: { 204: null },
   },
   async ({ user, params: { id } }) => {
@@ -111,11 +104,5 @@ commissions.get(
       ),
     },
   },
-  async ({ query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) => listRateChanges(sql, after, limit));
-    return ok(
-      rows.map((row) => ({ ...row, at: row.at.toISOString() })),
-      headers,
-    );
-  },
+  ({ query, address }) => page(address, query, (after, limit) => listRateChanges(sql, after, limit)),
 );

@@ -1,9 +1,10 @@
 import { pipeline } from "node:stream/promises";
 import { Router, type Request, type Response } from "express";
 import { ApiError, notFound } from "../../../lib/process/errors.js";
-import { files, folder, isSigned, keysOf } from "../../../lib/storage/file-store.js";
+import { files, isSigned, keysOf, partSubject } from "../../../lib/storage/file-store.js";
 import { WrongParts, type Range } from "../../../lib/storage/storage.js";
 import { PART_BYTES } from "./parts.js";
+import { allowSlowBody } from "../../http/body-time.js";
 import { receiveBody, tooLarge } from "../../http/upload.js";
 
 const YEAR_SECONDS = 31_536_000;
@@ -75,15 +76,19 @@ fileContent.get("/files/:file", async (request, response) => {
   });
 });
 
-/** Receives one part of an upload. With a bucket, clients send parts there directly. */
+/** Receives one part of an upload. With a bucket, clients send there directly the parts whose size is known. */
 fileContent.put("/files/uploads/:uploadId/:part", async (request, response) => {
   const { uploadId, part } = request.params;
-  if (files !== folder || !isSigned(`part ${uploadId} ${part}`, signatureOf(request))) throw notSigned();
-  if (Number(request.headers["content-length"] ?? 0) > PART_BYTES) throw tooLarge(PART_BYTES);
+  const upload = { key: text(request.query["key"]), uploadId };
+  if (!isSigned(partSubject(upload, part), signatureOf(request))) throw notSigned();
+  const bytes = Number(request.headers["content-length"]);
+  if (Number.isNaN(bytes)) throw new ApiError(400, "BAD_REQUEST", "A part must be sent with its Content-Length.");
+  if (bytes > PART_BYTES) throw tooLarge(PART_BYTES);
+  allowSlowBody(request);
   const body = receiveBody(request, PART_BYTES);
   try {
     response
-      .set("ETag", await folder.putPart(uploadId, Number(part), body))
+      .set("ETag", await files.putPart(upload, Number(part), body, bytes))
       .status(200)
       .end();
   } catch (error) {

@@ -3,7 +3,7 @@ import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
 import { deleteFile, keysOf } from "../../../lib/storage/file-store.js";
 import { isImage } from "../../../lib/storage/file-types.js";
 import { images } from "../../../queues/index.js";
-import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.js";
+import { contended, inTurn, lookups, sql, transaction, type Db } from "../../../sql/db.js";
 import {
   deleteUnfinishedFile,
   findFile,
@@ -19,34 +19,45 @@ import {
 import { stageJob } from "../../../sql/outbox.js";
 import { awaitResult } from "../../../sql/signals.js";
 import { created } from "../../http/endpoint.js";
+import { MB } from "../../http/upload.js";
 import { unreadable } from "./refusals.js";
 import { later, present } from "./stored-file.js";
 
 // The life of an upload, direct or in parts: it begins when its owner has room, is settled when all its bytes are in
 // storage, and is answered when the file is ready.
 
-const MB = 1_048_576;
-/** Per user. Unfinished uploads expire; documents are kept until their owner deletes them. */
-const MAX_UNFINISHED = 50;
+/** Per user: documents are kept until their owner deletes them. */
 const MAX_DOCUMENT_BYTES = 1_024 * MB;
 
 /** An upload that has begun, with its owner. */
 export type Upload = Pick<FileRow, "id" | "name" | "contentType"> & { userId: string };
 
+const tooManyOpen = () =>
+  conflict(
+    `At most ${config.OPEN_UPLOADS} of your uploads, of ${config.OPEN_UPLOAD_BYTES} bytes, may be unfinished or wait for their ` +
+      "conversion: finish or delete one, or try again shortly.",
+  );
 const documentsFull = () => conflict("Your documents may not exceed 1 GB: delete some first.");
 
-/** The storage key under which an upload of this type is stored. */
-export const keyOf = (contentType: string, name: string): string =>
+/** The storage key of an upload, by its type. */
+export const keyOf = ({ contentType, name }: Pick<FileRow, "contentType" | "name">): string =>
   keysOf(name)[isImage(contentType) ? "original" : "document"];
+
+/** Runs a transaction that no other of the user's uploads runs beside. */
+const changeUploads = <T>(userId: string, work: (tx: Db) => Promise<T>): Promise<T> =>
+  inTurn(`uploads ${userId}`, () =>
+    transaction(async (tx) => {
+      await lockUploads(tx, userId);
+      return work(tx);
+    }),
+  );
 
 /** Begins an upload and returns its id. Throws 409 without room; a lock per user makes the count exact. */
 export const beginUpload = (userId: string, file: NewFile): Promise<string> =>
-  transaction(async (tx) => {
-    await lockUploads(tx, userId);
-    const { unfinished, documentBytes, announcedBytes } = await findUploads(tx, userId);
-    if (unfinished >= MAX_UNFINISHED)
-      throw conflict(`${MAX_UNFINISHED} of your uploads are not finished: finish or delete one first.`);
+  changeUploads(userId, async (tx) => {
+    const { open, openBytes, documentBytes, announcedBytes } = await findUploads(tx, userId);
     const bytes = file.inParts?.size ?? 1;
+    if (open >= config.OPEN_UPLOADS || openBytes + bytes > config.OPEN_UPLOAD_BYTES) throw tooManyOpen();
     if (!isImage(file.contentType) && documentBytes + announcedBytes + bytes > MAX_DOCUMENT_BYTES)
       throw documentsFull();
     return await insertFile(tx, userId, file);
@@ -60,7 +71,6 @@ export async function dropUpload({ id, name }: Upload): Promise<void> {
 
 /** Makes an upload a document; false when it was settled before. Throws 409 when the owner's documents then exceed their limit. */
 async function settleDocument(tx: Db, { id, userId }: Upload, size: number): Promise<boolean> {
-  await lockUploads(tx, userId);
   const settled = await updateDocumentReady(tx, id, size);
   // its size is known only now
   const { documentBytes } = await findUploads(tx, userId);
@@ -74,11 +84,12 @@ async function settleDocument(tx: Db, { id, userId }: Upload, size: number): Pro
  */
 export async function settleUpload(upload: Upload, size: number, requestId: string): Promise<void> {
   const { id, name, contentType } = upload;
-  const settled = await transaction(async (tx) => {
+  const settled = await changeUploads(upload.userId, async (tx) => {
     if (!isImage(contentType)) return await settleDocument(tx, upload, size);
     const stored = await updateFileStored(tx, id, size);
-    if (stored) await stageJob(tx, images, { fileId: id }, { requestId });
-    return stored;
+    // the users take turns: a user's first image comes before another's second
+    if (stored) await stageJob(tx, images, { fileId: id }, { requestId, priority: stored.ahead });
+    return stored !== undefined;
   }).catch(async (error: unknown) => {
     if (error instanceof ApiError) await dropUpload(upload);
     throw error;

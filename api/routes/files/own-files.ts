@@ -6,7 +6,7 @@ import { isForeignKeyViolation, lookups, sql, transaction } from "../../../sql/d
 import { deleteOwnFile, findOwnFile, listOwnFiles, type ListedFile } from "../../../sql/queries/files.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Id, IdParams, Timestamp } from "../../http/schemas.js";
+import { Id, Timestamp } from "../../http/schemas.js";
 import { comesInParts, presentPolicy } from "./parts.js";
 import { unreadable } from "./refusals.js";
 import { later, Pending, present, StoredFile } from "./stored-file.js";
@@ -27,8 +27,8 @@ const OwnFile = z
 const presentListed = (row: ListedFile): z.output<typeof OwnFile> => ({
   fileId: row.id,
   status: row.status,
-  createdAt: row.createdAt.toISOString(),
-  expiresAt: row.expiresAt?.toISOString() ?? null,
+  createdAt: row.createdAt,
+  expiresAt: row.expiresAt,
   file: row.status === "READY" ? present(row) : null,
 });
 
@@ -52,12 +52,8 @@ ownFiles.get(
     query: PageQuery,
     answers: { 200: z.array(OwnFile) },
   },
-  async ({ user, query }) => {
-    const { rows, headers } = await page("/api/v1/files", query, (after, limit) =>
-      listOwnFiles(sql, user.id, after, limit),
-    );
-    return ok(rows.map(presentListed), headers);
-  },
+  ({ user, query, address }) =>
+    page(address, query, (after, limit) => listOwnFiles(sql, user.id, after, limit), presentListed),
 );
 
 ownFiles.get(
@@ -66,7 +62,6 @@ ownFiles.get(
     summary: "Read your file",
     description: "202 while it is being uploaded or converted.",
     auth: "USER",
-    params: IdParams,
     answers: {
       200: StoredFile,
       202: Pending.describe(
@@ -90,7 +85,6 @@ ownFiles.delete(
     summary: "Delete your file",
     description: "An image that is shown somewhere must be removed there first.",
     auth: "USER",
-    params: IdParams,
     answers: { 204: null },
     errors: ["409 CONFLICT"],
   },

@@ -3,6 +3,7 @@ import { DOCUMENT_SECONDS, documentAddress, imageAddress, thumbnailAddress } fro
 import { isImage } from "../../../lib/storage/file-types.js";
 import { formatWait } from "../../../lib/outbound/retry-after.js";
 import type { FileRow } from "../../../sql/queries/files.js";
+import { accepted } from "../../http/endpoint.js";
 import { Id, Timestamp } from "../../http/schemas.js";
 
 /** A file that is ready, as its owner sees it. */
@@ -34,15 +35,25 @@ export const present = (file: FileRow): z.output<typeof StoredFile> => {
   };
 };
 
+const UploadPart = z.object({
+  partNumber: z.int(),
+  url: z.url(),
+  method: z.literal("PUT"),
+  size: z.int().nullable().meta({
+    description:
+      "exactly how many bytes this part has; null where the file may end: `partSize`, or what is left of the file",
+  }),
+});
+
 /** How to upload a large file in parts. */
 export const UploadPolicy = z
   .object({
     uploadId: z.string(),
     partSize: z.int().meta({ description: "bytes of each part except the last" }),
-    parts: z.array(z.object({ partNumber: z.int(), url: z.url(), method: z.literal("PUT") })).meta({
+    parts: z.array(UploadPart).meta({
       description:
-        "where to send each part: its bytes as the body, without a token; keep the `ETag` of the response. A part may be " +
-        "sent again. There may be more addresses than parts",
+        "where to send each part: its bytes as the body, with Content-Length and without a token; keep the `ETag` of the " +
+        "response. A part may be sent again. There may be more addresses than parts",
     }),
     completeUrl: z.url().meta({
       description: "where to POST `{parts: [{partNumber, etag}]}`, with your token, after all parts",
@@ -60,8 +71,5 @@ export const UploadPolicy = z
 export const Pending = z.object({ fileId: Id, uploadPolicy: UploadPolicy.optional() });
 
 /** Returns 202 for a file that is not ready yet, with its address. */
-export const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) => ({
-  status: 202 as const,
-  body: { fileId, uploadPolicy },
-  headers: { Location: `/api/v1/files/${fileId}` },
-});
+export const later = (fileId: string, uploadPolicy?: z.output<typeof UploadPolicy>) =>
+  accepted({ fileId, uploadPolicy }, `/api/v1/files/${fileId}`);

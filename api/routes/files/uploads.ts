@@ -5,13 +5,12 @@ import { detectType, HEAD_BYTES, isUnspecified } from "../../../lib/storage/file
 import { sql } from "../../../sql/db.js";
 import { deleteUnfinishedFile } from "../../../sql/queries/files.js";
 import { section } from "../../http/endpoint.js";
-import { peek, receiveFile, type IncomingFile } from "../../http/upload.js";
+import { MB, peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 import { answerSettled, beginUpload, keyOf, settleUpload } from "./lifecycle.js";
 import { beginParts } from "./parts.js";
 import { notAccepted, unsupported } from "./refusals.js";
 import { Pending, StoredFile } from "./stored-file.js";
 
-const MB = 1_048_576;
 /** A larger file is uploaded in parts, so that a broken connection loses little. */
 const DIRECT_BYTES = 10 * MB;
 /** The time limit for a direct upload. */
@@ -36,7 +35,7 @@ async function store(
   const expiresAt = new Date(Date.now() + DIRECT_MS);
   const id = await beginUpload(userId, { name, contentType, inParts: null, expiresAt });
   try {
-    await storage.put(keyOf(contentType, name), file.body, contentType);
+    await storage.put(keyOf({ contentType, name }), file.body, contentType);
   } catch (error) {
     await deleteUnfinishedFile(sql, id);
     if (error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE") return null;
@@ -56,7 +55,8 @@ uploads.post(
       "JPEG, PNG, WebP, AVIF, GIF or PDF by its content; the part's Content-Type must match (or be " +
       "`application/octet-stream`). Images become WebP, upright, without metadata and at most 2048 pixels wide and high. " +
       "Above 10 MB the response is 202 with an `uploadPolicy`: nothing has been stored, send the same file in parts. " +
-      "409: the user has 50 unfinished uploads, or more than 1 GB of documents with this one; unfinished uploads in parts " +
+      `409: ${config.OPEN_UPLOADS} of the user's uploads, or ${config.OPEN_UPLOAD_BYTES} bytes of them, are unfinished or wait for ` +
+      "their conversion, or the user has more than 1 GB of documents with this one; unfinished uploads in parts " +
       "count with their announced size.",
     auth: "USER",
     upload: { part: "file" },
@@ -71,18 +71,16 @@ uploads.post(
   async ({ user, incoming, gone, requestId }) => {
     const maxBytes = config.MAX_UPLOAD_BYTES;
     const file = await receiveFile(incoming, { part: "file", maxBytes, readBytes: DIRECT_BYTES });
-    const { declaredType, announcedBytes, body } = file;
+    const { declaredType, leastBytes, body } = file;
     try {
       const { head, whole } = await peek(body, HEAD_BYTES);
       const contentType = await detectType(head);
       if (contentType === null) throw notAccepted();
       if (declaredType !== contentType && !isUnspecified(declaredType))
         throw declaredAsAnother(contentType, declaredType);
-      const isLarge = (announcedBytes ?? 0) > DIRECT_BYTES;
+      const isLarge = leastBytes > DIRECT_BYTES;
       const id = isLarge ? null : await store(user.id, contentType, { ...file, body: whole }, requestId);
-      return id === null
-        ? await beginParts(user.id, contentType, announcedBytes ?? maxBytes)
-        : await answerSettled(id, gone);
+      return id === null ? await beginParts(user.id, contentType, file) : await answerSettled(id, gone);
     } finally {
       body.destroy();
     }

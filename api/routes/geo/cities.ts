@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sql } from "../../../sql/db.js";
+import { searches, sql } from "../../../sql/db.js";
 import { listCities, upsertCity } from "../../../sql/queries/cities.js";
 import { ok, section } from "../../http/endpoint.js";
 import { page, pageQuery } from "../../http/pagination.js";
@@ -18,10 +18,7 @@ cities.get(
     query: pageQuery(CityId),
     answers: { 200: z.array(City) },
   },
-  async ({ query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) => listCities(sql, after, limit));
-    return ok([...rows], headers);
-  },
+  ({ query, address }) => page(address, query, (after, limit) => listCities(searches, after, limit)),
 );
 
 export const adminCities = section({ prefix: "/admin/cities", tag: "Partners" });

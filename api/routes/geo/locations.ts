@@ -4,7 +4,7 @@ import { config } from "../../../lib/process/config.js";
 import { notFound, unavailable } from "../../../lib/process/errors.js";
 import { formatWait } from "../../../lib/outbound/retry-after.js";
 import { geocode } from "../../../queues/index.js";
-import { lookups, sql, transaction } from "../../../sql/db.js";
+import { lookups, searches, sql, transaction } from "../../../sql/db.js";
 import { listPartnersNear, updatePartnerLocation } from "../../../sql/queries/geo.js";
 import {
   requestGeocode,
@@ -17,7 +17,7 @@ import {
 } from "../../../sql/queries/geocodes.js";
 import { stageJob } from "../../../sql/outbox.js";
 import { awaitResult } from "../../../sql/signals.js";
-import { ok, section } from "../../http/endpoint.js";
+import { accepted, ok, section } from "../../http/endpoint.js";
 import { LocatedQuery, presentDistance } from "../../common/coordinates.js";
 import { limitActions } from "../../http/limits.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
@@ -49,7 +49,7 @@ geo.get(
     const { rows, headers } = await pageBy(
       address,
       query,
-      (after, limit) => listPartnersNear(lookups, circle, after && { distance: after[0], id: after[1] }, limit),
+      (after, limit) => listPartnersNear(searches, circle, after && { distance: after[0], id: after[1] }, limit),
       ({ distance, partnerId }): [number, string] => [distance, partnerId],
     );
     const partners = rows.map(({ distance, ...row }) => ({ ...row, distanceMeters: presentDistance(distance) }));
@@ -102,7 +102,7 @@ geo.get(
     const known = await findGeocode(lookups, key);
     const answer =
       known?.fresh || known?.failed ? known : await lookUp(key, canonical, { userId: user.id, gone, requestId });
-    if (answer === null) return { status: 202 as const, body: {}, headers: { Location: address } };
+    if (answer === null) return accepted({}, address);
     if (answer.status === "FAILED") throw unavailable("The geocoder does not answer.", FAILURE_SECONDS);
     const { latitude, longitude } = answer;
     return ok(latitude === null ? nowhere : { latitude, longitude, found: true });
@@ -121,11 +121,7 @@ async function lookUp(
     limitActions("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
     if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING)
       throw unavailable("Too many addresses are waiting for the geocoder.", 60);
-    await updateGeocodeJob(
-      tx,
-      fresh,
-      await stageJob(tx, geocode, { geocodeId: fresh, partnerId: null }, { requestId }),
-    );
+    await updateGeocodeJob(tx, fresh, await stageJob(tx, geocode, { geocodeId: fresh }, { requestId }));
     return fresh;
   });
   if (id === undefined) return null;

@@ -3,29 +3,31 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
-import { ApiError, notFound, unavailable } from "../../../lib/process/errors.js";
+import { ApiError, conflict, unavailable } from "../../../lib/process/errors.js";
 import { files, keysOf, newFileName } from "../../../lib/storage/file-store.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { checkFormat, readHeader, WrongHeader, type MenuHeader } from "../../../lib/menu-csv/menu-csv.js";
 import { NotUtf8, Utf8Check } from "../../../lib/menu-csv/utf8.js";
 import { menuImport } from "../../../queues/index.js";
-import { lookups, sql, transaction } from "../../../sql/db.js";
-import { deleteUnfinishedFile, insertFile } from "../../../sql/queries/files.js";
+import { inTurn, lookups, sql, transaction, type Db } from "../../../sql/db.js";
+import { countMenuUploads, deleteUnfinishedFile, insertFile } from "../../../sql/queries/files.js";
 import {
+  countOpenImports,
   findMenuImport,
   insertMenuImport,
+  lockMenuImports,
   updateMenuImportJob,
   type MenuImportRow,
 } from "../../../sql/queries/menu-imports.js";
 import { stageJob } from "../../../sql/outbox.js";
 import { awaitResult } from "../../../sql/signals.js";
-import { ok, section } from "../../http/endpoint.js";
+import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { Id } from "../../http/schemas.js";
-import { peek, receiveFile, type IncomingFile } from "../../http/upload.js";
+import { MB, peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 
-const MAX_BYTES = limits.menuFile.megabytes * 1_048_576;
+const MAX_BYTES = limits.menuFile.megabytes * MB;
 /** How long a file may take to be received and become an import, before it is deleted. */
-const UPLOAD_MS = 60 * 60_000;
+const UPLOAD_MS = 10 * 60_000;
 const CSV = "text/csv";
 /** The header must be within these bytes. */
 const HEAD_BYTES = 65_536;
@@ -59,8 +61,27 @@ interface StoredMenu extends MenuHeader {
   size: number;
 }
 
+/** Throws 409 when a partner has as many open imports as it may have, with `others` that are not imports yet. */
+async function refuseWhenFull(tx: Db, partnerId: string, others: number): Promise<void> {
+  if ((await countOpenImports(tx, partnerId)) + others >= config.OPEN_IMPORTS)
+    throw conflict(`${config.OPEN_IMPORTS} of your imports are not finished: wait for one of them.`);
+}
+
+/** Runs a transaction beside which no import of the partner begins. */
+const changeImports = <T>(partnerId: string, work: (tx: Db) => Promise<T>): Promise<T> =>
+  inTurn(`imports ${partnerId}`, () =>
+    transaction(async (tx) => {
+      await lockMenuImports(tx, partnerId);
+      return work(tx);
+    }),
+  );
+
 /** Streams a file into storage, unless its header or its bytes show that it is no menu. */
-async function storeMenu(userId: string, { body, receivedBytes }: IncomingFile): Promise<StoredMenu> {
+async function storeMenu(
+  userId: string,
+  partnerId: string,
+  { body, receivedBytes }: IncomingFile,
+): Promise<StoredMenu> {
   const { head, whole } = await peek(body, HEAD_BYTES);
   checkFormat(head);
   new Utf8Check().add(head);
@@ -68,7 +89,10 @@ async function storeMenu(userId: string, { body, receivedBytes }: IncomingFile):
   const name = newFileName();
   const fileKey = keysOf(name).menu;
   const expiresAt = new Date(Date.now() + UPLOAD_MS);
-  const fileId = await insertFile(sql, userId, { name, contentType: CSV, inParts: null, expiresAt });
+  const fileId = await changeImports(partnerId, async (tx) => {
+    await refuseWhenFull(tx, partnerId, await countMenuUploads(tx, userId));
+    return insertFile(tx, userId, { name, contentType: CSV, inParts: null, expiresAt });
+  });
   try {
     await files.put(fileKey, Readable.from(checkUtf8(whole), { objectMode: false }), CSV);
   } catch (error) {
@@ -79,10 +103,10 @@ async function storeMenu(userId: string, { body, receivedBytes }: IncomingFile):
 }
 
 /** Receives a menu. Throws 400 for a file that its header or its bytes show to be none. */
-async function receiveMenu(userId: string, incoming: IncomingMessage): Promise<StoredMenu> {
+async function receiveMenu(userId: string, partnerId: string, incoming: IncomingMessage): Promise<StoredMenu> {
   const file = await receiveFile(incoming, { part: "file", alone: CSV, maxBytes: MAX_BYTES });
   try {
-    return await storeMenu(userId, file);
+    return await storeMenu(userId, partnerId, file);
   } catch (error) {
     throw refusalOf(error) ?? error;
   } finally {
@@ -101,36 +125,34 @@ const Imported = z
   })
   .meta({ id: "ImportedMenu" });
 
+const RowError = z.object({
+  line: z.int().nullable().meta({ description: "the row's first line; null when the file is not at fault" }),
+  column: z.string().nullable().meta({ description: "null when the error is in the row as a whole" }),
+  message: z.string(),
+});
+
 const MenuImport = Imported.extend({
   status: z.enum(enums.menuImportStatus).meta({
     description: "FAILED: it ended before the end of the file; the rows imported before remain",
   }),
   progress: z.number().min(0).max(1).meta({ description: "the part of the file that is processed", example: 0.4 }),
   errors: z
-    .array(
-      z.object({
-        line: z.int().nullable().meta({ description: "the row's first line; null when the file is not at fault" }),
-        column: z.string().nullable().meta({ description: "null when the error is in the row as a whole" }),
-        message: z.string(),
-      }),
-    )
+    .array(RowError)
     .max(MAX_ERRORS)
-    .meta({ description: `why rows were skipped, the first of them; preceded by what ended an import that FAILED` }),
+    .meta({ description: "why rows were skipped, the first of them; preceded by what ended an import that FAILED" }),
 }).meta({ id: "MenuImport" });
-
-const RowErrors = z.array(z.object({ line: z.int(), column: z.string().nullable(), message: z.string() }));
 
 const countsOf = ({ id, created, updated, failed }: MenuImportRow) => ({ importId: id, created, updated, failed });
 
 const errorsOf = ({ errors, failure, failureLine }: MenuImportRow) =>
   [
     ...(failure === null ? [] : [{ line: failureLine, column: null, message: failure }]),
-    ...RowErrors.parse(errors),
+    ...z.array(RowError).parse(errors),
   ].slice(0, MAX_ERRORS);
 
-/** Reading the header does not count as progress. */
-function progressOf({ status, position, size }: MenuImportRow): number {
-  if (status === "QUEUED") return 0;
+/** Reading the header does not count as progress. An import that lets others run first is QUEUED again. */
+function progressOf({ status, position, size, created, updated, failed }: MenuImportRow): number {
+  if (status === "QUEUED" && created + updated + failed === 0) return 0;
   return status === "DONE" ? 1 : Math.floor((position / size) * 1_000) / 1_000;
 }
 
@@ -151,7 +173,10 @@ const description =
   "is restored. Without a match it creates an item. A missing column leaves the field unchanged, and so does an empty " +
   "`available`; an empty `description` or `weightGrams` clears it. Invalid rows, and rows of items that come from the POS, " +
   "are skipped and counted. The last row for an item wins. Files of one partner are imported one after the other. " +
-  "An import that takes longer is answered 202. The skipped rows, with reasons, are at `Location`.";
+  "An import that takes longer is answered 202. The skipped rows, with reasons, are at `Location`. " +
+  `A menu may have ${config.MENU_ITEMS} items beside those of a POS, and ${config.REPEATED_ROWS} rows of a file may name an item of ` +
+  `another row close by; further ones are skipped. 403: the partner is suspended or rejected. 409: ${config.OPEN_IMPORTS} of its ` +
+  "imports are not finished.";
 
 export const menuImports = section({ prefix: "/menu/import/csv", tag: "Menu" });
 
@@ -163,10 +188,12 @@ menuImports.post(
     auth: "PARTNER",
     upload: { part: "file", alone: CSV },
     answers: { 200: Imported, 202: z.object({ importId: Id }) },
-    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR"],
+    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "409 CONFLICT"],
   },
   async ({ user, partner, incoming, gone, requestId }) => {
-    const menu = await receiveMenu(user.id, incoming);
+    if (partner.status !== "ACTIVE" && partner.status !== "PENDING_REVIEW")
+      throw new ApiError(403, "FORBIDDEN", `Menus of a partner that is ${partner.status} cannot be imported.`);
+    const menu = await receiveMenu(user.id, partner.id, incoming);
     const importId = await stageImport(menu, partner.id, requestId);
     const settled = await awaitResult(
       { name: "menu-import", id: importId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
@@ -176,7 +203,7 @@ menuImports.post(
       },
     );
     const location = `/api/v1/menu/import/csv/${importId}`;
-    if (settled === null) return { status: 202 as const, body: { importId }, headers: { Location: location } };
+    if (settled === null) return accepted({ importId }, location);
     if (settled.status === "FAILED") throw refusalOfFailed(settled);
     return ok(countsOf(settled), { Location: location });
   },
@@ -184,14 +211,21 @@ menuImports.post(
 
 /** Inserts an import with its job, and returns its id. From then on the file belongs to the import. */
 const stageImport = ({ fileId, ...menu }: StoredMenu, partnerId: string, requestId: string): Promise<string> =>
-  transaction(async (tx) => {
+  changeImports(partnerId, async (tx) => {
     if (!(await deleteUnfinishedFile(tx, fileId))) {
       await files.delete(menu.fileKey);
       throw unavailable("The upload took too long, or was deleted meanwhile.");
     }
+    await refuseWhenFull(tx, partnerId, 0);
     const id = await insertMenuImport(tx, { ...menu, partnerId });
     await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
     return id;
+  }).catch(async (error: unknown) => {
+    if (error instanceof ApiError && error.code === "CONFLICT") {
+      await deleteUnfinishedFile(sql, fileId);
+      await files.delete(menu.fileKey);
+    }
+    throw error;
   });
 
 /** The error for a failed import, with the counts of what was imported before. */
@@ -213,12 +247,8 @@ menuImports.get(
   {
     summary: "Read the progress and result of an import",
     auth: "PARTNER",
-    params: z.object({ importId: Id }),
     answers: { 200: MenuImport },
   },
-  async ({ partner, params }) => {
-    const row = await findMenuImport(lookups, params.importId, partner.id);
-    if (!row) throw notFound("This import");
-    return ok(present(row));
-  },
+  async ({ partner, params }) =>
+    ok(present(found(await findMenuImport(lookups, params.importId, partner.id), "This import"))),
 );

@@ -1,38 +1,41 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
-import { notFound } from "../../../lib/process/errors.js";
+import { config } from "../../../lib/process/config.js";
+import { conflict, notFound } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { toMajor } from "../../../lib/domain/money.js";
-import { sql } from "../../../sql/db.js";
+import { inTurn, sql, transaction } from "../../../sql/db.js";
 import {
   archiveMenuItem,
+  countOwnItems,
   insertMenuItem,
   listMenuCategories,
   listMenuItems,
+  lockMenuSize,
   updateMenuItem,
   type MenuItemRow,
 } from "../../../sql/queries/menu.js";
-import { created, ok, section } from "../../http/endpoint.js";
+import { created, found, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Amount, changesOf, Id, IdParams, Money, QueryFlag, text } from "../../http/schemas.js";
+import { Amount, changesOf, Id, Money, orNull, QueryFlag, text } from "../../http/schemas.js";
 
 const item = {
   name: text(limits.text.name),
-  category: text(limits.text.category).meta({
-    description: "a name; a category is created when it is first used",
-    example: "Bread",
-  }),
+  category: text(limits.text.category).meta({ description: "a name; a category is created when it is first used" }),
   price: Amount,
-  description: text(limits.text.description).optional(),
-  weightGrams: z.int().min(1).max(limits.weightGrams).optional(),
-  available: z.boolean().optional(),
+  description: text(limits.text.description),
+  weightGrams: z.int().min(1).max(limits.weightGrams),
+  available: z.boolean(),
 };
 
 const NewMenuItem = z.object({
   ...item,
-  externalId: text(limits.text.externalId)
-    .optional()
-    .meta({ description: "the partner's own key; an existing item with it is updated and restored" }),
+  description: orNull(item.description),
+  weightGrams: orNull(item.weightGrams),
+  available: item.available.optional(),
+  externalId: orNull(text(limits.text.externalId)).meta({
+    description: "the partner's own key; an existing item with it is updated and restored",
+  }),
 });
 
 const MenuItemChanges = changesOf(item);
@@ -69,12 +72,8 @@ menu.get(
     }),
     answers: { 200: z.array(MenuItem) },
   },
-  async ({ partner, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) =>
-      listMenuItems(sql, partner.id, query.archived, after, limit),
-    );
-    return ok(rows.map(present), headers);
-  },
+  ({ partner, query, address }) =>
+    page(address, query, (after, limit) => listMenuItems(sql, partner.id, query.archived, after, limit), present),
 );
 
 menu.get(
@@ -85,26 +84,30 @@ menu.get(
     query: PageQuery,
     answers: { 200: z.array(z.object({ id: Id, name: z.string() })) },
   },
-  async ({ partner, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) =>
-      listMenuCategories(sql, partner.id, after, limit),
-    );
-    return ok(rows, headers);
-  },
+  ({ partner, query, address }) =>
+    page(address, query, (after, limit) => listMenuCategories(sql, partner.id, after, limit)),
 );
 
 menu.post(
   "/items",
-  { summary: "Add a menu item", auth: "PARTNER", body: NewMenuItem, answers: { 201: MenuItem } },
-  async ({ partner, body: { price, ...fields } }) => {
-    const row = await insertMenuItem(sql, partner.id, {
-      ...fields,
-      priceMinor: price,
-      description: fields.description ?? null,
-      weightGrams: fields.weightGrams ?? null,
-      externalId: fields.externalId ?? null,
-      available: fields.available ?? true,
-    });
+  {
+    summary: "Add a menu item",
+    description: `409: the menu has ${config.MENU_ITEMS} items already, archived ones too; those of a POS do not count.`,
+    auth: "PARTNER",
+    body: NewMenuItem,
+    answers: { 201: MenuItem },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ partner, body: { price, available = true, ...fields } }) => {
+    const row = await inTurn(`menu ${partner.id}`, () =>
+      transaction(async (tx) => {
+        await lockMenuSize(tx, partner.id);
+        const inserted = await insertMenuItem(tx, partner.id, { ...fields, priceMinor: price, available });
+        if ((await countOwnItems(tx, partner.id, config.MENU_ITEMS + 1)) > config.MENU_ITEMS)
+          throw conflict(`A menu may have at most ${config.MENU_ITEMS} items, archived ones too.`);
+        return inserted;
+      }),
+    );
     if (!row) throw new Error("the inserted menu item was not returned");
     return created(present(row));
   },
@@ -115,14 +118,12 @@ menu.put(
   {
     summary: "Change a menu item",
     auth: "PARTNER",
-    params: IdParams,
     body: MenuItemChanges,
     answers: { 200: MenuItem },
   },
   async ({ partner, params, body }) => {
     const row = await updateMenuItem(sql, partner.id, params.id, body);
-    if (!row) throw notFound("This menu item");
-    return ok(present(row));
+    return ok(present(found(row, "This menu item")));
   },
 );
 
@@ -132,7 +133,6 @@ menu.delete(
     summary: "Archive a menu item",
     description: "It leaves the menu and can no longer be ordered; existing orders keep it.",
     auth: "PARTNER",
-    params: IdParams,
     answers: { 200: z.object({}) },
   },
   async ({ partner, params }) => {

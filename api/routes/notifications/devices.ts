@@ -6,8 +6,9 @@ import { ApiError, notFound } from "../../../lib/process/errors.js";
 import { parsePushToken } from "../../../lib/messaging/push-token.js";
 import { sql } from "../../../sql/db.js";
 import { deleteDevice, insertDevice, listDevices } from "../../../sql/queries/devices.js";
+import { accountGone } from "../../http/auth.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
-import { Id, IdParams, Locale, Timestamp } from "../../http/schemas.js";
+import { Id, Locale, orNull, Timestamp } from "../../http/schemas.js";
 
 /** Users with more have usually lost the oldest. */
 const mostDevices = 20;
@@ -37,12 +38,12 @@ devices.post(
         .regex(/^(ios|android|web)$/i, "must be ios, android or web")
         .transform((name) => Platform.parse(name.toLowerCase()))
         .meta({ description: "ios, android or web, in any case", example: "android" }),
-      locale: Locale.optional().meta({ description: "the user's by default" }),
+      locale: orNull(Locale).meta({ description: "the user's by default" }),
     }),
     answers: { 200: RegisteredDevice, 201: RegisteredDevice },
     errors: ["400 INVALID_PUSH_TOKEN"],
   },
-  async ({ user, body: { pushToken, platform, locale = null } }) => {
+  async ({ user, body: { pushToken, platform, locale } }) => {
     const parsed = parsePushToken(platform, pushToken, { allowHttp: config.ALLOW_PRIVATE_ADDRESSES });
     if (!parsed) throw new ApiError(400, "INVALID_PUSH_TOKEN", `This is not a push token for ${platform}.`);
     const { address, keys } = parsed;
@@ -59,7 +60,7 @@ devices.post(
       },
       mostDevices,
     );
-    if (!device) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+    if (!device) throw accountGone();
     const { added, ...registered } = device;
     return added ? created(registered) : ok(registered);
   },
@@ -72,15 +73,12 @@ devices.get(
     auth: "USER",
     answers: { 200: z.array(RegisteredDevice.extend({ createdAt: Timestamp }).meta({ id: "Device" })) },
   },
-  async ({ user }) => {
-    const rows = await listDevices(sql, user.id);
-    return ok(rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })));
-  },
+  async ({ user }) => ok([...(await listDevices(sql, user.id))]),
 );
 
 devices.delete(
   "/:id",
-  { summary: "Delete one of your devices", auth: "USER", params: IdParams, answers: { 204: null } },
+  { summary: "Delete one of your devices", auth: "USER", answers: { 204: null } },
   async ({ user, params }) => {
     if (!(await deleteDevice(sql, user.id, params.id))) throw notFound("This device");
     return noContent();

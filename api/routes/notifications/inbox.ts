@@ -51,8 +51,8 @@ function present(row: NotificationRow): z.output<typeof Notification> {
     orderId,
     partnerId,
     boxId,
-    createdAt: createdAt.toISOString(),
-    readAt: readAt?.toISOString() ?? null,
+    createdAt,
+    readAt,
   };
 }
 
@@ -64,12 +64,8 @@ notifications.get(
     query: PageQuery.extend({ unread: QueryFlag.default(false) }),
     answers: { 200: z.array(Notification) },
   },
-  async ({ user, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) =>
-      listNotifications(sql, user.id, query.unread, after, limit),
-    );
-    return ok(rows.map(present), headers);
-  },
+  ({ user, query, address }) =>
+    page(address, query, (after, limit) => listNotifications(sql, user.id, query.unread, after, limit), present),
 );
 
 notifications.post(
@@ -152,33 +148,15 @@ adminNotifications.get(
     answers: { 200: z.array(SupportNotification) },
   },
   async ({ query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) =>
+    const { body, headers } = await page(address, query, (after, limit) =>
       listNotificationsForSupport(sql, query.userId, after, limit),
     );
-    const deliveries = await listDeliveries(
-      sql,
-      rows.map(({ id }) => id),
-    );
-    const iso = (moment: Date | null) => moment?.toISOString() ?? null;
+    const ids = body.map(({ id }) => id);
+    const deliveries = await listDeliveries(sql, ids);
+    const deliveriesOf = (id: string) =>
+      deliveries.flatMap(({ notificationId, ...delivery }) => (notificationId === id ? [delivery] : []));
     return ok(
-      rows.map((row) => ({
-        ...row,
-        createdAt: row.createdAt.toISOString(),
-        expiresAt: iso(row.expiresAt),
-        settledAt: iso(row.settledAt),
-        readAt: iso(row.readAt),
-        deliveries: deliveries
-          .filter(({ notificationId }) => notificationId === row.id)
-          .map(({ deviceId, platform, status, reason, attempts, startedAt, endedAt }) => ({
-            deviceId,
-            platform,
-            status,
-            reason,
-            attempts,
-            startedAt: startedAt.toISOString(),
-            endedAt: iso(endedAt),
-          })),
-      })),
+      body.map((row) => ({ ...row, deliveries: deliveriesOf(row.id) })),
       headers,
     );
   },

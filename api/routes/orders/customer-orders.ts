@@ -1,11 +1,12 @@
 import { createHash, randomInt } from "node:crypto";
 import { z } from "zod";
+import { config } from "../../../lib/process/config.js";
 import { enums } from "../../../lib/domain/enums.js";
 import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { partnersOrderMoves } from "../../../lib/domain/order-moves.js";
-import { contended, lookups, sql } from "../../../sql/db.js";
+import { contended, inTurn, lookups, sql } from "../../../sql/db.js";
 import {
   findOrder,
   listOrderEvents,
@@ -17,11 +18,13 @@ import {
   type OrderRow,
   type Placement,
 } from "../../../sql/queries/orders.js";
+import { declinePosOrder } from "../../../sql/queries/pos-orders.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
-import { created, ok, section } from "../../http/endpoint.js";
+import { accountGone } from "../../http/auth.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { invalidPromo, PromoCode } from "../../common/promo-codes.js";
-import { Id, IdParams, Money, shownAs, text, Timestamp, TotalAmount } from "../../http/schemas.js";
+import { invalidPromo, limitGuesses, PromoCode } from "../../common/promo-codes.js";
+import { Id, Money, orNull, shownAs, text, Timestamp, TotalAmount } from "../../http/schemas.js";
 
 const Qty = z.int().min(1).max(limits.order.pieces);
 
@@ -29,7 +32,7 @@ const NewOrder = z.object({
   items: z
     .array(
       z.union([z.object({ menuItemId: Id, qty: Qty }), z.object({ boxId: Id, qty: Qty })]).transform((line) => ({
-        id: ("menuItemId" in line ? line.menuItemId : line.boxId).toLowerCase(),
+        id: "menuItemId" in line ? line.menuItemId : line.boxId,
         qty: line.qty,
       })),
     )
@@ -50,8 +53,8 @@ const NewOrder = z.object({
     }),
   totalAmount: TotalAmount,
   partnerId: Id,
-  address: text(limits.text.address).optional(),
-  promoCode: PromoCode.optional().meta({
+  address: orNull(text(limits.text.address)),
+  promoCode: orNull(PromoCode).meta({
     description: "a promo code for this order; without it, the code that was applied last",
   }),
 });
@@ -120,10 +123,10 @@ export const presentOrder = (row: OrderRow, viewerId: string): z.output<typeof O
   discountCents: row.discountMinor,
   amountDue: toMajor(row.amountDueMinor),
   pickupCode: row.userId === viewerId ? row.pickupCode : null,
-  pickupWindowStart: row.pickupWindowStart?.toISOString() ?? null,
-  pickupWindowEnd: row.pickupWindowEnd?.toISOString() ?? null,
-  estimatedReadyAt: row.estimatedReadyAt.toISOString(),
-  createdAt: row.createdAt.toISOString(),
+  pickupWindowStart: row.pickupWindowStart,
+  pickupWindowEnd: row.pickupWindowEnd,
+  estimatedReadyAt: row.estimatedReadyAt,
+  createdAt: row.createdAt,
   items: (row.items ?? []).map(presentLine),
 });
 
@@ -134,7 +137,7 @@ export function presentMove(id: string, moved: OrderMoved | undefined): z.output
       throw notFound("This order");
     case "MOVED":
     case "ALREADY":
-      return { orderId: id.toLowerCase(), status: moved.status };
+      return { orderId: id, status: moved.status };
     case "NOT_ALLOWED":
       throw conflict(`An order that is ${moved.status} does not allow this move.`, { orderStatus: moved.status });
     case "TOO_LATE":
@@ -151,32 +154,40 @@ function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError
       return new ApiError(409, "DUPLICATE", "This Idempotency-Key has already placed this order.", {
         orderId: placement.orderId,
         orderStatus: placement.orderStatus,
-        estimatedReadyAt: placement.estimatedReadyAt.toISOString(),
+        estimatedReadyAt: placement.estimatedReadyAt,
       });
     case "KEY_REUSED":
       return conflict("This Idempotency-Key was used with another payload in the last 24 hours.");
     case "NO_BUYER":
-      return new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+      return accountGone();
     case "NO_PARTNER":
       return new ApiError(400, "VALIDATION_ERROR", "partnerId: there is no such partner.", {
         errors: [{ path: "partnerId", message: "there is no such partner" }],
       });
     case "PARTNER_INACTIVE":
       return conflict("This partner does not take orders at the moment.");
+    case "TOO_MANY_OPEN":
+      return conflict(
+        placement.missed === null
+          ? `You have ${placement.allowed} open orders, as many as a customer may have: pick one up or cancel one first.`
+          : `You did not pick up ${placement.missed} orders in the last 30 days, so you may have one open order at a time.`,
+      );
     case "UNKNOWN_ITEMS":
       return new ApiError(
         400,
         "VALIDATION_ERROR",
         "items: this partner does not offer some of them (unknown, archived, hidden or expired).",
-        {
-          errors: placement.unknown.map((id) => ({ path: "items", message: `${id} is not on offer` })),
-        },
+        { errors: placement.unknown.map((id) => ({ path: "items", message: `${id} is not on offer` })) },
       );
     case "WINDOW_CLOSED":
       return conflict("The pickup window closed while the order was being placed.");
     case "NOT_ENOUGH":
       return conflict("Not enough boxes are left.", {
         available: placement.available.map(({ id, available }) => ({ menuItemId: id, quantityAvailable: available })),
+      });
+    case "CUSTOMER_LIMIT":
+      return conflict("This is more of a box than its partner lets one customer have.", {
+        limited: placement.limited.map(({ id, ...limit }) => ({ menuItemId: id, ...limit })),
       });
     case "PROMO_REFUSED":
       return invalidPromo(placement.reason);
@@ -203,36 +214,38 @@ orders.post(
     summary: "Place an order",
     description:
       "Reserves the boxes, fixes price and commission and notifies customer and partner, or changes nothing. `totalAmount` must be the sum of price × qty, before or after the promo discount. " +
-      "409 `CONFLICT` lists what is left in `available`; 409 `DUPLICATE` has the first order's `orderId`.",
+      "409 `CONFLICT` lists what is left in `available`, or in `limited` how many more the partner lets this customer have; " +
+      "409 `DUPLICATE` has the first order's `orderId`. A customer may have " +
+      `${config.ORDERS_OPEN_MAX} open orders, and after 3 no-shows in 30 days one.`,
     auth: "USER",
     headers: IdempotencyHeaders,
     body: NewOrder,
     answers: { 201: OrderReceipt },
     errors: ["400 INVALID_PROMO", "409 CONFLICT", "409 DUPLICATE"],
   },
-  async ({ user, body, headers, requestId }) => {
-    const { items, partnerId, totalAmount: totalMinor, address = null, promoCode = null } = body;
+  async ({ user, body, headers, ip, requestId }) => {
+    const { items, partnerId, totalAmount: totalMinor, address, promoCode } = body;
+    const order = { items, partnerId, totalMinor, address, promoCode };
     const key = headers["idempotency-key"];
     const pickupCode = String(randomInt(1_000_000)).padStart(6, "0");
-    const fingerprint = createHash("sha256")
-      .update(JSON.stringify({ items, partnerId, totalMinor, address, promoCode }))
-      .digest();
-    const placement = await placeOrder(contended, {
-      userId: user.id,
-      partnerId,
-      items,
-      totalMinor,
-      address,
-      promoCode,
-      idempotency: key === undefined ? null : { key, fingerprint },
-      pickupCode,
-      requestId,
-    });
+    const fingerprint = createHash("sha256").update(JSON.stringify(order)).digest();
+    const place = () =>
+      inTurn(`orders ${user.id}`, () =>
+        placeOrder(contended, {
+          ...order,
+          userId: user.id,
+          idempotency: key === undefined ? null : { key, fingerprint },
+          pickupCode,
+          requestId,
+        }),
+      );
+    const refusedPromo = (placed: Placement) => (placed.outcome === "PROMO_REFUSED" ? placed.reason : null);
+    const placement = await (promoCode === null ? place() : limitGuesses({ userId: user.id, ip }, place, refusedPromo));
     if (placement.outcome !== "PLACED") throw refusal(placement);
     const receipt = {
       orderId: placement.orderId,
       status: placement.status,
-      estimatedReadyAt: placement.estimatedReadyAt.toISOString(),
+      estimatedReadyAt: placement.estimatedReadyAt,
       totalAmount: toMajor(placement.totalMinor),
       discountCents: placement.discountMinor,
       amountDue: toMajor(placement.totalMinor - placement.discountMinor),
@@ -248,8 +261,7 @@ async function visibleOrder(id: string, userId: string): Promise<OrderRow> {
   const order =
     (await findOrder(sql, id, userId)) ??
     ((await findPrincipal(sql, userId))?.isAdmin ? await findOrder(sql, id, userId, true) : undefined);
-  if (!order) throw notFound("This order");
-  return order;
+  return found(order, "This order");
 }
 
 orders.get(
@@ -260,15 +272,13 @@ orders.get(
     query: StatusQuery,
     answers: { 200: z.array(OrderView) },
   },
-  async ({ user, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) =>
-      listOrdersOfUser(sql, user.id, query.status, after, limit),
-    );
-    return ok(
-      rows.map((row) => presentOrder(row, user.id)),
-      headers,
-    );
-  },
+  ({ user, query, address }) =>
+    page(
+      address,
+      query,
+      (after, limit) => listOrdersOfUser(sql, user.id, query.status, after, limit),
+      (row) => presentOrder(row, user.id),
+    ),
 );
 
 orders.get(
@@ -277,7 +287,6 @@ orders.get(
     summary: "Read an order",
     description: "For its customer, its partner and admins; others get 404.",
     auth: "USER",
-    params: IdParams,
     answers: { 200: OrderView },
   },
   async ({ user, params }) => ok(presentOrder(await visibleOrder(params.id, user.id), user.id)),
@@ -289,7 +298,6 @@ orders.get(
     summary: "List the events of an order, oldest first",
     description: "For its customer, its partner and admins; others get 404.",
     auth: "USER",
-    params: IdParams,
     answers: {
       200: z.array(
         z
@@ -305,8 +313,7 @@ orders.get(
   },
   async ({ user, params }) => {
     const { id } = await visibleOrder(params.id, user.id);
-    const events = await listOrderEvents(sql, id);
-    return ok(events.map((event) => ({ ...event, at: event.at.toISOString() })));
+    return ok([...(await listOrderEvents(sql, id))]);
   },
 );
 
@@ -318,23 +325,34 @@ orders.post(
       "The customer may cancel until two hours before the first pickup window opens, or, without boxes, while the order is " +
       "ACCEPTED; the partner at any time. Boxes and promo become available again, and a review is withdrawn.",
     auth: "USER",
-    params: IdParams,
     answers: { 200: OrderState },
     errors: ["409 CONFLICT"],
   },
   async ({ user, params: { id }, requestId }) => {
-    const asCustomer = await moveOrder(
-      contended,
-      id,
-      "CANCELLED",
-      { actor: "CUSTOMER", userId: user.id },
-      { requestId },
-    );
+    const customer = { actor: "CUSTOMER", userId: user.id } as const;
+    const asCustomer = await moveOrder(contended, id, "CANCELLED", customer, { requestId });
     if (asCustomer) return ok(presentMove(id, asCustomer));
-    const partnerId = (await findPrincipal(lookups, user.id))?.partnerId;
-    if (!partnerId) throw notFound("This order");
-    const asPartner = { actor: "PARTNER", userId: user.id, partnerId } as const;
-    return ok(presentMove(id, await moveOrder(contended, id, "CANCELLED", asPartner, { requestId })));
+    const partnerId = found((await findPrincipal(lookups, user.id))?.partnerId, "This order");
+    const partner = { actor: "PARTNER", userId: user.id, partnerId } as const;
+    return ok(presentMove(id, await moveOrder(contended, id, "CANCELLED", partner, { requestId })));
+  },
+);
+
+orders.post(
+  "/:id/decline",
+  {
+    summary: "Decline an order that you did not place",
+    description:
+      "For orders that a partner's POS took with your phone. The order, its notifications and its review are yours no longer, " +
+      "and the partner's POS gives you no more orders.",
+    auth: "USER",
+    answers: { 204: null },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user, params: { id } }) => {
+    if (await declinePosOrder(contended, id, user.id)) return noContent();
+    found(await findOrder(lookups, id, user.id), "This order");
+    throw conflict("Only the customer declines an order, and only one that a POS took.");
   },
 );
 
@@ -345,7 +363,6 @@ orders.put(
     description:
       "ACCEPTED → READY → COMPLETED, ACCEPTED → COMPLETED, or CANCELLED from ACCEPTED and READY. Repeating a move changes nothing.",
     auth: "PARTNER",
-    params: IdParams,
     body: z.object({ status: z.enum(partnersOrderMoves) }),
     answers: { 200: OrderState },
     errors: ["409 CONFLICT"],
@@ -362,7 +379,6 @@ orders.post(
     summary: "Hand over an order of your partner",
     description: "Completes the order, by the code that the customer shows.",
     auth: "PARTNER",
-    params: IdParams,
     body: z.object({ pickupCode: z.string().regex(/^\d{6}$/, "must be 6 digits") }),
     answers: { 200: OrderState },
     errors: ["400 INVALID_CODE", "409 CONFLICT"],

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { sql } from "../../../sql/db.js";
 import { listOrdersOfPartner } from "../../../sql/queries/orders.js";
-import { ok, section } from "../../http/endpoint.js";
+import { section } from "../../http/endpoint.js";
 import { page } from "../../http/pagination.js";
 import { OrderView, presentOrder, StatusQuery } from "./customer-orders.js";
 
@@ -15,13 +15,11 @@ partnerOrders.get(
     query: StatusQuery,
     answers: { 200: z.array(OrderView) },
   },
-  async ({ user, partner, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) =>
-      listOrdersOfPartner(sql, partner.id, query.status, after, limit),
-    );
-    return ok(
-      rows.map((row) => presentOrder(row, user.id)),
-      headers,
-    );
-  },
+  ({ user, partner, query, address }) =>
+    page(
+      address,
+      query,
+      (after, limit) => listOrdersOfPartner(sql, partner.id, query.status, after, limit),
+      (row) => presentOrder(row, user.id),
+    ),
 );

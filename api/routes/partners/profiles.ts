@@ -2,36 +2,40 @@ import slugify from "@sindresorhus/slugify";
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
-import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { conflict } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { openingHoursErrors } from "../../../lib/domain/opening-hours.js";
 import { partnerMoves, type PartnerMove } from "../../../lib/domain/partner-moves.js";
-import { geocode } from "../../../queues/index.js";
-import { isUniqueViolation, sql, transaction } from "../../../sql/db.js";
+import { inTurn, isUniqueViolation, sql, transaction, type Db } from "../../../sql/db.js";
 import {
+  countOpenRegistrations,
+  declinePartner,
   findOwnPartner,
   findPartner,
   findPublicPartner,
-  hasPartner,
   insertPartner,
   listPartners,
   lockAccount,
+  makeRoomForPartner,
   movePartner,
   updateOwner,
   updatePartner,
   type OwnPartnerRow,
 } from "../../../sql/queries/partners.js";
-import { stageJob } from "../../../sql/outbox.js";
-import { created, ok, section } from "../../http/endpoint.js";
+import { stageAddressCheck } from "../../../sql/queries/geocodes.js";
+import { accountGone } from "../../http/auth.js";
+import { clientNetwork } from "../../http/client-network.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { presentDistance } from "../../common/coordinates.js";
+import { limitAddress } from "../../http/limits.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import {
   changesOf,
   CityId,
   Id,
-  IdParams,
   Latitude,
   Longitude,
+  orNull,
   Phone,
   text,
   Timestamp,
@@ -49,13 +53,19 @@ const profile = {
 };
 
 const details = {
-  phone: Phone.optional(),
-  email: z.email().max(254).optional(),
-  description: text(limits.text.description).optional(),
-  timezone: Zone.optional(),
+  phone: Phone,
+  email: z.email().max(254),
+  description: text(limits.text.description),
+  timezone: Zone,
 };
 
-const NewPartner = z.object({ ...profile, ...details });
+const NewPartner = z.object({
+  ...profile,
+  phone: orNull(details.phone),
+  email: orNull(details.email),
+  description: orNull(details.description),
+  timezone: orNull(details.timezone),
+});
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be HH:MM");
 
@@ -123,6 +133,16 @@ const PartnerState = z.object({ id: Id, name: z.string(), status: PartnerStatus 
 /** Returns a slug for a name, also when none of its characters can be transliterated. */
 const slugOf = (name: string) => slugify(name).slice(0, 80).replace(/-+$/, "") || "partner";
 
+const mostOpenRegistrations = 3;
+
+/** Throws 409 when enough registrations name a phone. Nothing here may depend on who has the phone: the caller is anyone. */
+async function refuseMoreRegistrations(tx: Db, phone: string): Promise<void> {
+  if ((await countOpenRegistrations(tx, phone, mostOpenRegistrations)) === mostOpenRegistrations)
+    throw conflict(
+      `${mostOpenRegistrations} registrations with this phone wait for review; log in with it to decline them.`,
+    );
+}
+
 export const partners = section({ prefix: "/partners", tag: "Partners" });
 
 partners.post(
@@ -130,38 +150,37 @@ partners.post(
   {
     summary: "Register a partner",
     description:
-      "With a token, its user becomes the owner; without, the user who logs in with `phone`. " +
-      "The partner then waits for an admin's review.",
+      "With a token, its user becomes the owner; without, the user who logs in with `phone`, who may decline it. The partner " +
+      "then waits for an admin's review. A registration with a token takes the place of those that wait for review and were " +
+      `made with the user's phone without one. At most ${mostOpenRegistrations} that wait for review name one phone.`,
     auth: "OPTIONAL_USER",
     body: NewPartner,
+    // the longest texts, in the longest JSON: each character as an escape of six bytes
+    bodyBytes: 32_768,
     answers: { 201: z.object({ id: Id, status: PartnerStatus, slug: z.string() }) },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, body, requestId }) => {
+  async ({ user, body, ip, requestId }) => {
     const ownerId = user?.id ?? null;
-    const ownerPhone = user === null ? (body.phone ?? null) : null;
-    const taken = conflict("This account or phone belongs to a partner already.");
-    const registration = {
-      ...body,
-      slug: slugOf(body.name),
-      cityTimezone: config.DEFAULT_TIMEZONE,
-      phone: body.phone ?? null,
-      email: body.email ?? null,
-      description: body.description ?? null,
-      timezone: body.timezone ?? null,
-      ownerId,
-      ownerPhone,
-    };
-    const partner = await transaction(async (tx) => {
-      if (ownerId !== null) await lockAccount(tx, ownerId);
-      if (await hasPartner(tx, ownerId, ownerPhone)) throw taken;
-      const registered = await insertPartner(tx, registration);
-      if (registered) await stageJob(tx, geocode, { geocodeId: null, partnerId: registered.id }, { requestId });
-      return registered;
-    }).catch((error: unknown) => {
-      throw isUniqueViolation(error) ? taken : error;
-    });
-    if (!partner) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+    const ownerPhone = user === null ? body.phone : null;
+    const taken = conflict("You own or work for a partner already.");
+    const slug = slugOf(body.name);
+    const registration = { ...body, slug, cityTimezone: config.DEFAULT_TIMEZONE, ownerId, ownerPhone };
+    const partner = await inTurn(`registrations ${ownerId ?? clientNetwork(ip)}`, () =>
+      transaction(async (tx) => {
+        if (ownerId !== null) {
+          await lockAccount(tx, ownerId);
+          if (!(await makeRoomForPartner(tx, ownerId))) throw taken;
+        } else {
+          await limitAddress(tx, "registration", ip, config.REGISTRATIONS_PER_ADDRESS, 60);
+          if (ownerPhone !== null) await refuseMoreRegistrations(tx, ownerPhone);
+        }
+        const registered = await insertPartner(tx, registration);
+        if (registered) await stageAddressCheck(tx, registered.id, requestId);
+        return registered;
+      }),
+    );
+    if (!partner) throw accountGone();
     return created(partner, `/api/v1/partners/${partner.id}`);
   },
 );
@@ -169,18 +188,14 @@ partners.post(
 partners.get(
   "/me",
   { summary: "Read your partner's profile", auth: "PARTNER", answers: { 200: OwnPartner } },
-  async ({ partner }) => {
-    const found = await findOwnPartner(sql, partner.id);
-    if (!found) throw notFound("This partner");
-    return ok(presentOwn(found));
-  },
+  async ({ partner }) => ok(presentOwn(found(await findOwnPartner(sql, partner.id), "This partner"))),
 );
 
 partners.put(
   "/me",
   {
     summary: "Change your partner's profile",
-    description: "Any of the fields, at least one; other fields stay unchanged. The slug never changes.",
+    description: "The slug never changes.",
     auth: "PARTNER",
     body: PartnerChanges,
     answers: { 200: OwnPartner },
@@ -188,11 +203,29 @@ partners.put(
   async ({ partner, body, requestId }) => {
     const moved = body.address !== undefined || body.latitude !== undefined || body.longitude !== undefined;
     const changed = await transaction(async (tx) => {
-      if (moved) await stageJob(tx, geocode, { geocodeId: null, partnerId: partner.id }, { requestId });
-      return updatePartner(tx, partner.id, body, config.DEFAULT_TIMEZONE);
+      const profile = await updatePartner(tx, partner.id, body, config.DEFAULT_TIMEZONE);
+      if (moved) await stageAddressCheck(tx, partner.id, requestId);
+      return profile;
     });
-    if (!changed) throw notFound("This partner");
-    return ok(presentOwn(changed));
+    return ok(presentOwn(found(changed, "This partner")));
+  },
+);
+
+partners.post(
+  "/me/decline",
+  {
+    summary: "Decline a partner that was registered with your phone",
+    description:
+      "Anyone can register a partner with any phone; its new owner is notified (`PARTNER_OWNED`). Declining gives up the " +
+      "partner, which is suspended if it has no staff. The next registration with your phone, if one waits, is yours then.",
+    auth: "PARTNER",
+    answers: { 204: null },
+    errors: ["409 CONFLICT"],
+  },
+  async ({ user }) => {
+    if (!(await declinePartner(sql, user.id)))
+      throw conflict("Only its owner declines a partner, and only one that was registered with their phone.");
+    return noContent();
   },
 );
 
@@ -212,12 +245,10 @@ partners.get(
     summary: "Read a partner's public profile",
     description: "Only of partners that are or were active.",
     auth: "ANYONE",
-    params: IdParams,
     answers: { 200: PartnerProfile },
   },
   async ({ params }) => {
-    const partner = await findPublicPartner(sql, params.id);
-    if (!partner) throw notFound("This partner");
+    const partner = found(await findPublicPartner(sql, params.id), "This partner");
     return ok({ ...partner, openingHours: SavedHours.parse(partner.openingHours) });
   },
 );
@@ -225,9 +256,9 @@ partners.get(
 export const adminPartners = section({ prefix: "/admin/partners", tag: "Partners" });
 
 const PartnerQuery = PageQuery.extend({
-  status: PartnerStatus.optional(),
-  cityId: CityId.optional(),
-  q: text(100).optional().meta({ description: "part of the name, ignoring case" }),
+  status: orNull(PartnerStatus),
+  cityId: orNull(CityId),
+  q: orNull(text(100)).meta({ description: "part of the name, ignoring case" }),
 });
 
 const ListedPartner = z.object({
@@ -255,41 +286,36 @@ adminPartners.get(
     query: PartnerQuery,
     answers: { 200: z.array(ListedPartner) },
   },
-  async ({ query, address }) => {
-    const filter = { status: query.status ?? null, cityId: query.cityId ?? null, q: query.q ?? null };
-    const { rows, headers } = await page(address, query, (after, limit) => listPartners(sql, filter, after, limit));
-    return ok(
-      rows.map(({ addressDistance, ...row }) => ({
+  ({ query, address }) =>
+    page(
+      address,
+      query,
+      (after, limit) => listPartners(sql, query, after, limit),
+      ({ addressDistance, ...row }) => ({
         ...row,
         addressDistanceMeters: addressDistance === null ? null : presentDistance(addressDistance),
         addressDoubtful: addressDistance !== null && addressDistance > doubtfulDistance,
-        createdAt: row.createdAt.toISOString(),
-      })),
-      headers,
-    );
-  },
+      }),
+    ),
 );
 
 /** Declares one of the admin's moves; repeating a move returns the state that it led to. */
-function declareMove(path: string, summary: string, move: PartnerMove): void {
+function declareMove(path: `/:id/${string}`, summary: string, move: PartnerMove): void {
   adminPartners.put(
-    `/:id/${path}`,
+    path,
     {
       summary,
       auth: "ADMIN",
-      params: IdParams,
-      body: z.object({ reason: text(1_000).optional() }),
+      body: z.object({ reason: orNull(text(1_000)) }),
       answers: { 200: PartnerState },
       errors: ["409 CONFLICT"],
     },
-    async ({ user, params, body, requestId }) => {
-      const reason = body.reason ?? null;
-      const moved = await movePartner(sql, params.id, move, user.id, reason, requestId).catch((error: unknown) => {
-        throw isUniqueViolation(error) ? conflict("Another partner now has this owner's phone.") : error;
+    async ({ user, params: { id }, body: { reason }, requestId }) => {
+      const moved = await movePartner(sql, id, move, user.id, reason, requestId).catch((error: unknown) => {
+        throw isUniqueViolation(error) ? conflict("Another active partner has this owner's phone.") : error;
       });
       if (moved) return ok(moved);
-      const partner = await findPartner(sql, params.id);
-      if (!partner) throw notFound("This partner");
+      const partner = found(await findPartner(sql, id), "This partner");
       if (partner.status !== partnerMoves[move].to)
         throw conflict(`A partner that is ${partner.status} does not allow this move.`);
       return ok(partner);
@@ -297,9 +323,9 @@ function declareMove(path: string, summary: string, move: PartnerMove): void {
   );
 }
 
-declareMove("approve", "Approve a partner (also after a rejection or suspension)", "APPROVE");
-declareMove("reject", "Reject a registration", "REJECT");
-declareMove("suspend", "Suspend a partner", "SUSPEND");
+declareMove("/:id/approve", "Approve a partner (also after a rejection or suspension)", "APPROVE");
+declareMove("/:id/reject", "Reject a registration", "REJECT");
+declareMove("/:id/suspend", "Suspend a partner", "SUSPEND");
 
 adminPartners.put(
   "/:id/owner",
@@ -307,7 +333,6 @@ adminPartners.put(
     summary: "Change a partner's owner",
     description: "To the user with this phone, at once or on their first login. The previous owner loses access.",
     auth: "ADMIN",
-    params: IdParams,
     body: z.object({ phone: Phone }),
     answers: {
       200: PartnerState.extend({ ownerId: Id.nullable().meta({ description: "null until their first login" }) }),
@@ -318,7 +343,6 @@ adminPartners.put(
     const linked = await transaction((tx) => updateOwner(tx, id, phone, user.id)).catch((error: unknown) => {
       throw isUniqueViolation(error) ? conflict("This user owns, or will own, another partner.") : error;
     });
-    if (!linked) throw notFound("This partner");
-    return ok(linked);
+    return ok(found(linked, "This partner"));
   },
 );

@@ -11,9 +11,9 @@ import {
   listOwnInvitations,
   listStaff,
 } from "../../../sql/queries/staff.js";
-import { created, noContent, ok, section } from "../../http/endpoint.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Id, IdParams, Phone, Timestamp } from "../../http/schemas.js";
+import { Id, Phone, Timestamp } from "../../http/schemas.js";
 
 const mostStaff = 100;
 
@@ -50,14 +50,8 @@ staff.get(
   async ({ partner }) => {
     const [members, invited] = await Promise.all([listStaff(sql, partner.id), listInvitations(sql, partner.id)]);
     return ok([
-      ...members.map((row) => ({ ...row, userId: row.id, since: row.since.toISOString() })),
-      ...invited.map((row) => ({
-        ...row,
-        userId: null,
-        firstName: null,
-        lastName: null,
-        since: row.since.toISOString(),
-      })),
+      ...members.map((row) => ({ ...row, userId: row.id })),
+      ...invited.map((row) => ({ ...row, userId: null, firstName: null, lastName: null })),
     ]);
   },
 );
@@ -68,7 +62,7 @@ staff.post(
     summary: "Invite a user to your partner's staff",
     description:
       "For the owner. The user with this phone joins by accepting (`POST /users/me/invitations/{id}/accept`), now or after " +
-      "their first login. Inviting them again changes nothing and returns 200.",
+      "their first login, within 30 days. Inviting them again changes nothing and returns 200.",
     auth: "ACTIVE_PARTNER",
     body: z.object({ phone: Phone }),
     answers: { 200: Invited, 201: Invited },
@@ -95,7 +89,6 @@ staff.delete(
     summary: "Remove a staff member, or withdraw an invitation",
     description: "By the `id` of the list. For the owner, and for staff who leave.",
     auth: "PARTNER",
-    params: IdParams,
     answers: { 204: null },
   },
   async ({ user, partner, params: { id } }) => {
@@ -118,15 +111,7 @@ invitations.get(
       ),
     },
   },
-  async ({ user, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) =>
-      listOwnInvitations(sql, user.id, after, limit),
-    );
-    return ok(
-      rows.map((row) => ({ ...row, since: row.since.toISOString() })),
-      headers,
-    );
-  },
+  ({ user, query, address }) => page(address, query, (after, limit) => listOwnInvitations(sql, user.id, after, limit)),
 );
 
 invitations.post(
@@ -135,13 +120,11 @@ invitations.post(
     summary: "Join the staff of a partner",
     description: "A user works for one partner at most, and not while owning another.",
     auth: "USER",
-    params: IdParams,
     answers: { 200: z.object({ partnerId: Id }) },
     errors: ["409 CONFLICT"],
   },
   async ({ user, params: { id } }) => {
-    const accepted = await acceptInvitation(sql, id, user.id);
-    if (!accepted) throw notFound("This invitation");
+    const accepted = found(await acceptInvitation(sql, id, user.id), "This invitation");
     if (accepted.outcome === "TAKEN") throw conflict("You already own or work for a partner.");
     return ok({ partnerId: accepted.partnerId });
   },
@@ -149,7 +132,7 @@ invitations.post(
 
 invitations.delete(
   "/:id",
-  { summary: "Decline an invitation", auth: "USER", params: IdParams, answers: { 204: null } },
+  { summary: "Decline an invitation", auth: "USER", answers: { 204: null } },
   async ({ user, params: { id } }) => {
     if (!(await declineInvitation(sql, id, user.id))) throw notFound("This invitation");
     return noContent();

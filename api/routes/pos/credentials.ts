@@ -64,7 +64,7 @@ pos.put(
     errors: ["400 INVALID_CREDENTIALS", "404 NOT_FOUND", "409 CONFLICT"],
   },
   async ({ user, body, requestId }) => {
-    const partnerId = body.partnerId.toLowerCase();
+    const { partnerId } = body;
     const { adapter, connection, json } = readCredentials(body.adapterName, body.credentialsJson);
     const encrypted = encryptEnvelope(json, posCredentialsContext(partnerId));
     const credentials = { partnerId, adapter: adapter.name, account: connection.account, encrypted };
@@ -89,7 +89,6 @@ pos.delete(
       "Deletes the credentials; later events of the POS are ignored. The menu stays unchanged, and its items can be changed " +
       "and archived like any others.",
     auth: "ADMIN",
-    params: z.object({ partnerId: Id }),
     answers: { 204: null },
     errors: ["404 NOT_FOUND"],
   },

@@ -4,7 +4,7 @@ import { conflict, notFound } from "../../../lib/process/errors.js";
 import { sql, transaction } from "../../../sql/db.js";
 import { hasPosEvent, listPosEvents, replayPosEvent } from "../../../sql/queries/pos-events.js";
 import { ok, section } from "../../http/endpoint.js";
-import { pageBy, pageQuery } from "../../http/pagination.js";
+import { page, pageQuery } from "../../http/pagination.js";
 import { Id, shownAs, Timestamp } from "../../http/schemas.js";
 
 const EventStatus = z.enum(enums.posEventStatus);
@@ -25,7 +25,6 @@ const EventView = z
     attempts: z.int().meta({ description: "failed attempts since it was received or replayed", example: 1 }),
     reason: z.string().nullable().meta({
       description: "why the last attempt failed, or which part could not be applied",
-      example: "the menu does not have some of the items",
     }),
     receivedAt: Timestamp,
     settledAt: Timestamp.nullable().meta({
@@ -49,24 +48,13 @@ posEvents.get(
     }),
     answers: { 200: z.array(EventView) },
   },
-  async ({ query, address }) => {
-    const { rows, headers } = await pageBy(
+  ({ query, address }) =>
+    page(
       address,
       query,
       (after, limit) => listPosEvents(sql, query.status, after, limit),
-      ({ id }) => id,
-    );
-    return ok(
-      rows.map(({ lastError, kind, receivedAt, settledAt, ...row }) => ({
-        ...row,
-        kind: kind ?? "",
-        reason: lastError,
-        receivedAt: receivedAt.toISOString(),
-        settledAt: settledAt?.toISOString() ?? null,
-      })),
-      headers,
-    );
-  },
+      ({ lastError, kind, ...row }) => ({ ...row, kind: kind ?? "", reason: lastError }),
+    ),
 );
 
 posEvents.post(
@@ -74,8 +62,8 @@ posEvents.post(
   {
     summary: "Replay a parked event",
     description:
-      "It returns to its partner's inbox and is applied before later events. When it fails again, it is parked again with " +
-      "the reason.",
+      "Puts the event back into its partner's inbox, where it is applied before later events. If it fails again, it is " +
+      "parked with the new reason.",
     auth: "ADMIN",
     params: z.object({
       id: z

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
-import { conflict, notFound, unavailable, type ApiError } from "../../../lib/process/errors.js";
+import { conflict, unavailable, type ApiError } from "../../../lib/process/errors.js";
 import { lookups, sql } from "../../../sql/db.js";
 import { findPosSync, requestPosSync, type PosSyncRow } from "../../../sql/queries/pos-syncs.js";
 import { awaitResult } from "../../../sql/signals.js";
-import { ok, section } from "../../http/endpoint.js";
+import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { refuseBlockedPartner } from "./connection.js";
-import { Id, IdParams, Timestamp } from "../../http/schemas.js";
+import { Id, Timestamp } from "../../http/schemas.js";
 
 const RETRY_SECONDS = 60;
 
@@ -16,7 +16,7 @@ const SyncErrors = z.array(
     externalId: z.string().nullable(),
     name: z.string().nullable().default(null).meta({ description: "its name in the POS, where it is known" }),
     position: z.int().nullable().default(null).meta({ description: "its entry in the POS's menu, counted from 1" }),
-    message: z.string().meta({ example: "its price must be a number" }),
+    message: z.string(),
   }),
 );
 
@@ -33,7 +33,7 @@ const SyncView = z
     itemsArchived: z.int().meta({ description: "items that the POS no longer has", example: 1 }),
     unchanged: z.boolean().meta({ description: "the POS reported an unchanged menu and sent no items" }),
     errors: SyncErrors.meta({ description: "what was wrong with single items; about the first 200" }),
-    reason: z.string().nullable().meta({ description: "why it failed, or what it could not do", example: null }),
+    reason: z.string().nullable().meta({ description: "why it failed, or what it could not do" }),
     createdAt: Timestamp,
     settledAt: Timestamp.nullable(),
   })
@@ -113,8 +113,7 @@ menuSync.post(
         return sync?.settledAt ? sync : null;
       },
     );
-    if (!settled)
-      return { status: 202 as const, body: { syncId }, headers: { Location: `/api/v1/menu/pos/sync/${syncId}` } };
+    if (!settled) return accepted({ syncId }, `/api/v1/menu/pos/sync/${syncId}`);
     if (settled.failure !== null) throw refusal(settled);
     const { itemsSynced, itemsFailed } = settled;
     return ok({ itemsSynced, itemsFailed, syncId });
@@ -126,12 +125,10 @@ menuSync.get(
   {
     summary: "Read the progress and result of a sync",
     auth: "PARTNER",
-    params: IdParams,
     answers: { 200: SyncView },
   },
   async ({ partner, params }) => {
-    const sync = await findPosSync(lookups, partner.id, params.id);
-    if (!sync) throw notFound("This sync");
+    const sync = found(await findPosSync(lookups, partner.id, params.id), "This sync");
     const { id, status, itemsSynced, itemsFailed, itemsArchived, unchanged, createdAt, settledAt } = sync;
     return ok({
       syncId: id,
@@ -143,8 +140,8 @@ menuSync.get(
       unchanged,
       errors: SyncErrors.parse(sync.errors),
       reason: reasonOf(sync),
-      createdAt: createdAt.toISOString(),
-      settledAt: settledAt?.toISOString() ?? null,
+      createdAt,
+      settledAt,
     });
   },
 );

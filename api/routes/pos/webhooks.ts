@@ -17,7 +17,7 @@ const MAX_BYTES = 1_048_576;
 
 const received = new Counter({
   name: "pos_webhook_events_total",
-  help: "Events of verified webhooks: kept, repeated, of an account without a partner (unknown_account), or of a kind that is not used (ignored).",
+  help: "Events of verified webhooks: stored (kept), delivered again (repeated), of an account without a partner (unknown_account), or of an unused type (ignored).",
   labelNames: ["provider", "outcome"],
   registers: [registry],
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { conflict, notFound } from "../../../lib/process/errors.js";
-import { lookups, sql } from "../../../sql/db.js";
+import { lookups, searches, sql } from "../../../sql/db.js";
 import {
   editReview,
   findRating,
@@ -10,9 +10,9 @@ import {
   moderateReview,
   publishReview,
 } from "../../../sql/queries/reviews.js";
-import { created, ok, section } from "../../http/endpoint.js";
+import { created, found, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { changesOf, Id, IdParams, text, Timestamp } from "../../http/schemas.js";
+import { changesOf, Id, orNull, text, Timestamp } from "../../http/schemas.js";
 
 const Rating = z.int().min(1).max(5);
 const ReviewStatus = z.enum(enums.reviewStatus);
@@ -28,23 +28,30 @@ reviews.post(
   "/",
   {
     summary: "Review your order",
-    description: "Once per order, unless it was cancelled. The review is public at once.",
+    description:
+      "Once per order, unless it was cancelled or not picked up. The review is public at once. Owners and staff cannot review " +
+      "orders from their own partner.",
     auth: "USER",
-    body: z.object({ orderId: Id, rating: Rating, text: text(2_000).optional() }),
+    body: z.object({ orderId: Id, rating: Rating, text: orNull(text(2_000)) }),
     answers: { 201: z.object({ id: Id, orderId: Id, rating: Rating, status: ReviewStatus }) },
     errors: ["404 NOT_FOUND", "409 CONFLICT"],
   },
-  async ({ user, body: { orderId, rating, text: words = null }, requestId }) => {
-    const published = await publishReview(sql, { orderId, userId: user.id, rating, text: words }, requestId);
+  async ({ user, body, requestId }) => {
+    const { orderId, rating } = body;
+    const published = await publishReview(sql, { ...body, userId: user.id }, requestId);
     switch (published?.outcome) {
       case undefined:
         throw notFound("This order");
       case "CANCELLED":
         throw conflict("This order was cancelled.");
+      case "NO_SHOW":
+        throw conflict("This order was not picked up.");
+      case "OWN_PARTNER":
+        throw conflict("You cannot review a partner that you own or work for.");
       case "TWICE":
         throw conflict("This order has a review already.");
       case "PUBLISHED":
-        return created({ id: published.id, orderId: orderId.toLowerCase(), rating, status: "PUBLISHED" as const });
+        return created({ id: published.id, orderId, rating, status: "PUBLISHED" as const });
     }
   },
 );
@@ -55,16 +62,14 @@ reviews.put(
     summary: "Change your review",
     description: "Possible until it is moderated. A changed review is hidden until then.",
     auth: "USER",
-    params: IdParams,
     body: changesOf({ rating: Rating, text: text(2_000) }),
     answers: { 200: ReviewState },
     errors: ["409 CONFLICT"],
   },
   async ({ user, params: { id }, body }) => {
-    const changed = await editReview(sql, id, user.id, body);
-    if (!changed) throw notFound("This review");
-    if (!changed.moved) throw conflict(`This review has been moderated: it is ${changed.status}.`);
-    return ok({ id: id.toLowerCase(), status: changed.status });
+    const { moved, status } = found(await editReview(sql, id, user.id, body), "This review");
+    if (!moved) throw conflict(`This review has been moderated: it is ${status}.`);
+    return ok({ id, status });
   },
 );
 
@@ -73,17 +78,13 @@ reviews.get(
   {
     summary: "List the reviews of a partner, newest first",
     auth: "ANYONE",
-    params: IdParams,
     query: PageQuery,
     answers: { 200: z.array(ShownReview) },
   },
   async ({ params: { id }, query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) => listShownReviews(sql, id, after, limit));
-    if (rows.length === 0 && !(await findRating(lookups, id))) throw notFound("This partner");
-    return ok(
-      rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })),
-      headers,
-    );
+    const answer = await page(address, query, (after, limit) => listShownReviews(searches, id, after, limit));
+    if (answer.body.length === 0) found(await findRating(lookups, id), "This partner");
+    return answer;
   },
 );
 
@@ -93,14 +94,12 @@ reviews.get(
     summary: "Read the rating of a partner",
     description: "The mean of its reviews, to two decimals; 0 without reviews.",
     auth: "ANYONE",
-    params: IdParams,
     answers: { 200: z.object({ partnerId: Id, avgRating: z.number(), reviewCount: z.int() }) },
   },
   async ({ params: { id } }) => {
-    const rating = await findRating(lookups, id);
-    if (!rating) throw notFound("This partner");
-    const avgRating = rating.count === 0 ? 0 : Math.round((rating.sum * 100) / rating.count) / 100;
-    return ok({ partnerId: id.toLowerCase(), avgRating, reviewCount: rating.count });
+    const { sum, count } = found(await findRating(lookups, id), "This partner");
+    const avgRating = count === 0 ? 0 : Math.round((sum * 100) / count) / 100;
+    return ok({ partnerId: id, avgRating, reviewCount: count });
   },
 );
 
@@ -124,15 +123,8 @@ reviews.get(
       ),
     },
   },
-  async ({ query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) =>
-      listReviewsToModerate(sql, query.status, after, limit),
-    );
-    return ok(
-      rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })),
-      headers,
-    );
-  },
+  ({ query, address }) =>
+    page(address, query, (after, limit) => listReviewsToModerate(sql, query.status, after, limit)),
 );
 
 const decisionFor = { APPROVED: "APPROVE", REJECTED: "REJECT" } as const;
@@ -145,7 +137,6 @@ reviews.put(
       "By `decision`, or by the resulting `status`; an admin may reverse it later. With `revision`, a review that was edited " +
       "since that revision is not changed: 409.",
     auth: "ADMIN",
-    params: IdParams,
     body: z
       .object({
         decision: z.enum(["APPROVE", "REJECT"]),
@@ -165,8 +156,8 @@ reviews.put(
   },
   async ({ user, params: { id }, body: { decision, revision }, requestId }) => {
     const moderated = await moderateReview(sql, id, decision, revision, user.id, requestId);
-    if (!moderated) throw notFound("This review");
-    if (!moderated.moved) throw conflict("This review was edited after you read it.");
-    return ok({ id: id.toLowerCase(), status: moderated.status });
+    const { moved, status } = found(moderated, "This review");
+    if (!moved) throw conflict("This review was edited after you read it.");
+    return ok({ id, status });
   },
 );

@@ -8,6 +8,7 @@ import {
   type LoyaltyAccount,
   type ReferralOutcome,
 } from "../../../sql/queries/loyalty.js";
+import { accountGone } from "../../http/auth.js";
 import { ok, section } from "../../http/endpoint.js";
 import { Id, text } from "../../http/schemas.js";
 
@@ -20,7 +21,7 @@ const Score = z
     level: Level,
     foodSavedGrams: z.int(),
     ordersCompleted: z.int(),
-    referralCode: z.string().meta({ description: "for inviting other users", example: "7K3M9QX2" }),
+    referralCode: z.string().meta({ description: "for inviting other users" }),
   })
   .meta({ id: "LoyaltyScore" });
 
@@ -28,7 +29,7 @@ export const loyalty = section({ prefix: "/loyalty", tag: "Loyalty and promo" })
 
 async function scoreOf(userId: string): Promise<LoyaltyAccount> {
   const account = await getOrCreateLoyaltyAccount(sql, userId);
-  if (!account) throw new ApiError(401, "UNAUTHORIZED", "This account no longer exists.");
+  if (!account) throw accountGone();
   return account;
 }
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { ApiError, conflict } from "../../../lib/process/errors.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { isForeignKeyViolation, sql } from "../../../sql/db.js";
 import { applyPromo, insertPromo, listPromos, updatePromoActive } from "../../../sql/queries/promo.js";
-import { created, ok, section } from "../../http/endpoint.js";
+import { created, found, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { invalidPromo, PromoCode } from "../../common/promo-codes.js";
-import { Amount, Id, IdParams, Instant, Money, Percent, Timestamp } from "../../http/schemas.js";
+import { invalidPromo, limitGuesses, PromoCode } from "../../common/promo-codes.js";
+import { Amount, Id, Instant, Money, orNull, Percent, Timestamp } from "../../http/schemas.js";
 
 export const promo = section({ prefix: "/loyalty/promo", tag: "Loyalty and promo" });
 
@@ -35,7 +35,8 @@ promo.post(
     summary: "Apply a promo code",
     description:
       "Returns the discount for an order of this amount, and applies the code to the next order in place of an earlier one. It is checked " +
-      "again when the order is placed. A code that does not apply is refused with 400 `INVALID_PROMO`; the reason is in `error`.",
+      "again when the order is placed. A code that does not apply is refused with 400 `INVALID_PROMO`; the reason is in `error`. " +
+      "Too many unknown codes in an hour: 429 `RATE_LIMIT`.",
     auth: "USER",
     body: Application,
     answers: {
@@ -43,37 +44,40 @@ promo.post(
     },
     errors: ["400 INVALID_PROMO"],
   },
-  async ({ user, body: { code: sent, amountMinor } }) => {
+  async ({ user, ip, body: { code: sent, amountMinor } }) => {
     const { data: code } = PromoCode.safeParse(sent);
     if (code === undefined) throw invalidPromo("UNKNOWN");
-    const applied = await applyPromo(sql, user.id, code, amountMinor);
+    const applied = await limitGuesses(
+      { userId: user.id, ip },
+      () => applyPromo(sql, user.id, code, amountMinor),
+      ({ refusal }) => refusal,
+    );
     if (applied.refusal !== null) throw invalidPromo(applied.refusal);
     return ok({ valid: true, discountCents: applied.discountMinor, error: null });
   },
 );
 
-const maxCents = 1_000_000_000;
+const Cents = z.int().min(1).max(1_000_000_000);
 
 const NewPromo = z
   .object({
     code: PromoCode,
-    discountPercent: Percent.optional().meta({ description: "of the order's amount; either this or `discountCents`" }),
-    discountCents: z.int().min(1).max(maxCents).optional().meta({ description: "minor units" }),
+    discountPercent: orNull(Percent).meta({ description: "of the order's amount; either this or `discountCents`" }),
+    discountCents: orNull(Cents).meta({ description: "minor units" }),
     minOrderAmount: Amount.optional(),
-    maxDiscountCents: z.int().min(1).max(maxCents).optional(),
-    startsAt: Instant.optional(),
-    endsAt: Instant.optional().meta({ description: "after `startsAt`" }),
-    maxUses: z.int().min(1).max(1_000_000_000).optional().meta({ description: "by all users together" }),
+    maxDiscountCents: orNull(Cents),
+    startsAt: orNull(Instant),
+    endsAt: orNull(Instant).meta({ description: "after `startsAt`" }),
+    maxUses: orNull(z.int().min(1).max(1_000_000_000)).meta({ description: "by all users together" }),
     maxUsesPerUser: z.int().min(1).max(1_000_000).default(1),
-    partnerId: Id.optional().meta({ description: "only for this partner's orders" }),
+    partnerId: orNull(Id).meta({ description: "only for this partner's orders" }),
   })
   .superRefine(({ discountPercent, discountCents, startsAt, endsAt }, context) => {
     const refuse = (field: string, message: string) => context.addIssue({ code: "custom", path: [field], message });
-    if ((discountPercent === undefined) === (discountCents === undefined))
+    if ((discountPercent === null) === (discountCents === null))
       refuse("discountPercent", "give one of discountPercent and discountCents");
     else if (discountPercent === 0) refuse("discountPercent", "must be above 0");
-    if (startsAt !== undefined && endsAt !== undefined && endsAt <= startsAt)
-      refuse("endsAt", "must be after startsAt");
+    if (startsAt && endsAt && endsAt <= startsAt) refuse("endsAt", "must be after startsAt");
   })
   .meta({ example: { code: "AUTUMN-10", discountPercent: 10, minOrderAmount: 300, maxUses: 500, maxUsesPerUser: 1 } });
 
@@ -105,20 +109,18 @@ adminPromo.get(
     query: PageQuery,
     answers: { 200: z.array(PromoView) },
   },
-  async ({ query, address }) => {
-    const { rows, headers } = await page(address, query, (after, limit) => listPromos(sql, after, limit));
-    return ok(
-      rows.map(({ discountMinor, minOrderMinor, maxDiscountMinor, startsAt, endsAt, ...row }) => ({
+  ({ query, address }) =>
+    page(
+      address,
+      query,
+      (after, limit) => listPromos(sql, after, limit),
+      ({ discountMinor, minOrderMinor, maxDiscountMinor, ...row }) => ({
         ...row,
         discountCents: discountMinor,
         minOrderAmount: toMajor(minOrderMinor),
         maxDiscountCents: maxDiscountMinor,
-        startsAt: startsAt?.toISOString() ?? null,
-        endsAt: endsAt?.toISOString() ?? null,
-      })),
-      headers,
-    );
-  },
+      }),
+    ),
 );
 
 adminPromo.post(
@@ -131,23 +133,14 @@ adminPromo.post(
     answers: { 201: PromoState },
     errors: ["409 CONFLICT"],
   },
-  async ({ user, body }) => {
-    const promo = await insertPromo(
-      sql,
-      {
-        code: body.code,
-        discountPercent: body.discountPercent ?? null,
-        discountMinor: body.discountCents ?? null,
-        minOrderMinor: body.minOrderAmount ?? 0,
-        maxDiscountMinor: body.maxDiscountCents ?? null,
-        startsAt: body.startsAt ?? null,
-        endsAt: body.endsAt ?? null,
-        maxUses: body.maxUses ?? null,
-        maxUsesPerUser: body.maxUsesPerUser,
-        partnerId: body.partnerId ?? null,
-      },
-      user.id,
-    ).catch((error: unknown) => {
+  async ({ user, body: { discountCents, minOrderAmount, maxDiscountCents, ...fields } }) => {
+    const terms = {
+      ...fields,
+      discountMinor: discountCents,
+      minOrderMinor: minOrderAmount ?? 0,
+      maxDiscountMinor: maxDiscountCents,
+    };
+    const promo = await insertPromo(sql, terms, user.id).catch((error: unknown) => {
       if (!isForeignKeyViolation(error)) throw error;
       throw new ApiError(400, "VALIDATION_ERROR", "partnerId: there is no such partner.", {
         errors: [{ path: "partnerId", message: "there is no such partner" }],
@@ -163,13 +156,11 @@ adminPromo.put(
   {
     summary: "Enable or disable a promo code",
     auth: "ADMIN",
-    params: IdParams,
     body: z.object({ active: z.boolean() }),
     answers: { 200: z.object({ id: Id, active: z.boolean() }) },
   },
   async ({ user, params, body }) => {
-    const changed = await updatePromoActive(sql, params.id, body.active, user.id);
-    if (!changed) throw notFound("This promo code");
-    return ok({ id: changed.id, active: changed.active });
+    const { id, active } = found(await updatePromoActive(sql, params.id, body.active, user.id), "This promo code");
+    return ok({ id, active });
   },
 );

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 
-/** Answers this process's parent: every question with what `answer` makes of it; a failure ends the process. */
+/** Answers each message of the parent process with the result of `answer`; a failure ends the process. */
 export function answerParent<T>(question: z.ZodType<T>, answer: (question: T) => Promise<object>): void {
   process.on("message", (message) => {
     answer(question.parse(message)).then(
@@ -15,7 +15,7 @@ export function answerParent<T>(question: z.ZodType<T>, answer: (question: T) =>
   process.send?.("up");
 }
 
-/** Does `work` again and again, `clients` at once, for so many seconds; answers how often per second it was done. */
+/** Repeats `work` in `clients` concurrent loops for `seconds`; returns how often per second it was done. */
 export async function perSecond(clients: number, seconds: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   const end = start + seconds * 1_000;

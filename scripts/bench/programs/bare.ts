@@ -10,11 +10,13 @@ import { findBox } from "../../../sql/queries/boxes.js";
 import { listPartnersNear } from "../../../sql/queries/geo.js";
 import { listOffersSoon } from "../../../sql/queries/offers.js";
 
-// The hot endpoints as one would write them by hand, straight on Express and postgres.js: the same statements and the
-// same answers, without validation, limits, metrics, log or errors of their own.
+// The hot endpoints written by hand, directly on Express and postgres.js: the same statements and the same answers, without
+// validation, limits, metrics, logs or error handling.
 
 const bigint = { to: 20, from: [20], parse: Number, serialize: String };
-const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10, types: { bigint } });
+// as in the service, rows have the columns' names in camelCase
+const transform = { column: postgres.toCamel };
+const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10, types: { bigint }, transform });
 
 interface Profile {
   id: string;
@@ -48,16 +50,16 @@ const url = process.env["PUBLIC_URL"] ?? "";
 const publicKey = createPublicKey(process.env["PUBLIC_KEY"] ?? "");
 const rules = { algorithms: ["EdDSA"], issuer: url, audience: `${url}/api/v1`, typ: "at+jwt" };
 
-/** With REMEMBER_TOKENS=1 a token's signature is checked once, as the service does. */
-const remembered = new Map<string, { userId: string; expiresAt: number }>();
+/** With CACHE_TOKENS=1 a token's signature is verified once, as in the service. */
+const cached = new Map<string, { userId: string; expiresAt: number }>();
 
 async function userOf(token: string): Promise<string> {
-  const known = remembered.get(token);
+  const known = cached.get(token);
   if (known && known.expiresAt > Date.now()) return known.userId;
   const { payload } = await jwtVerify(token, publicKey, rules);
   const userId = payload.sub ?? "";
-  if (process.env["REMEMBER_TOKENS"] === "1") {
-    remembered.set(token, { userId, expiresAt: (payload.exp ?? 0) * 1_000 });
+  if (process.env["CACHE_TOKENS"] === "1") {
+    cached.set(token, { userId, expiresAt: (payload.exp ?? 0) * 1_000 });
   }
   return userId;
 }

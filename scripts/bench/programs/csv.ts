@@ -11,12 +11,12 @@ import { importMenu } from "../../../workers/menu-import.js";
 import { ImportPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// Imports a menu: as the worker does, which checks the rows, matches and counts them; or just parsed and put into the table.
+// Imports a menu: as the worker does, which validates, matches and counts the rows; or by parsing and inserting alone.
 
 const header = "externalId,name,category,price,description,weightGrams,available\n";
 const PIECE = 1_000;
 
-/** A file as it would come in, never whole in memory. */
+/** A generated file, never whole in memory. */
 function* menuOf(rows: number, price: number): Generator<Buffer> {
   yield Buffer.from(header);
   for (let from = 0; from < rows; from += PIECE) {
@@ -28,7 +28,7 @@ function* menuOf(rows: number, price: number): Generator<Buffer> {
   }
 }
 
-/** A file in storage, and whose it is. */
+/** A stored file and the partner it belongs to. */
 interface Stored {
   partnerId: string;
   fileKey: string;

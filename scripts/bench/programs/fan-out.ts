@@ -7,10 +7,10 @@ import { fanOutEvent } from "../../../workers/fan-out.js";
 import { FanOutPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// Tells all who like a bakery of a new box, as the worker does, job by job, when the messages of the job before are sent; or
-// writes as many notifications with one statement.
+// Notifies all followers of a bakery of a new box: as the worker does, job by job, with the pushes of each job removed
+// before the next; or by writing as many notifications with one statement.
 
-/** Makes a bakery with a box that so many users like, unless it is there; answers the box. */
+/** Creates a bakery with a box and this many followers, unless it exists; returns the box's id. */
 async function prepare(followers: number): Promise<string> {
   const [known] = await sql<{ id: string }[]>`select id from boxes`;
   if (known) return known.id;
@@ -37,8 +37,8 @@ async function prepare(followers: number): Promise<string> {
   return box.id;
 }
 
-/** Works off the jobs that tell of a box; answers how long they took. */
-async function tellAll(boxId: string): Promise<number> {
+/** Runs the fan-out jobs of a box until none is left; returns how long they took. */
+async function notifyAll(boxId: string): Promise<number> {
   await stageJob(sql, fanOut, { event: "BOX_LISTED", subjectId: boxId, after: null });
   for (let ms = 0; ;) {
     const [open] = await sql<{ id: string; payload: Payload }[]>`
@@ -73,11 +73,11 @@ async function insertAll(boxId: string): Promise<number> {
 
 answerParent(FanOutPlan, async ({ how, followers }) => {
   const boxId = await prepare(followers);
-  // nobody has heard of anything
+  // start without notifications
   await sql`truncate staged_jobs, notifications, notification_deliveries`;
   await sql`vacuum analyze notifications, staged_jobs, favorites, notification_preferences, boxes`;
-  const ms = await (how === "worker" ? tellAll(boxId) : insertAll(boxId));
-  const told = await sql`select from notifications`;
-  if (told.count !== followers) throw new Error(`${told.count} of ${followers} were told`);
+  const ms = await (how === "worker" ? notifyAll(boxId) : insertAll(boxId));
+  const notified = await sql`select from notifications`;
+  if (notified.count !== followers) throw new Error(`${notified.count} of ${followers} followers were notified`);
   return { perSecond: (followers * 1_000) / ms };
 });

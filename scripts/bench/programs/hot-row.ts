@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { HotRowPlan } from "../messages.js";
 import { answerParent, perSecond } from "./answer.js";
 
-// Everyone orders the same box: the statement alone, straight from postgres.js.
+// All clients order the same box: the statement alone, directly through postgres.js.
 
 const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10 });
 let turn = 0;

@@ -11,7 +11,7 @@ import { convertUpload } from "../../../workers/images.js";
 import { ConversionPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// Converts photographs: those that were uploaded, as the worker does; or others of the same size, with sharp alone.
+// Converts photographs: uploaded ones, as the worker does; or others of the same size, with sharp alone.
 
 const photograph = await sharp({
   create: {

@@ -3,12 +3,12 @@ import autocannon from "autocannon";
 import { LoadPlan, type Load } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// Sends requests over so many connections for so long, as fast as they are answered.
+// The load generator: sends a plan's requests as fast as they are answered.
 
 let unique = 0;
 const next = () => `bench-${process.pid}-${(unique += 1)}`;
 
-/** Makes a request's body another event, and signs it as Standard Webhooks has it. */
+/** Gives the request's event a new id, and signs it as Standard Webhooks specifies. */
 function sign(prepared: autocannon.Request, secret: Buffer): autocannon.Request {
   const [id, timestamp] = [next(), String(Math.floor(Date.now() / 1_000))];
   const body = String(prepared.body).replace("EVENT", id);

@@ -11,8 +11,8 @@ import { startRelay } from "../../../workers/relay.js";
 import { PassPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// Brings notifications from their staged jobs over relay, BullMQ and worker to settled rows, where the push service is the
-// log; or passes as many jobs through BullMQ alone, to a worker that does nothing.
+// Processes notifications from their staged jobs through relay, BullMQ and worker to their final status, with the log in
+// place of a push service; or passes as many jobs through BullMQ alone, to a worker that does nothing.
 
 const BATCH = 500;
 
@@ -34,7 +34,7 @@ const workers = {
 startRelay([push]);
 await Promise.all([openQueue(push), openQueue(bare)].map((queue) => queue.waitUntilReady()));
 
-/** Resolves when so many more jobs are completed. */
+/** Resolves when `count` more jobs are completed. */
 const completions = (worker: BrokerWorker, count: number) =>
   new Promise<void>((resolve) => {
     let left = count;
@@ -47,7 +47,7 @@ const completions = (worker: BrokerWorker, count: number) =>
     worker.on("completed", onCompleted);
   });
 
-/** Gives each of so many users a phone, and something to be told of. */
+/** Inserts users with one device and one notification each; returns the notifications' ids. */
 async function insertNotifications(count: number): Promise<string[]> {
   const users = await sql<{ id: string }[]>`
     insert into users (service_id, phone)

@@ -10,8 +10,8 @@ import { startRelay } from "../../../workers/relay.js";
 import { PickUpPlan, type Latencies } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// One job at a time while all is idle: from its commit to its start in a worker; or, straight from BullMQ, from adding
-// it to its completion.
+// One job at a time on an idle system: from its commit to its start in a worker; or, with BullMQ alone, from adding it to
+// its completion.
 
 const terms = { payload: z.object({ n: z.string() }), attempts: 3, backoffMs: 1_000 };
 const staged = contract({ queue: "bench-staged", ...terms });
@@ -49,7 +49,7 @@ async function bareLatency(): Promise<number> {
 answerParent(PickUpPlan, async ({ samples }) => {
   const latencies: Latencies = { staged: [], bare: [] };
   for (let n = 0; n < samples; n += 1) {
-    // long enough for what is left of the last one, and never in step with anything
+    // lets the last job's clean-up end; random, so that it is never in step with a poll
     await delay(randomInt(10, 30));
     latencies.staged.push(await stagedLatency());
     await delay(randomInt(10, 30));

@@ -11,8 +11,8 @@ import { pullMenu } from "../../../workers/pos-sync.js";
 import { PullPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// Takes a menu over from a till in this process: as the worker does, or as one would write it by hand, which trusts the till
-// with everything and archives nothing.
+// Syncs a menu from a till in this process: as the worker does; or with minimal hand-written code, which validates nothing
+// and archives nothing.
 
 const PAGE = 1_000;
 
@@ -52,7 +52,7 @@ const partnerId = partner?.id ?? "";
 const credentials = JSON.stringify({ accountId: randomUUID(), baseUrl, token: "bench-token" });
 await sql`delete from pos_credentials where partner_id = ${partnerId}::uuid`;
 await sql`
-  insert into pos_credentials (partner_id, adapter, account, sealed, next_sync_at)
+  insert into pos_credentials (partner_id, adapter, account, encrypted, next_sync_at)
   values (
     ${partnerId}::uuid, 'generic', ${randomUUID()}, ${encryptEnvelope(credentials, posCredentialsContext(partnerId))},
     now() + interval '1 day'
@@ -100,7 +100,7 @@ async function pullAsWorker(): Promise<void> {
   const [sync] = await sql<
     { synced: number }[]
   >`select items_synced as synced from pos_syncs where id = ${syncId}::uuid`;
-  if (sync?.synced !== pages.length * PAGE) throw new Error(`only ${sync?.synced ?? 0} items were taken over`);
+  if (sync?.synced !== pages.length * PAGE) throw new Error(`only ${sync?.synced ?? 0} items were synced`);
 }
 
 answerParent(PullPlan, async ({ how, items, known }) => {

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 
-// A push service that takes every message at once, unread.
+// A push service that accepts every message at once, unread.
 
 createServer((request, response) => {
   request.resume().once("end", () => response.writeHead(201).end());

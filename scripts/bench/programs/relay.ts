@@ -7,7 +7,7 @@ import { relayBatch } from "../../../workers/relay.js";
 import { HandOverPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// Hands jobs over to BullMQ: those that are staged, through the relay; or others of the same size, straight to addBulk.
+// Hands jobs over to BullMQ: staged ones through the relay, or others of the same size directly through addBulk.
 
 const BATCH = 500;
 

@@ -8,13 +8,14 @@ import { rollUpOneDay } from "../../../workers/rollups.js";
 import { RollupPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// Days rolled up by the worker, or by statements that only group and insert; the dashboard of a year from rollups, or raw.
+// Rolls days up as the worker does, or by statements that only group and insert; reads a year's dashboard from rollups or
+// from the orders.
 
 const zone = config.DEFAULT_TIMEZONE;
 const client = new pg.Client({ connectionString: config.DATABASE_URL });
 await client.connect();
 
-/** What one would write by hand to have the same figures, in tables of the same shape. */
+/** Minimal hand-written statements for the same figures, in tables of the same shape. */
 const BARE_TABLES = `
   create table if not exists bare_days (like rollup_days including all);
   create table if not exists bare_partners (like rollup_partners including all);
@@ -60,7 +61,7 @@ const BARE_STATEMENTS = [
    from orders where ${within} and status <> 'CANCELLED'`,
 ];
 
-/** The dashboard as one would ask for it without rollups. */
+/** The dashboard's query without rollups. */
 const RAW_DASHBOARD = `
   with sold as (
     select partner_id, count(*) as orders, sum(amount_due_minor) as gmv, sum(commission_minor) as commission
@@ -117,7 +118,7 @@ async function perSecondOf(seconds: number, work: () => Promise<unknown>): Promi
 }
 
 let day = year.last;
-/** The day before the one of last time, and the latest again after the first. */
+/** The day before the previous call's, and the latest day again after the earliest. */
 function nextDay(): string {
   day = day <= addDays(year.first, 1) ? addDays(year.last, -1) : addDays(day, -1);
   return day;
@@ -129,10 +130,11 @@ answerParent(RollupPlan, async ({ how, seconds }) => {
   if (how === "everything") {
     for (let each = year.first; each < year.last; each = addDays(each, 1)) await rollUpOneDay(each, zone);
     await client.query("vacuum analyze");
-    const [ours, raw] = [await findDashboard(sql, year, null), await rawDashboard()];
-    const same = ours.orders === raw.orders && ours.gmvMinor === raw.gmv && ours.commissionMinor === raw.commission;
-    if (!same || ours.activePartners !== raw.partners || ours.foodSavedGrams !== raw.grams)
-      throw new Error(`the dashboards differ: ${JSON.stringify({ ours, raw })}`);
+    const [rolledUp, raw] = [await findDashboard(sql, year, null), await rawDashboard()];
+    const same =
+      rolledUp.orders === raw.orders && rolledUp.gmvMinor === raw.gmv && rolledUp.commissionMinor === raw.commission;
+    if (!same || rolledUp.activePartners !== raw.partners || rolledUp.foodSavedGrams !== raw.grams)
+      throw new Error(`the dashboards differ: ${JSON.stringify({ rolledUp, raw })}`);
     return { perSecond: 0 };
   }
   if (how === "worker") {
@@ -141,7 +143,7 @@ answerParent(RollupPlan, async ({ how, seconds }) => {
   }
   if (how === "bare") {
     await client.query(BARE_TABLES);
-    // as the worker's: these tables have no statistics yet
+    // as in the worker: these tables have no statistics yet
     await client.query("set enable_seqscan = off");
     const rate = await perSecondOf(seconds, () => bareDay(nextDay()));
     await client.query("reset enable_seqscan");

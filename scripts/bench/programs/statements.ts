@@ -5,7 +5,7 @@ import { findBox } from "../../../sql/queries/boxes.js";
 import { StatementsPlan } from "../messages.js";
 import { answerParent, perSecond } from "./answer.js";
 
-// Reads boxes by their keys through one of the handles, alone or beside statements that wait for one row or take long.
+// Reads boxes by id through one of the handles, alone or beside statements that wait for one row or are slow.
 
 const handles: Record<StatementsPlan["through"], Db> = {
   sql,
@@ -16,7 +16,7 @@ const handles: Record<StatementsPlan["through"], Db> = {
 
 const works = {
   "one row": (db: Db, boxId: string) => db`update boxes set updated_at = now() where id = ${boxId}::uuid`,
-  // as long as a report, or a search of a wide area
+  // as slow as a report, or a search of a wide area
   slow: (db: Db) => db`select from pg_sleep(0.02)`,
 };
 

@@ -1,16 +1,16 @@
 import { createServer, type RequestListener } from "node:http";
 import { app } from "../../../api/app.js";
 import { messageClasses } from "../../../api/http/message-classes.js";
-import { windowMs } from "../../../api/http/shared-counters.js";
+import { minuteMs } from "../../../api/http/shared-counters.js";
 import { sql } from "../../../sql/db.js";
 import { addRateHits } from "../../../sql/queries/rate-counters.js";
 
-// The service with one thing as one would do it first: VARIANT=prototypes lets Express exchange those of every request,
+// The service without one optimisation: VARIANT=prototypes lets Express replace the prototype of every request, and
 // VARIANT=counters counts every request in Postgres before it is answered.
 
-/** Counts one more of this caller in this minute. */
+/** Counts one more request of this caller in this minute. */
 const count = (caller: string) =>
-  addRateHits(sql, new Date(Math.floor(Date.now() / windowMs) * windowMs), [caller], [1]);
+  addRateHits(sql, new Date(Math.ceil(Date.now() / minuteMs) * minuteMs), [caller], [1]);
 
 const counting: RequestListener = (request, response) => {
   count(`bench ${(request.headers.authorization ?? "").slice(-40)}`).then(

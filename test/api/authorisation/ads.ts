@@ -4,7 +4,7 @@ import type { Expectation, Expectations, Scene } from "./scene.js";
 const campaigns = "/api/v1/admin/ads/campaigns";
 const aCampaign = ({ callers: { admin } }: Scene) => cast.campaign(admin);
 
-/** The path of a banner of a campaign of its own. */
+/** The path of a banner in a new campaign. */
 const aBanner = async (scene: Scene) => {
   const campaignId = await aCampaign(scene);
   const bannerId = (await scene.callers.admin.post(`${campaigns}/${campaignId}/banners`, cast.newBanner())).string(
@@ -13,7 +13,7 @@ const aBanner = async (scene: Scene) => {
   return `${campaigns}/${campaignId}/banners/${bannerId}`;
 };
 
-/** The path to follow a banner by; its campaign is paused, so that nothing is counted in between. */
+/** The click path of a banner whose campaign is paused, so that nothing is counted in between. */
 const aClick = async (scene: Scene) => {
   const banner = await aBanner(scene);
   const [, campaign = "", id = ""] = /^(.+)\/banners\/(.+)$/.exec(banner) ?? [];

@@ -15,7 +15,7 @@ import { reviews } from "./reviews.js";
 import { users } from "./users.js";
 import type { Expectations } from "./scene.js";
 
-/** What each endpoint answers to whom, by section. */
+/** What each endpoint answers to each caller, by section. */
 export const expectations: Expectations = {
   ...ads,
   ...analytics,

@@ -5,7 +5,7 @@ import { foreign, type Expectations, type Scene } from "./scene.js";
 const path = "/api/v1/files";
 const upload = async ({ callers: { customer } }: Scene) =>
   (await customer.post(`${path}/upload`, fileForm(pdf, "application/pdf"))).string("fileId");
-/** An upload in parts that has begun. */
+/** A started upload in parts. */
 const begin = async ({ callers: { customer } }: Scene) => {
   const large = Buffer.concat([pdf, Buffer.alloc(11 * 1_048_576)]);
   return (await customer.post(`${path}/upload`, fileForm(large, "application/pdf"))).string("fileId");

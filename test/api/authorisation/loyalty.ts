@@ -6,11 +6,11 @@ const newCode = () => randomUUID().slice(0, 13);
 export const loyalty: Expectations = {
   "GET /api/v1/loyalty/score": { ask: (as) => as.get("/api/v1/loyalty/score"), answer: "200" },
   "POST /api/v1/loyalty/referral": {
-    ask: (as) => as.post("/api/v1/loyalty/referral", { referralCode: "nobody" }),
+    ask: (as) => as.post("/api/v1/loyalty/referral", { referralCode: "unknown" }),
     answer: "400 BAD_REQUEST",
   },
   "POST /api/v1/loyalty/promo/apply": {
-    ask: (as) => as.post("/api/v1/loyalty/promo/apply", { code: "NOBODY", orderAmount: 100 }),
+    ask: (as) => as.post("/api/v1/loyalty/promo/apply", { code: "UNKNOWN", orderAmount: 100 }),
     answer: "400 INVALID_PROMO",
   },
   "GET /api/v1/admin/promo": { ask: (as) => as.get("/api/v1/admin/promo"), answer: "200" },

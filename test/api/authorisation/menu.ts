@@ -24,9 +24,10 @@ export const menu: Expectations = {
     except: foreign("bakery"),
   },
   [`POST ${imports}`]: {
-    // whoever may send a menu hears what is wrong with it
+    // every caller who may import a menu gets the validation errors
     ask: (as) => as.post(imports, "name", { headers: { "content-type": "text/csv" } }),
     answer: "400 VALIDATION_ERROR",
+    except: among(["rejected partner", "suspended partner"], "403 FORBIDDEN"),
   },
   [`GET ${imports}/:importId`]: {
     prepare: ({ bakeryId: partnerId }) =>
@@ -45,7 +46,7 @@ export const menu: Expectations = {
   },
   "POST /api/v1/menu/pos/sync": {
     ask: (as) => as.post("/api/v1/menu/pos/sync"),
-    // none of them has a POS
+    // no partner here has a POS
     answer: "409 CONFLICT",
     except: among(["rejected partner", "suspended partner"], "403 FORBIDDEN"),
   },

@@ -22,6 +22,12 @@ export const orders: Expectations = {
     answer: "200",
     except: foreign("customer", "bakery"),
   },
+  // it was placed in the app
+  "POST /api/v1/orders/:id/decline": {
+    ask: (as, { orderId }) => as.post(`/api/v1/orders/${orderId}/decline`),
+    answer: "409 CONFLICT",
+    except: foreign("customer", "bakery"),
+  },
   "PUT /api/v1/orders/:id/status": {
     ask: (as, { orderId }) => as.put(`/api/v1/orders/${orderId}/status`, { status: "READY" }),
     answer: "200",

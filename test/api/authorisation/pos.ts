@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sql } from "../../../sql/db.js";
 import { among, type Expectations } from "./scene.js";
 
-// nobody is there
+// an address where no server listens
 const baseUrl = "https://pos.invalid";
 const credentialsJson = () => JSON.stringify({ accountId: randomUUID(), baseUrl, token: "till-token" });
 
@@ -34,7 +34,7 @@ export const pos: Expectations = {
     answer: "200",
     except: among(["rejected partner", "suspended partner"], "403 FORBIDDEN"),
   },
-  // what counts is the signature, and nobody here can make one
+  // the signature decides, and no caller here can make a valid one
   "POST /api/v1/pos/webhooks/:provider": {
     ask: (as) => {
       const partnerExternalId = randomUUID();

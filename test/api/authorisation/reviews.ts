@@ -1,6 +1,6 @@
 import { foreign, type Expectations, type Scene } from "./scene.js";
 
-/** A review of an order of its own: an order has one. */
+/** A review of a new order, since an order has only one. */
 async function publish({ callers: { customer, bakery }, bakeryId }: Scene) {
   const itemId = (await bakery.post("/api/v1/menu/items", { name: "Багет", category: "Хлеб", price: 120 })).string(
     "id",

@@ -3,11 +3,11 @@ import { signAccessToken } from "../../../lib/security/tokens.js";
 import type { Client, Reply } from "../../support/api.js";
 import * as cast from "../../support/cast.js";
 
-/** Everyone who might call; the bakery is the partner that the requests below are about, the customer has ordered from it. */
+/** All kinds of callers. The requests are about the bakery; the customer has ordered from it. */
 export const callers = [
-  "nobody",
-  "forger",
-  "boaster",
+  "anonymous",
+  "forged token",
+  "false claims",
   "former customer",
   "banner key",
   "location key",
@@ -30,7 +30,7 @@ export const everyPartner: CallerName[] = [
   "suspended partner",
 ];
 export const serviceKeys: CallerName[] = ["banner key", "location key"];
-export const everyUser: CallerName[] = ["boaster", "customer", "stranger", ...everyPartner, "admin"];
+export const everyUser: CallerName[] = ["false claims", "customer", "stranger", ...everyPartner, "admin"];
 
 export interface Scene {
   callers: Record<CallerName, Client>;
@@ -42,9 +42,9 @@ export interface Scene {
   newcomerId: string;
 }
 
-/** Brings everyone on stage, and what they will ask for. */
+/** Creates all callers and the rows that their requests name. */
 export async function setScene(client: Client): Promise<Scene> {
-  const [customer, stranger, boaster, admin] = [
+  const [customer, stranger, claimant, admin] = [
     await cast.user(client),
     await cast.user(client),
     await cast.user(client),
@@ -64,14 +64,14 @@ export async function setScene(client: Client): Promise<Scene> {
     const made = await admin.client.post("/api/v1/admin/api-keys", { name: "Робот", scopes: [scope] });
     return client.as(made.string("key"));
   };
-  const boast = { userId: boaster.id, scope: "USER PARTNER ADMIN", partnerId: bakery.id };
+  const falseClaims = { userId: claimant.id, scope: "USER PARTNER ADMIN", partnerId: bakery.id };
   const partner = async (status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") =>
     (await cast.bakery(client, status)).owner.client;
   return {
     callers: {
-      nobody: client,
-      forger: client.as("eyJhbGciOiJub25lIn0.e30."),
-      boaster: client.as(await signAccessToken(boast)),
+      anonymous: client,
+      "forged token": client.as("eyJhbGciOiJub25lIn0.e30."),
+      "false claims": client.as(await signAccessToken(falseClaims)),
       "former customer": former.client,
       "banner key": await key("ads:read"),
       "location key": await key("geo:write"),
@@ -93,12 +93,12 @@ export async function setScene(client: Client): Promise<Scene> {
 }
 
 export interface Expectation {
-  /** Makes what the endpoint is asked for, beyond what is in every scene; answers its id. */
+  /** Creates what the endpoint needs beyond the scene; returns its id. */
   prepare?: (scene: Scene) => Promise<string>;
   ask: (as: Client, scene: Scene, preparedId: string) => Promise<Reply>;
-  /** What a caller gets whom the endpoint admits. */
+  /** The answer to callers that the endpoint admits. */
   answer: string;
-  /** Those who are admitted and still get another answer. */
+  /** Admitted callers that still get another answer. */
   except?: Partial<Record<CallerName, string>>;
 }
 
@@ -108,7 +108,7 @@ export type Expectations = Readonly<Record<string, Expectation>>;
 export const among = (names: readonly CallerName[], answer: string) =>
   Object.fromEntries(names.map((name) => [name, answer]));
 
-/** What is another's does not exist for anyone but its own. */
+/** Answers 404 to all but these callers: resources of others are not visible. */
 export const foreign = (...own: CallerName[]) =>
   among(
     callers.filter((name) => !own.includes(name)),

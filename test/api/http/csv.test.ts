@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { z } from "zod";
 import { columnsOf, toCsv } from "../../../api/http/csv.js";
 
-test("the columns are those of the object, or of the list's", () => {
+test("the columns are the fields of the object, or of the objects in the list", () => {
   const row = z.object({ a: z.string(), b: z.number() });
   expect([columnsOf(row), columnsOf(z.array(row))]).toEqual([
     ["a", "b"],
@@ -13,7 +13,7 @@ test("the columns are those of the object, or of the list's", () => {
   expect(() => columnsOf(z.string())).toThrow();
 });
 
-test("whatever is in it, what is read is what was written", () => {
+test("reading the CSV returns exactly the values that were written", () => {
   const value = fc.oneof(
     fc.string({ unit: "binary" }).filter((text) => !/^[=+\-@\t\r]/.test(text)),
     fc.integer(),
@@ -27,10 +27,13 @@ test("whatever is in it, what is read is what was written", () => {
   );
 });
 
-test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])("%j is text and no formula", (text) => {
-  expect(toCsv(["a"], [{ a: text }])).toMatch(/^a\r\n"?'/);
-});
+test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])(
+  "%j is escaped as text, so that it is no formula",
+  (text) => {
+    expect(toCsv(["a"], [{ a: text }])).toMatch(/^a\r\n"?'/);
+  },
+);
 
-test("numbers stay numbers, and nothing is nothing", () => {
+test("numbers stay numbers, and null is empty", () => {
   expect(toCsv(["a", "b", "c"], { a: -1.5, b: null, c: true })).toBe("a,b,c\r\n-1.5,,true\r\n");
 });

@@ -2,9 +2,9 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../support/api.js";
+import { type Client, outcome, startApi } from "../../support/api.js";
 import * as cast from "../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -24,9 +24,7 @@ afterAll(async () => {
 
 const items = "/api/v1/menu/items";
 const item = { name: "Багет", category: "Хлеб", price: 120 };
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
-
-test("a refusal is a flat problem document that names every wrong field", async () => {
+test("a refusal is a flat problem document that lists every invalid field", async () => {
   const refused = await owner.post(items, { name: "", price: "x" }, { headers: { "x-request-id": "test-7" } });
   expect(refused.headers.get("content-type")).toBe("application/problem+json; charset=utf-8");
   expect(refused.body).toEqual({
@@ -44,7 +42,7 @@ test("a refusal is a flat problem document that names every wrong field", async 
   });
 });
 
-test("a statement that was given up says why, and that it may be tried again", async () => {
+test("an aborted statement answers 503 with the reason and Retry-After", async () => {
   await sql`
     create function give_up() returns trigger language plpgsql as $$
     begin
@@ -58,7 +56,9 @@ test("a statement that was given up says why, and that it may be tried again", a
     ["40P01", "Other requests are changing the same"],
     ["40001", "Other requests are changing the same"],
     ["57014", "took too long"],
-    ["53200", "not reachable"],
+    ["53200", "overloaded"],
+    ["57P03", "not reachable"],
+    ["25006", "not reachable"],
   ]) {
     const refused = await owner.post(items, { ...item, name: `give up ${code}` });
     expect([outcome(refused), refused.body["detail"]]).toEqual([
@@ -69,7 +69,7 @@ test("a statement that was given up says why, and that it may be tried again", a
   }
 });
 
-test("what is answered to someone is kept by nobody, and what is public may be", async () => {
+test("private answers may not be cached, public ones may", async () => {
   const { id } = await cast.bakery(client);
   expect((await owner.get(items)).headers.get("cache-control")).toBe("private, no-store");
   const boxes = `/api/v1/boxes/by-partner/${id}`;
@@ -80,7 +80,7 @@ test("what is answered to someone is kept by nobody, and what is public may be",
   expect(anyones.headers.get("etag")).not.toBeNull();
 });
 
-test("a refused value is not repeated to the caller", async () => {
+test("a refusal does not repeat the rejected value", async () => {
   const refused = await owner.post(items, { ...item, name: 4_242_424_242, category: ["s3cret"] });
   expect(refused.text).not.toMatch(/4242424242|s3cret/);
 });
@@ -90,14 +90,14 @@ test.each([
   ["patch", "/api/v1/boxes/01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f", "GET, PUT, DELETE"],
   ["get", "/api/v1/auth/otp/send/", "POST"],
   ["delete", "/api/v1/orders", "GET, POST"],
-])("%s %s: 405 METHOD_NOT_ALLOWED, with the methods that are", async (method, path, allow) => {
+])("%s %s: 405 METHOD_NOT_ALLOWED, with the allowed methods", async (method, path, allow) => {
   const refused = await client.send(method, path);
   expect(outcome(refused)).toBe("405 METHOD_NOT_ALLOWED");
   expect((refused.headers.get("allow") ?? "").split(", ").sort()).toEqual(allow.split(", ").sort());
 });
 
 describe("request ids", () => {
-  test.each(["a", "0b7c-1.x_Y", "x".repeat(128)])("%s is taken over", async (id) => {
+  test.each(["a", "0b7c-1.x_Y", "x".repeat(128)])("%s is kept", async (id) => {
     const read = await client.get("/api/v1/nowhere", { headers: { "x-request-id": id } });
     expect([read.headers.get("x-request-id"), read.body["requestId"]]).toEqual([id, id]);
   });
@@ -118,7 +118,7 @@ test.each([
   ["GET", "/api/v1/boxes/by-partner"],
   ["POST", "/api/v1/partners"],
   ["TRACE", "/api/v1/menu/items", 405, "METHOD_NOT_ALLOWED"],
-])("%s %s is no endpoint", async (method, path, status = 404, code = "NOT_FOUND") => {
+])("%s %s is not an endpoint", async (method, path, status = 404, code = "NOT_FOUND") => {
   const { port } = new URL(client.url);
   const response = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
     httpRequest({ port, method, path }, (answer) => {
@@ -131,7 +131,7 @@ test.each([
   expect(JSON.parse(response.body)).toMatchObject({ status, code });
 });
 
-test("a credential that is refused says which scheme is asked for", async () => {
+test("a refused credential names the expected scheme", async () => {
   const refused = await client.get(items);
   expect([outcome(refused), refused.headers.get("www-authenticate")]).toEqual(["401 UNAUTHORIZED", "Bearer"]);
 });
@@ -146,7 +146,7 @@ describe("a body that cannot be read", () => {
     ["a form", "name=x", "application/x-www-form-urlencoded"],
     ["CSV", "name,price", "text/csv"],
     ["a multipart form", "--x--", "multipart/form-data; boundary=x"],
-    ["JSON under a name of its own", "{}", "application/vnd.api+json"],
+    ["JSON under a vendor media type", "{}", "application/vnd.api+json"],
     ["no content type at all", "{}", ""],
     ["a content type without a subtype", "{}", "json"],
     ["an unknown charset", "{}", "application/json; charset=klingon"],
@@ -158,25 +158,49 @@ describe("a body that cannot be read", () => {
 
   test.each([
     ["an unknown encoding", Buffer.from("{}"), "klingon"],
-    ["gzip that is none", Buffer.from("{}"), "gzip"],
-    ["gzip that is cut off", gzipSync(JSON.stringify(item)).subarray(0, -9), "gzip"],
+    ["invalid gzip", Buffer.from("{}"), "gzip"],
+    ["truncated gzip", gzipSync(JSON.stringify(item)).subarray(0, -9), "gzip"],
   ])("%s: 400 BAD_REQUEST", async (_case, body, encoding) => {
     expect(outcome(await owner.post(items, body, { headers: { "content-encoding": encoding } }))).toBe(
       "400 BAD_REQUEST",
     );
   });
 
-  test.each(["null", "7", '"text"', "[]", "true"])("%s is no object: 400 VALIDATION_ERROR", async (body) => {
+  test.each(["null", "7", '"text"', "[]", "true"])("%s is not an object: 400 VALIDATION_ERROR", async (body) => {
     expect(outcome(await owner.post(items, body))).toBe("400 VALIDATION_ERROR");
   });
 
-  test("no body at all: 400 VALIDATION_ERROR", async () => {
+  test("no body: 400 VALIDATION_ERROR", async () => {
     expect(outcome(await owner.post(items))).toBe("400 VALIDATION_ERROR");
   });
 
-  test("a caller without a token hears of the token, not of the body", async () => {
+  test("a caller without a token gets 401 before the body is checked", async () => {
     expect(outcome(await client.post(items, "{"))).toBe("401 UNAUTHORIZED");
     expect(outcome(await client.post(items, "x".repeat(1_100_000)))).toBe("401 UNAUTHORIZED");
+  });
+
+  test("the body of a caller who is refused is not parsed", async () => {
+    const parsing = jest.spyOn(JSON, "parse");
+    const isParsed = (mark: string) => parsing.mock.calls.some(([text]) => text.includes(mark));
+    const customer = await cast.user(client);
+    for (const [as, mark] of [
+      [client, "without a token"],
+      [client.as("a.b.c"), "with an invalid token"],
+      [customer.client, "with another role"],
+    ] as const) {
+      expect([401, 403]).toContain((await as.post(items, { ...item, mark })).status);
+      expect(isParsed(mark)).toBe(false);
+    }
+    expect((await owner.post(items, { ...item, mark: "of the owner" })).status).toBe(201);
+    expect(isParsed("of the owner")).toBe(true);
+    parsing.mockRestore();
+  });
+
+  test("nested deeper than 32 levels: 400 BAD_REQUEST", async () => {
+    const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    const body = (levels: number) => JSON.stringify({ ...item, unknown: 0 }).replace(/0}$/, `${nested(levels)}}`);
+    expect(outcome(await owner.post(items, body(31)))).toBe("201");
+    expect(outcome(await owner.post(items, body(32)))).toBe("400 BAD_REQUEST");
   });
 });
 
@@ -186,12 +210,45 @@ describe("the size of a body", () => {
     return body.replace('"unknown":""', `"unknown":"${"x".repeat(bytes - Buffer.byteLength(body))}"`);
   };
 
-  test("1 MB is accepted, one byte more is 413 PAYLOAD_TOO_LARGE", async () => {
+  test("1 MB is accepted, and one byte more is 413 PAYLOAD_TOO_LARGE", async () => {
     expect(outcome(await owner.post(items, padded(1_048_576)))).toBe("201");
     expect(outcome(await owner.post(items, padded(1_048_577)))).toBe("413 PAYLOAD_TOO_LARGE");
   });
 
-  test("compression does not hide it", async () => {
+  test("where anyone may call, 4 KB are accepted, and for a registration 32 KB", async () => {
+    const wide = (fields: object, bytes: number) => {
+      const body = JSON.stringify({ ...fields, unknown: "" });
+      return body.replace(/""}$/, `"${"x".repeat(bytes - body.length)}"}`);
+    };
+    const logout = (bytes: number) => client.post("/api/v1/auth/logout", wide({ refreshToken: "x" }, bytes));
+    expect(outcome(await logout(4_096))).toBe("400 INVALID_TOKEN");
+    expect(outcome(await logout(4_097))).toBe("413 PAYLOAD_TOO_LARGE");
+    const shop = { name: "Shop", cityId: "moscow", address: "Tverskaya 1", latitude: 55.7, longitude: 37.6 };
+    const register = (body: string) => client.post("/api/v1/partners/register", body);
+    expect(outcome(await register(wide(shop, 32_768)))).toBe("201");
+    expect(outcome(await register(wide(shop, 32_769)))).toBe("413 PAYLOAD_TOO_LARGE");
+  });
+
+  test("the longest legal bodies are accepted, in the longest spelling", async () => {
+    const escaped = (value: object) =>
+      JSON.stringify(value).replace(/[^\0-\x7f]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    const longest = {
+      name: "ы".repeat(200),
+      cityId: "c".repeat(64),
+      address: "ы".repeat(500),
+      latitude: -55.12345678901234,
+      longitude: -137.1234567890123,
+      description: "ы".repeat(2_000),
+      email: `${"e".repeat(60)}@${"d".repeat(60)}.example`,
+      phone: "+79991234567",
+      timezone: "Europe/Moscow",
+    };
+    expect(outcome(await client.post("/api/v1/partners/register", escaped(longest)))).toBe("201");
+    const token = { refreshToken: "ы".repeat(512) };
+    expect(outcome(await client.post("/api/v1/auth/token/refresh", escaped(token)))).toBe("401 INVALID_REFRESH_TOKEN");
+  });
+
+  test("a compressed body is measured after decompression", async () => {
     const headers = { "content-encoding": "gzip" };
     expect(outcome(await owner.post(items, gzipSync(padded(1_000)), { headers }))).toBe("201");
     expect(outcome(await owner.post(items, gzipSync(padded(20_000_000)), { headers }))).toBe("413 PAYLOAD_TOO_LARGE");
@@ -204,7 +261,7 @@ test("a path with broken percent-encoding: 400 BAD_REQUEST", async () => {
   }
 });
 
-describe("what is not even HTTP", () => {
+describe("malformed HTTP", () => {
   const exchange = async (bytes: string) => {
     const socket = connect(Number(new URL(client.url).port), "127.0.0.1");
     socket.write(bytes);
@@ -213,7 +270,7 @@ describe("what is not even HTTP", () => {
   };
 
   test.each([
-    ["noise", "\u0016\u0003\u0001 hello\r\n\r\n", 400],
+    ["random bytes", "\u0016\u0003\u0001 hello\r\n\r\n", 400],
     ["a header without a name", "GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n", 400],
     ["two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400],
     [
@@ -223,7 +280,7 @@ describe("what is not even HTTP", () => {
     ],
     ["headers of 20 kB", `GET / HTTP/1.1\r\nHost: x\r\nX-Filler: ${"x".repeat(20_000)}\r\n\r\n`, 431],
     ["an address of 20 kB", `GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
-  ])("%s is refused as a problem document", async (_case, bytes, status) => {
+  ])("%s is refused with a problem document", async (_case, bytes, status) => {
     const { head, body } = await exchange(bytes);
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).toContain("Content-Type: application/problem+json");
@@ -231,7 +288,7 @@ describe("what is not even HTTP", () => {
   });
 });
 
-test("a fault of ours: 500 INTERNAL, and not a word about it", async () => {
+test("an internal error answers 500 INTERNAL and reveals nothing about the cause", async () => {
   await sql`alter table menu_categories rename to gone`;
   const failed = await owner.get("/api/v1/menu/categories");
   await sql`alter table gone rename to menu_categories`;

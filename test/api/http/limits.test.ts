@@ -9,11 +9,11 @@ process.env["RATE_LIMIT_USER"] = String(limits.user);
 process.env["RATE_LIMIT_ADDRESS"] = String(limits.address);
 process.env["TRUST_PROXY"] = "1";
 
-const { startApi } = await import("../../support/api.js");
+const { outcome, startApi } = await import("../../support/api.js");
 const cast = await import("../../support/cast.js");
 const { closeDatabase, sql } = await import("../../../sql/db.js");
 const { log } = await import("../../../lib/process/log.js");
-const { SharedCounters } = await import("../../../api/http/shared-counters.js");
+const { SharedCounters, storedKey } = await import("../../../api/http/shared-counters.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let client: Client;
@@ -32,7 +32,6 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const repeat = async (times: number, ask: () => Promise<Reply>) => {
   const outcomes: string[] = [];
   for (let n = 0; n < times; n += 1) outcomes.push(outcome(await ask()));
@@ -45,8 +44,8 @@ const from =
   () =>
     as.get("/api/v1/users/me", { headers: { "x-forwarded-for": address } });
 
-describe("the limit of a user", () => {
-  test("is told with every answer, counts down, and then is 429 RATE_LIMIT until the minute is over", async () => {
+describe("the rate limit of a user", () => {
+  test("is sent with every answer, counts down, and then answers 429 RATE_LIMIT until the minute ends", async () => {
     const anna = await cast.user(client);
     for (let left = limits.user - 1; left >= 0; left -= 1) {
       const read = await me(anna);
@@ -63,7 +62,7 @@ describe("the limit of a user", () => {
     expect((await me(anna)).status).toBe(200);
   });
 
-  test("is each user's own, wherever they call from", async () => {
+  test("is separate for each user, whatever address they call from", async () => {
     const anna = await cast.user(client);
     const boris = await cast.user(client);
     expect(await repeat(limits.user, from("203.0.113.1", anna.client))).toEqual(Array(limits.user).fill("200"));
@@ -72,7 +71,7 @@ describe("the limit of a user", () => {
     expect(outcome(await from("203.0.113.1")())).toBe("401 UNAUTHORIZED");
   });
 
-  test("counts what is refused too: missing roles, wrong bodies, nothing there", async () => {
+  test("counts refused requests too: wrong roles, invalid bodies, unknown resources", async () => {
     const anna = await cast.user(client);
     expect(outcome(await anna.client.get("/api/v1/admin/partners"))).toBe("403 FORBIDDEN");
     expect(outcome(await anna.client.put("/api/v1/users/me", "{"))).toBe("400 BAD_REQUEST");
@@ -89,8 +88,8 @@ describe("the limit of a user", () => {
   });
 });
 
-describe("the limit of an address", () => {
-  test("counts whoever has no token, apart from other addresses", async () => {
+describe("the rate limit of an address", () => {
+  test("counts requests without a token, separately for each address", async () => {
     const ask = from("203.0.113.3");
     expect(await repeat(limits.address + 1, ask)).toEqual([
       ...Array<string>(limits.address).fill("401 UNAUTHORIZED"),
@@ -99,7 +98,7 @@ describe("the limit of an address", () => {
     expect(outcome(await from("203.0.113.4")())).toBe("401 UNAUTHORIZED");
   });
 
-  test("counts tokens that are no good: guessing is not free", async () => {
+  test("counts requests with invalid tokens", async () => {
     const address = "203.0.113.5";
     expect(await repeat(limits.address, from(address, client.as("x.y.z")))).toEqual(
       Array(limits.address).fill("401 UNAUTHORIZED"),
@@ -109,7 +108,7 @@ describe("the limit of an address", () => {
     expect(outcome(await from(address, (await cast.user(client)).client)())).toBe("200");
   });
 
-  test("holds for public endpoints, and for them a token makes no difference", async () => {
+  test("applies to public endpoints even when the request has a token", async () => {
     const anna = await cast.user(client);
     const path = "/api/v1/partners/01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
     const headers = { "x-forwarded-for": "203.0.113.6" };
@@ -120,14 +119,14 @@ describe("the limit of an address", () => {
     expect((await me(anna)).headers.get("ratelimit")).toBe("limit=5, remaining=4, reset=40");
   });
 
-  test("is that of the network, where an address is IPv6", async () => {
+  test("covers a whole IPv6 network", async () => {
     for (let host = 1; host <= limits.address; host += 1) await from(`2001:db8:1:2::${host}`)();
     expect(outcome(await from("2001:db8:1:2::ffff")())).toBe("429 RATE_LIMIT");
     expect(outcome(await from("2001:db8:ffff::1")())).toBe("401 UNAUTHORIZED");
   });
 });
 
-test("while the shared counts are out of reach requests pass, this process counts alone, and one warning is logged", async () => {
+test("without access to the shared counts, each process counts alone, requests pass, and one warning is logged", async () => {
   const warn = jest.spyOn(log, "warn");
   const info = jest.spyOn(log, "info");
   const exchange = jest.spyOn(SharedCounters.prototype, "exchange");
@@ -145,7 +144,7 @@ test("while the shared counts are out of reach requests pass, this process count
   await sql`alter table rate_counters_away rename to rate_counters`;
   await until(() => info.mock.calls.some(([line]) => line === "rate limits are shared between processes again"));
   expect(warn).toHaveBeenCalledTimes(1);
-  expect(await sql`select hits from rate_counters where key = ${`user ${anna.id}`}`).toMatchObject([
+  expect(await sql`select hits from rate_counters where key = ${storedKey(`user ${anna.id}`)}`).toMatchObject([
     { hits: limits.user + 1 },
   ]);
 });

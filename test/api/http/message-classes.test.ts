@@ -9,7 +9,7 @@ afterAll(closeDatabase);
 
 const prototypeOf = (message: object): unknown => Object.getPrototypeOf(message);
 
-test("requests and responses are made with the prototypes that Express gives them, so that it changes nothing", async () => {
+test("requests and responses are created with the prototypes that Express would set, so that Express changes nothing", async () => {
   const server = createServer(messageClasses(app), app);
   const changed: boolean[] = [];
   server.prependListener("request", (request, response) => {

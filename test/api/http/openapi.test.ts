@@ -29,7 +29,7 @@ const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =
   }),
 );
 
-test("the document that is served is valid OpenAPI 3.1", async () => {
+test("the served document is valid OpenAPI 3.1", async () => {
   const response = await fetch(`${client.url}/api/v1/openapi.json`);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
   const served = z.record(z.string(), z.unknown()).parse(await response.json());
@@ -40,19 +40,26 @@ test("the document that is served is valid OpenAPI 3.1", async () => {
   expect(document.info.version).toBe(version);
 });
 
-test("every declared endpoint is in it, and nothing else", () => {
+test("the served document has a tag, so that a client that has it gets 304", async () => {
+  const address = `${client.url}/api/v1/openapi.json`;
+  const tag = (await fetch(address)).headers.get("etag") ?? "";
+  const headers = { "if-none-match": tag, "cache-control": "max-age=0" };
+  expect((await fetch(address, { headers })).status).toBe(304);
+});
+
+test("the document contains every declared endpoint, and nothing else", () => {
   expect(operations.map(({ name }) => name).sort()).toEqual(
     endpoints.map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, "{$1}")}`).sort(),
   );
 });
 
-test("operation ids are distinct words", () => {
+test("operation ids are unique words", () => {
   const ids = operations.map(({ operation }) => operation.operationId ?? "");
   expect(ids.filter((id) => !/^[a-z]\w+$/i.test(id))).toEqual([]);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-/** What a schema's own examples come to, as pages for people put them together. */
+/** The example that documentation pages compose from a schema's own examples. */
 function exampleOf(schema: unknown): unknown {
   const { type, example, enum: names, default: fallback, anyOf, properties, items, $ref } = Schema.parse(schema);
   if ($ref !== undefined) return exampleOf(document.components?.schemas?.[$ref.split("/").at(-1) ?? ""]);
@@ -76,7 +83,7 @@ const Schema = z.looseObject({
 });
 
 test.each(endpoints.flatMap((endpoint) => (endpoint.body ? [endpoint] : [])))(
-  "the example of $method $path is one that it takes",
+  "the example of $method $path satisfies its schema",
   ({ method, path, body }) => {
     const operation = document.paths?.[path.replace(/:(\w+)/g, "{$1}")]?.[method];
     const described = z
@@ -87,7 +94,7 @@ test.each(endpoints.flatMap((endpoint) => (endpoint.body ? [endpoint] : [])))(
   },
 );
 
-test("the sections come in an order, each with what it is about, and none is empty", () => {
+test("the sections are in a fixed order, described, and not empty", () => {
   const shown = (document.tags ?? []).map(({ name }) => name);
   expect(shown.slice(0, 3)).toEqual(["Authentication", "Users", "Partners"]);
   expect(shown.filter((name) => !endpoints.some(({ tag }) => tag === name))).toEqual([]);
@@ -97,12 +104,12 @@ test("the sections come in an order, each with what it is about, and none is emp
 describe.each(operations)("$name", ({ path, operation }) => {
   const statuses = Object.keys(operation.responses ?? {});
 
-  test("says what it does, in a tag and one line", () => {
+  test("has one tag and a summary of one line", () => {
     expect(operation.summary).toMatch(/^[A-Z].{5,}[^.]$/);
     expect(operation.tags).toHaveLength(1);
   });
 
-  test("promises an answer, and every refusal as a problem document with its codes", () => {
+  test("documents a success, and every refusal as a problem document with its codes", () => {
     expect(statuses.some((status) => /^[23]/.test(status))).toBe(true);
     const refusals = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) >= 400);
     expect(refusals.length).toBeGreaterThan(1);
@@ -114,22 +121,22 @@ describe.each(operations)("$name", ({ path, operation }) => {
     }
   });
 
-  test("describes each parameter of its path", () => {
+  test("describes each path parameter", () => {
     const described = (operation.parameters ?? []).flatMap((parameter) =>
       "in" in parameter && parameter.in === "path" ? [parameter.name] : [],
     );
     expect(described.sort()).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort());
   });
 
-  test("asks for a token where it needs one", () => {
+  test("declares its security where it needs a token", () => {
     const [first] = operation.security ?? [];
     const tokenless = first === undefined || Object.keys(first).length === 0;
     expect(tokenless || statuses.includes("401")).toBe(true);
   });
 });
 
-describe("the page for people", () => {
-  test("is complete without a request to elsewhere", async () => {
+describe("the documentation page", () => {
+  test("loads nothing from other hosts", async () => {
     const page = await fetch(`${client.url}/docs`);
     expect([page.status, new URL(page.url).pathname]).toEqual([200, "/docs/"]);
     expect(page.headers.get("content-security-policy")).toMatch(/default-src 'self'.*script-src 'self'/);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { closeDatabase, sql } from "../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../support/api.js";
+import { type Client, outcome, type Reply, startApi } from "../../support/api.js";
 import * as cast from "../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -24,7 +24,6 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const nextOf = ({ headers }: Reply) => /^<([^>]+)>; rel="next"$/.exec(headers.get("link") ?? "")?.[1];
 
 /** Follows the links from the first page to the last. */
@@ -40,7 +39,7 @@ async function walk(as: Client, path: string): Promise<Reply[]> {
 
 const rowsOf = (pages: Reply[]) => pages.flatMap(({ list }) => list);
 
-describe("walking a list by its links", () => {
+describe("following a list's links", () => {
   const total = 23;
 
   test.each([
@@ -48,7 +47,7 @@ describe("walking a list by its links", () => {
     ["categories", "/api/v1/menu/categories"],
     ["boxes", "/api/v1/boxes/by-partner/ID"],
     ["partners", "/api/v1/admin/partners?cityId=walk"],
-  ])("gives every row of %s once, in order, whatever the limit, and ends with the last row", async (kind, address) => {
+  ])("returns every row of %s once, in order, for any limit, and ends with the last row", async (kind, address) => {
     const make: Record<string, (n: number) => Promise<unknown>> = {
       items: (n) => cast.addMenuItem(bakery, { name: `Хлеб ${n}` }),
       categories: (n) => cast.addMenuItem(bakery, { category: `Вид ${n}` }),
@@ -76,7 +75,7 @@ describe("walking a list by its links", () => {
     );
   });
 
-  test("rows that come and go meanwhile move no others", async () => {
+  test("inserted and deleted rows do not shift the others", async () => {
     const titles = Array.from({ length: 6 }, (_, n) => `Набор ${n}`);
     for (const title of titles) await cast.listBox(bakery, { title });
     const first = await client.get(`/api/v1/boxes/by-partner/${bakery.id}?limit=3`);
@@ -87,7 +86,7 @@ describe("walking a list by its links", () => {
   });
 });
 
-test("the link keeps the rest of the question", async () => {
+test("the link keeps the other query parameters", async () => {
   for (let n = 0; n < 3; n += 1) {
     const id = await cast.addMenuItem(bakery);
     await bakery.owner.client.delete(`/api/v1/menu/items/${id}`);
@@ -116,7 +115,7 @@ describe("limit", () => {
     ["limit=201", 200],
     [`limit=${"9".repeat(400)}`, 200],
     ["LIMIT=7", 50],
-  ])("?%s gives %d rows", async (query, rows) => {
+  ])("?%s returns %d rows", async (query, rows) => {
     expect((await bakery.owner.client.get(`/api/v1/menu/categories?${query}`)).list).toHaveLength(rows);
   });
 

@@ -3,7 +3,7 @@ import { createServer, request, type IncomingMessage } from "node:http";
 import { expect, test } from "@jest/globals";
 import { readRawBody } from "../../../api/http/raw-body.js";
 
-/** Sends a request with `send`, and answers what became of reading at most 10 bytes of it. */
+/** Sends a request with `send`; returns the result of reading at most 10 bytes of it. */
 async function read(
   headers: Record<string, string>,
   send: (call: ReturnType<typeof request>) => void,
@@ -25,18 +25,18 @@ async function read(
   return outcome;
 }
 
-test("a body is read to the byte, up to the most", async () => {
+test("a body up to the limit is read unchanged", async () => {
   expect(await read({}, (call) => call.end(" \r\n чай"))).toBe(" \r\n чай");
   expect(await read({}, (call) => call.end())).toBe("");
 });
 
-test("a body that is longer, or says so, is refused before its end", async () => {
+test("a body that exceeds the limit, or declares to, is refused before its end", async () => {
   const refusal = { status: 413, code: "PAYLOAD_TOO_LARGE" };
   expect(await read({}, (call) => call.write("x".repeat(11)))).toMatchObject(refusal);
   expect(await read({ "content-length": "11" }, () => undefined)).toMatchObject(refusal);
 });
 
-test("a body that breaks off is no fault of the service's", async () => {
+test("a body that breaks off is a client error", async () => {
   const outcome = await read({ "content-length": "10" }, (call) => {
     call.write("x");
     call.destroy();

@@ -20,7 +20,7 @@ const read = (cache: ShortCache<string>, key: string) =>
     return Promise.resolve(`${key} ${loads.length}`);
   });
 
-test("keeps what was loaded for as long as it says, and no longer", async () => {
+test("keeps a value for its time to live, and no longer", async () => {
   const cache = new ShortCache<string>(5_000, 10);
   expect(await read(cache, "a")).toBe("a 1");
   now += 4_999;
@@ -29,14 +29,14 @@ test("keeps what was loaded for as long as it says, and no longer", async () => 
   expect(await read(cache, "a")).toBe("a 2");
 });
 
-test("a hundred who ask at once wait for one load", async () => {
+test("a hundred concurrent reads wait for one load", async () => {
   const cache = new ShortCache<string>(5_000, 10);
   const answers = await Promise.all(Array.from({ length: 100 }, () => read(cache, "a")));
   expect(new Set(answers)).toEqual(new Set(["a 1"]));
   expect(loads).toEqual(["a"]);
 });
 
-test("holds no more keys than it may: the oldest goes first, and what has ended goes anyway", async () => {
+test("never holds more keys than its limit: the oldest is evicted", async () => {
   const cache = new ShortCache<string>(5_000, 2);
   for (const key of ["a", "b", "c"]) {
     await read(cache, key);
@@ -46,7 +46,7 @@ test("holds no more keys than it may: the oldest goes first, and what has ended 
   expect(loads).toEqual(["a", "b", "c", "a"]);
 });
 
-test("a load that failed is told to all who waited for it, and the next one tries again", async () => {
+test("a failed load rejects all who wait for it, and the next read loads again", async () => {
   const cache = new ShortCache<string>(5_000, 10);
   const failing = [1, 2].map(() => cache.get("a", () => Promise.reject(new Error("away"))));
   for (const answer of failing) await expect(answer).rejects.toThrow("away");

@@ -5,7 +5,7 @@ import { until } from "../../support/until.js";
 
 const code = "123456";
 
-describeWithRedis("the dashboard while Redis comes and goes", () => {
+describeWithRedis("the dashboard during a Redis outage", () => {
   let redis: TestRedis;
   let client: Client;
   let stop: () => Promise<void>;
@@ -28,7 +28,7 @@ describeWithRedis("the dashboard while Redis comes and goes", () => {
     await redis.stop();
   });
 
-  test("admins still sign in, and see the queues as soon as they are back", async () => {
+  test("admins can still sign in, and see the queues as soon as Redis is back", async () => {
     const { admin } = await import("../../support/cast.js");
     const { phone } = await admin(client);
     const post = (path: string, form: Record<string, string>) =>

@@ -17,7 +17,7 @@ const board = `${client.url}/admin/queues`;
 interface Sent {
   method?: string;
   cookie?: string;
-  /** Where the request says that it comes from; the dashboard itself when not given. */
+  /** The request's Origin; by default the dashboard's own. */
   headers?: Record<string, string>;
   form?: Record<string, string>;
 }
@@ -33,7 +33,7 @@ const send = (path: string, { method = "GET", cookie, headers = { origin: client
 const askForCode = (phone: string) => send("/sign-in", { method: "POST", form: { phone } });
 const enterCode = (phone: string, code: string) => send("/sign-in/code", { method: "POST", form: { phone, code } });
 
-/** What the browser keeps of the cookie that an answer sets. */
+/** The part of a Set-Cookie header that the browser sends back. */
 const cookieOf = (answer: Response) => /^queues=([\w-]+);/.exec(answer.headers.get("set-cookie") ?? "")?.[1];
 
 async function signIn(phone: string): Promise<string> {
@@ -58,7 +58,7 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-test("nobody gets nothing: pages lead to the sign-in, everything else is refused", async () => {
+test("without a session pages redirect to the sign-in and everything else is refused", async () => {
   for (const path of ["", "/", "/queue/push", "/queue/push/1.0", "/job-schedulers", "/sign-out", "/nowhere"]) {
     expect(redirect(await send(path))).toEqual(signInPage);
   }
@@ -71,7 +71,7 @@ test("nobody gets nothing: pages lead to the sign-in, everything else is refused
   expect(write.status).toBe(401);
 });
 
-test("no token of the API is a session, and no session a token of the API", async () => {
+test("an API token is not a session, and a session is not an API token", async () => {
   const { phone, client: caller } = await admin(client);
   for (const token of [caller.token ?? "", "", "x", "%00"]) {
     expect((await send("/api/queues", { cookie: token })).status).toBe(401);
@@ -90,7 +90,7 @@ test("no token of the API is a session, and no session a token of the API", asyn
   expect((await send("/api/queues", { cookie })).status).toBe(200);
 });
 
-test("only the right code tells whether a phone is an admin's", async () => {
+test("only a correct code reveals whether a phone is an admin's", async () => {
   const [boss, customer, stranger] = [(await admin(client)).phone, (await user(client)).phone, newPhone()];
   const pages = await Promise.all(
     [boss, customer, stranger].map(async (phone) => {
@@ -112,7 +112,7 @@ test("only the right code tells whether a phone is an admin's", async () => {
   expect(left).toHaveLength(0);
 });
 
-test("the sign-in page says what went wrong", async () => {
+test("the sign-in page explains each error", async () => {
   const { phone } = await admin(client);
   expect(await page(await askForCode("<b>12</b>"))).toEqual({
     status: 400,
@@ -155,7 +155,7 @@ test("an admin's session is a short-lived cookie that scripts and other sites ca
   expect((await send("/api/queues", { cookie })).status).toBe(401);
 });
 
-test("an admin sees every queue, on pages that load nothing from elsewhere and stay in no cache", async () => {
+test("an admin sees every queue, on pages that load nothing from other hosts and are not cached", async () => {
   const cookie = await signIn((await admin(client)).phone);
   const home = await send("/", { cookie });
   const html = await home.text();
@@ -174,7 +174,7 @@ test("an admin sees every queue, on pages that load nothing from elsewhere and s
   });
 });
 
-test("a role that is withdrawn counts at once", async () => {
+test("a revoked admin role ends access at once", async () => {
   const { id, phone } = await admin(client);
   const cookie = await signIn(phone);
   await sql`update users set is_admin = false where id = ${id}::uuid`;
@@ -185,7 +185,7 @@ test("a role that is withdrawn counts at once", async () => {
   expect((await send("/api/queues/push/clean/failed", { method: "PUT", cookie })).status).toBe(403);
 });
 
-test("what another site makes the browser send changes nothing", async () => {
+test("a cross-site request changes nothing", async () => {
   const { id, phone } = await admin(client);
   const cookie = await signIn(phone);
   await openQueue(push).resume();
@@ -206,7 +206,7 @@ test("what another site makes the browser send changes nothing", async () => {
   expect((await send("/api/queues", { cookie })).status).toBe(200);
 });
 
-test("what an admin does to a queue is done and on record", async () => {
+test("an admin's action on a queue is carried out and audited", async () => {
   const { id, phone } = await admin(client);
   const cookie = await signIn(phone);
   const job = await openQueue(push).add("push", { notificationId: "0" }, { jobId: "7.0", delay: 60_000 });
@@ -230,7 +230,7 @@ test("what an admin does to a queue is done and on record", async () => {
   ]);
 });
 
-test("jobs are neither added nor edited by hand, and no queue is emptied", async () => {
+test("jobs cannot be added or edited, and queues cannot be emptied", async () => {
   const { id, phone } = await admin(client);
   const cookie = await signIn(phone);
   await openQueue(push).add("push", { notificationId: "0" }, { jobId: "8.0", delay: 60_000 });

@@ -10,6 +10,7 @@ const { closeSignals } = await import("../../../sql/signals.js");
 const { startApi } = await import("../../support/api.js");
 const { bakery, listBox, user } = await import("../../support/cast.js");
 const { task } = await import("../../support/task.js");
+const { until } = await import("../../support/until.js");
 const { rollUp } = await import("../../../workers/rollups.js");
 const { client, stop } = await startApi();
 
@@ -22,13 +23,20 @@ afterAll(async () => {
 const scrape = (authorization = "Bearer a-token-for-metrics") =>
   fetch(`${client.url}/metrics`, { headers: { authorization } });
 
-/** The value of a sample by its name and labels as they are written; undefined when it is not there. */
+/** Metrics are read at most once a second; what a test changes is in the next reading. */
+const newReading = async () => {
+  const before = await (await scrape()).text();
+  await until(async () => (await (await scrape()).text()) !== before);
+};
+
+/** The value of a sample by its name and labels, as written, in a new reading; undefined when it is absent. */
 async function sample(name: string): Promise<number | undefined> {
+  await newReading();
   const line = (await (await scrape()).text()).split("\n").find((text) => text.startsWith(`${name} `));
   return line === undefined ? undefined : Number(line.slice(name.length + 1));
 }
 
-test("metrics are for whoever has their token", async () => {
+test("the metrics require their token", async () => {
   const { client: someone } = await user(client);
   for (const authorization of ["", "Bearer", "Bearer a-token-for-metricz", `Bearer ${someone.token ?? ""}`]) {
     const answer = await scrape(authorization);
@@ -40,7 +48,14 @@ test("metrics are for whoever has their token", async () => {
   expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
 });
 
-test("requests are counted by the path that is declared, never by the one that was asked for", async () => {
+test("the metrics are read once a second, however many ask", async () => {
+  // each of these requests is counted, so two readings differ
+  const read = async () => (await scrape()).text();
+  await until(async () => (await read()) === (await read()));
+  await newReading();
+});
+
+test("requests are counted by the declared path, never by the requested one", async () => {
   const { client: someone } = await user(client);
   await client.get("/api/v1/boxes/01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f");
   await client.get("/api/v1/boxes/nonsense");
@@ -53,7 +68,7 @@ test("requests are counted by the path that is declared, never by the one that w
   expect(await (await scrape()).text()).not.toMatch(/nonsense|nowhere/);
 });
 
-test("the outbox shows its lag and its dead, the broker its depth", async () => {
+test("the outbox exports its lag and its dead jobs, the broker its depth", async () => {
   expect(await sample("outbox_lag_seconds")).toBe(0);
   expect(await sample("outbox_dead_jobs")).toBe(0);
   const id = await stageJob(sql, upkeep, { task: "canary" }, { runAt: new Date(Date.now() - 60_000) });
@@ -67,7 +82,7 @@ test("the outbox shows its lag and its dead, the broker its depth", async () => 
   for (const { queue } of contracts) expect(await sample(`queue_jobs{queue="${queue}",state="failed"}`)).toBe(0);
 });
 
-test("days that are over and not rolled up are counted until they are", async () => {
+test("past days are counted as due until they are rolled up", async () => {
   const id = await listBox(await bakery(client));
   await sql`update boxes set created_at = now() - interval '3 days' where id = ${id}::uuid`;
   expect(await sample("rollup_due_days")).toBe(3);
@@ -75,8 +90,8 @@ test("days that are over and not rolled up are counted until they are", async ()
   expect(await sample("rollup_due_days")).toBe(0);
 });
 
-test("the age of the canary says whether jobs are being done at all", async () => {
-  // of workers that never ran, for as long as this process has been waiting for one
+test("the canary's age shows whether workers run jobs", async () => {
+  // before any worker has run, the age is that of this process
   const uptime = process.uptime();
   expect(await sample("worker_canary_age_seconds")).toBeGreaterThanOrEqual(uptime);
   await updateHeartbeat(sql, "canary");
@@ -84,7 +99,7 @@ test("the age of the canary says whether jobs are being done at all", async () =
   expect(await sample("worker_canary_age_seconds")).toBeGreaterThanOrEqual(90);
 });
 
-test("the use of the pool is shown, and the process's own figures", async () => {
+test("the pool's use and the process's own figures are exported", async () => {
   expect(await sample('database_pool{pool="transactions",state="waiting"}')).toBe(0);
   expect(await sample('database_pool{pool="statements",state="running"}')).toBeGreaterThanOrEqual(0);
   expect(await sample("nodejs_eventloop_lag_seconds")).toBeGreaterThanOrEqual(0);

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { campaignMoves } from "../../../lib/domain/campaign-moves.js";
 
-test("a campaign can make these moves and no others", () => {
+test("a campaign allows exactly these moves", () => {
   const moves = Object.values(campaignMoves).flatMap(({ from, to }) => from.map((status) => `${status} → ${to}`));
   expect(moves.sort()).toEqual([
     "ACTIVE → COMPLETED",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { dayOf, daysOf, periods, startOfDay, type Period } from "../../../lib/domain/days.js";
 
-/** Some put their clocks forward or back at midnight, some are far from UTC, some by half an hour. */
+/** Zones that change clocks at midnight, that are far from UTC, and that change by half an hour. */
 const zones = [
   "UTC",
   "Europe/Moscow",
@@ -19,7 +19,7 @@ const zones = [
 const zone = fc.constantFrom(...zones);
 const instant = fc.integer({ min: Date.parse("2020-01-01"), max: Date.parse("2035-01-01") });
 
-test("a day begins where the one before it ends, to the millisecond", () => {
+test("a day begins exactly when the one before it ends", () => {
   fc.assert(
     fc.property(zone, instant, (inZone, at) => {
       const day = dayOf(at, inZone);
@@ -41,7 +41,7 @@ test.each([
 });
 
 describe("a period", () => {
-  test("is so many days, the last of which is today", () => {
+  test("has the given number of days and ends today", () => {
     fc.assert(
       fc.property(zone, instant, fc.constantFrom(...Object.keys(periods)), (inZone, now, period) => {
         const days = daysOf(period as Period, now, inZone);
@@ -57,7 +57,7 @@ describe("a period", () => {
     );
   });
 
-  test("goes by the zone's date, not by that of UTC", () => {
+  test("uses the date in the zone, not in UTC", () => {
     const now = Date.parse("2026-06-01T21:30:00Z");
     expect(daysOf("7d", now, "Europe/Moscow")).toEqual({
       zone: "Europe/Moscow",

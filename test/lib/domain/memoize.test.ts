@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { memoize } from "../../../lib/domain/memoize.js";
 
-test("each thing is made once, as long as there are not too many", () => {
+test("each value is computed once, up to the limit of entries", () => {
   const made: string[] = [];
   const find = memoize((key) => {
     made.push(key);

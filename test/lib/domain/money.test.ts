@@ -21,7 +21,7 @@ test.each([
   expect(toMajor(minor)).toBe(Math.abs(major));
 });
 
-test("every amount survives the way to major units, through JSON and back", () => {
+test("every amount survives the conversion to major units, to JSON and back", () => {
   fc.assert(
     fc.property(anyMinor, (minor) => {
       const received: unknown = JSON.parse(JSON.stringify(toMajor(minor)));
@@ -30,7 +30,7 @@ test("every amount survives the way to major units, through JSON and back", () =
   );
 });
 
-test("the order of amounts is kept", () => {
+test("conversion keeps the order of amounts", () => {
   fc.assert(
     fc.property(anyMinor, anyMinor, (one, other) => {
       expect(Math.sign(toMajor(one) - toMajor(other))).toBe(Math.sign(one - other));
@@ -38,18 +38,18 @@ test("the order of amounts is kept", () => {
   );
 });
 
-test("a debit has the digits of the credit", () => {
+test("a debit is written with the digits of the credit", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: largest }), (minor) => expect(toMajor(-minor)).toBe(-toMajor(minor))),
   );
 });
 
-describe("what is no amount is refused", () => {
+describe("an invalid amount is refused:", () => {
   test.each([-0.01, -1, 0.001, 1.005, 0.1 + 0.2, 1e-7, 1e21, 1e13, NaN, Infinity, -Infinity])("%d", (major) => {
     expect(toMinor(major)).toBeNull();
   });
 
-  test("three decimals, whatever they are", () => {
+  test("any amount with three decimals", () => {
     fc.assert(
       fc.property(
         fc.nat(10_000_000).filter((thousandths) => thousandths % 10 !== 0),
@@ -58,7 +58,7 @@ describe("what is no amount is refused", () => {
     );
   });
 
-  test("no number gives anything but a whole, non-negative count of minor units", () => {
+  test("a number is either refused or a whole, non-negative number of minor units", () => {
     fc.assert(
       fc.property(fc.double(), (major) => {
         const minor = toMinor(major);

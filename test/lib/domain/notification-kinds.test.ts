@@ -39,7 +39,7 @@ const nothing: Facts = {
   campaign: null,
 };
 const kinds = Object.keys(notificationKinds).filter(isNotificationKind);
-/** Spaces that do not break a line look like any other. */
+/** Replaces non-breaking spaces by ordinary ones. */
 const plain = (kind: NotificationKind, locale: string | null, changes: Partial<Facts> = {}) => {
   const { title, body } = textOf(kind, locale, { ...facts, ...changes });
   return `${title} | ${body}`.replace(/[\u00a0\u202f]/g, " ");
@@ -67,9 +67,9 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   test.each([
-    ["with everything", facts],
-    ["without anything", nothing],
-  ])("has a whole text %s", (_case, given) => {
+    ["with all facts", facts],
+    ["without facts", nothing],
+  ])("has a complete text %s", (_case, given) => {
     for (const locale of ["ru-RU", "en-US"]) {
       const { title, body } = textOf(kind, locale, given);
       for (const text of [title, body]) {
@@ -88,7 +88,7 @@ describe.each(kinds)("%s", (kind) => {
     expect(collapseKeyOf(kind, "ffffffff-ffff-7fff-bfff-ffffffffffff")).toMatch(/^[\w-]{1,32}$/);
   });
 
-  test("fits into a message, whatever things are called", () => {
+  test("fits into a push message even with the longest names", () => {
     const name = fc.string({
       unit: fc.constantFrom("a", "я", "😀", '"', "\u0001", "\\"),
       minLength: 1,
@@ -97,7 +97,7 @@ describe.each(kinds)("%s", (kind) => {
     fc.assert(
       fc.property(name, name, fc.constantFrom("ru-RU", "en-US"), (partner, box, locale) => {
         const text = textOf(kind, locale, { ...facts, partner, box });
-        // the rest of the payload is ids: a few hundred bytes
+        // the rest of the payload is ids of a few hundred bytes
         expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(3_000);
         expect(text.title.isWellFormed() && text.body.isWellFormed()).toBe(true);
       }),
@@ -106,7 +106,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 });
 
-describe("numbers and their nouns", () => {
+describe("the form of a noun after a number:", () => {
   test.each([
     [1, "1 позиция на", "1 item,"],
     [2, "2 позиции на", "2 items,"],
@@ -115,7 +115,7 @@ describe("numbers and their nouns", () => {
     [21, "21 позиция на", "21 items,"],
     [22, "22 позиции на", "22 items,"],
     [1_001, "1 001 позиция на", "1,001 items,"],
-  ])("%d things", (items, ru, en) => {
+  ])("%d items", (items, ru, en) => {
     expect(plain("NEW_ORDER", "ru-RU", { items })).toContain(ru);
     expect(plain("NEW_ORDER", "en-US", { items })).toContain(en);
     expect(plain("ORDER_CANCELLED_BY_CUSTOMER", "ru-RU", { items })).toContain(ru);
@@ -141,24 +141,24 @@ describe("numbers and their nouns", () => {
   });
 });
 
-test("prices are written as people write them", () => {
+test("prices are formatted for the language", () => {
   expect(plain("FAVORITE_LISTED", "ru-RU")).toBe("Новый бокс: «Пекарня» | «Вечерний бокс» за 249,90 ₽.");
   expect(plain("FAVORITE_LISTED", "ru-RU", { priceMinor: 25_000 })).toContain("за 250 ₽.");
   expect(plain("FAVORITE_LISTED", "en-US", { currency: "USD" })).toContain("for $249.90.");
 });
 
-test("times are those of the partner's clock", () => {
+test("times are in the partner's time zone", () => {
   expect(plain("PICKUP_SOON", "ru-RU")).toBe("Скоро забирать заказ | «Пекарня»: можно с 18:30.");
   expect(plain("PICKUP_SOON", "en-US", { zone: "Asia/Yekaterinburg" })).toContain("from 20:30.");
 });
 
-test("names are cut where they get too long", () => {
+test("long names are shortened", () => {
   expect(plain("ORDER_READY", "ru-RU", { partner: "😀".repeat(81) })).toBe(
     `Заказ готов | «${"😀".repeat(79)}…»: можно забирать.`,
   );
 });
 
-test("what is about a pickup is useless when that is over, the rest after its time", () => {
+test("a notification about a pickup expires with it, others after a time of their kind", () => {
   const since = new Date("2026-03-10T12:00:00Z");
   expect(expiryOf("PICKUP_SOON", since, facts)).toEqual(facts.pickupFrom);
   expect(expiryOf("ORDER_READY", since, facts)).toEqual(facts.pickupUntil);
@@ -167,19 +167,19 @@ test("what is about a pickup is useless when that is over, the rest after its ti
   expect(expiryOf("POINTS_EARNED", since, facts)).toEqual(new Date("2026-03-13T12:00:00Z"));
 });
 
-test("notifications about one order replace each other; those about two orders do not, nor those for its partner", () => {
+test("notifications about one order replace each other, but not those about another order or for its partner", () => {
   const [first, second] = ["01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"] as const;
   expect(collapseKeyOf("ORDER_READY", first)).toBe(collapseKeyOf("ORDER_ACCEPTED", first));
   expect(collapseKeyOf("ORDER_READY", first)).not.toBe(collapseKeyOf("ORDER_READY", second));
   expect(collapseKeyOf("NEW_ORDER", first)).not.toBe(collapseKeyOf("ORDER_ACCEPTED", first));
 });
 
-test("a property of every object is no kind", () => {
+test("a property that every object has is not a kind", () => {
   expect(isNotificationKind("toString")).toBe(false);
   expect(isNotificationKind("ORDER_READY")).toBe(true);
 });
 
-describe("a notification is sent while", () => {
+describe("a notification is sent only while", () => {
   const state = { orderStatus: null, onOffer: null };
 
   test.each([

@@ -47,7 +47,7 @@ describe("a notification", () => {
     ["that expires when quiet hours end is dropped", drop("expires in quiet hours"), { expiresAt: morning }, {}, night],
     ["that expires after quiet hours is snoozed", snooze, { expiresAt: later(morning, 1) }, {}, night],
     [
-      "without a time of its own expires as its kind says",
+      "without an expiry of its own expires as its kind does",
       drop("expired"),
       { expiresAt: null },
       {},
@@ -62,11 +62,11 @@ describe("a notification", () => {
     ["to a user without devices is dropped", drop("no device"), { hasDevices: false }],
     ["to a user without devices is not snoozed", drop("no device"), { hasDevices: false }, {}, night],
     [
-      "to a user who has left the partner is dropped",
+      "to a user who no longer works for the partner is dropped",
       drop("no longer with the partner"),
       { kind: "NEW_ORDER", ofPartner: false },
     ],
-    ["to a customer is sent, who was never with the partner", send, { ofPartner: false }],
+    ["to a customer, who never worked for the partner, is sent", send, { ofPartner: false }],
     ["about an order that is picked up is dropped", drop("the order is COMPLETED"), { orderStatus: "COMPLETED" }],
     ["about an order that is ready is sent", send, { orderStatus: "READY" }],
     ["about an order that was cancelled is sent", send, { kind: "ORDER_CANCELLED", orderStatus: "CANCELLED" }],
@@ -84,7 +84,7 @@ describe("a notification", () => {
       { push: false, marketing: true },
     ],
     [
-      "about a box that is sold out by now is dropped",
+      "about a box that has sold out is dropped",
       drop("the box is not on offer"),
       { kind: "BOX_BACK", onOffer: false },
       { marketing: true },
@@ -94,7 +94,7 @@ describe("a notification", () => {
   });
 });
 
-describe("a notification that ends with deliveries", () => {
+describe("a notification whose deliveries ended with", () => {
   test.each<[DeliveryStatus[], string, string | null]>([
     [["SENT"], "SENT", null],
     [["FAILED", "GONE", "UNKNOWN", "SENT"], "SENT", null],
@@ -113,7 +113,7 @@ describe("a notification that ends with deliveries", () => {
   });
 });
 
-describe("after a run has sent what it could", () => {
+describe("after a run of the push job", () => {
   const delivery = (status: DeliveryStatus, attempts = 1, startedAt = noon) => ({
     status,
     reason: status === "SENT" ? null : `was ${status}`,
@@ -133,30 +133,40 @@ describe("after a run has sent what it could", () => {
   });
 
   test.each<[string, ReturnType<typeof delivery>[], Partial<typeof terms>, unknown]>([
-    ["all have ended: it ends", [delivery("SENT"), delivery("FAILED")], {}, { action: "settle" }],
-    ["there was no device: it ends", [], {}, { action: "settle" }],
+    ["all deliveries have ended: settle", [delivery("SENT"), delivery("FAILED")], {}, { action: "settle" }],
+    ["no device is left: settle", [], {}, { action: "settle" }],
     [
-      "another run is sending: it waits until the latest claim is over",
+      "another run is sending: wait until the latest claim expires",
       [delivery("LATER"), delivery("SENDING", 1, later(noon, -9_000)), delivery("SENDING", 1, later(noon, -2_000))],
       {},
       snoozed(18, "another run"),
     ],
     [
-      "a push service asks for a minute: it is given",
+      "a push service asks to wait a minute: wait",
       [delivery("SENT"), delivery("LATER")],
       {},
       snoozed(60, "push service"),
     ],
-    ["it asks for no time: five seconds", [delivery("LATER")], { retryAfterSeconds: 0 }, snoozed(5, "push service")],
     [
-      "none says for how long: the job is retried",
+      "a push service asks to wait for no time: wait five seconds",
+      [delivery("LATER")],
+      { retryAfterSeconds: 0 },
+      snoozed(5, "push service"),
+    ],
+    [
+      "no push service names a time: retry the job",
       [delivery("SENT"), delivery("LATER")],
       { retryAfterSeconds: null },
       { action: "retry", reason: "was LATER" },
     ],
-    ["it would expire by then: it ends", [delivery("LATER")], { expiry: later(noon, 60_000) }, { action: "settle" }],
-    ["the last try but one", [delivery("LATER", 19)], {}, snoozed(60, "push service")],
-    ["the last try: it ends", [delivery("LATER", 20)], {}, { action: "settle" }],
+    [
+      "the notification expires first: settle",
+      [delivery("LATER")],
+      { expiry: later(noon, 60_000) },
+      { action: "settle" },
+    ],
+    ["the attempt before the last one: wait", [delivery("LATER", 19)], {}, snoozed(60, "push service")],
+    ["the last attempt: settle", [delivery("LATER", 20)], {}, { action: "settle" }],
   ])("%s", (_case, deliveries, changes, next) => {
     expect(decideNextStep(deliveries, { ...terms, ...changes })).toEqual(next);
   });

@@ -14,7 +14,7 @@ const spans = fc.array(
   { maxLength: 5 },
 );
 
-test("hours are right when no minute of the week is opened twice, and none closes before it opens", () => {
+test("hours are valid when no minute of the week is opened twice and none closes before it opens", () => {
   fc.assert(
     fc.property(spans, (given) => {
       const minutes = given.flatMap(({ day, opens, closes }) =>
@@ -32,7 +32,7 @@ test("hours are right when no minute of the week is opened twice, and none close
   );
 });
 
-test("a flaw names its hours", () => {
+test("an invalid entry is named", () => {
   const morning = { day: 1, opens: "08:00", closes: "12:00" };
   expect(
     openingHoursErrors([

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { partnerMoves } from "../../../lib/domain/partner-moves.js";
 
-test("an admin may make these moves and no others", () => {
+test("an admin may make exactly these moves", () => {
   const moves = Object.values(partnerMoves).flatMap(({ from, to }) => from.map((status) => `${status} → ${to}`));
   expect(moves.sort()).toEqual([
     "ACTIVE → SUSPENDED",

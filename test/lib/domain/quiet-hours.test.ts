@@ -6,79 +6,79 @@ const night = { start: "22:00:00", end: "08:00:00" };
 const until = (start: string, end: string, zone: string, at: string) =>
   quietUntil({ start, end }, zone, new Date(at))?.toISOString() ?? null;
 
-describe("in Moscow, which has no summer time", () => {
+describe("quiet hours in Moscow, which has no daylight saving time", () => {
   test.each([
-    ["before they begin", "2026-03-10T18:59:59.999Z", null],
-    ["when they begin", "2026-03-10T19:00:00.000Z", "2026-03-11T05:00:00.000Z"],
-    ["before midnight", "2026-03-10T20:30:00.500Z", "2026-03-11T05:00:00.000Z"],
-    ["after midnight", "2026-03-10T21:30:00.000Z", "2026-03-11T05:00:00.000Z"],
-    ["in their last moment", "2026-03-11T04:59:59.999Z", "2026-03-11T05:00:00.000Z"],
-    ["when they end", "2026-03-11T05:00:00.000Z", null],
+    ["have not begun just before their start", "2026-03-10T18:59:59.999Z", null],
+    ["apply at their start", "2026-03-10T19:00:00.000Z", "2026-03-11T05:00:00.000Z"],
+    ["apply before midnight", "2026-03-10T20:30:00.500Z", "2026-03-11T05:00:00.000Z"],
+    ["apply after midnight", "2026-03-10T21:30:00.000Z", "2026-03-11T05:00:00.000Z"],
+    ["apply until just before their end", "2026-03-11T04:59:59.999Z", "2026-03-11T05:00:00.000Z"],
+    ["do not apply at their end", "2026-03-11T05:00:00.000Z", null],
   ])("%s", (_case, at, end) => {
     expect(until(night.start, night.end, "Europe/Moscow", at)).toBe(end);
   });
 
-  test("within one day", () => {
+  test("can lie within one day", () => {
     expect(until("13:00:00", "14:30:15", "Europe/Moscow", "2026-03-10T10:00:00Z")).toBe("2026-03-10T11:30:15.000Z");
     expect(until("13:00:00", "14:30:15", "Europe/Moscow", "2026-03-10T11:30:14Z")).toBe("2026-03-10T11:30:15.000Z");
     expect(until("13:00:00", "14:30:15", "Europe/Moscow", "2026-03-10T11:30:15Z")).toBeNull();
     expect(until("13:00:00", "14:30:15", "Europe/Moscow", "2026-03-10T20:00:00Z")).toBeNull();
   });
 
-  test("all day but one second", () => {
+  test("can last all day but one second", () => {
     expect(until("08:00:01", "08:00:00", "Europe/Moscow", "2026-03-10T05:00:01Z")).toBe("2026-03-11T05:00:00.000Z");
     expect(until("08:00:01", "08:00:00", "Europe/Moscow", "2026-03-10T05:00:00Z")).toBeNull();
   });
 
-  test.each(["00:00:00", "08:00:00", "22:00:00"])("none when both are %s", (time) => {
+  test.each(["00:00:00", "08:00:00", "22:00:00"])("never apply when start and end are both %s", (time) => {
     for (let hour = 0; hour < 24; hour += 1)
       expect(quietUntil({ start: time, end: time }, "Europe/Moscow", new Date(Date.UTC(2026, 2, 10, hour)))).toBeNull();
   });
 });
 
-describe("on the day the clock goes forward (Berlin, 29 March 2026, 02:00 to 03:00)", () => {
+describe("quiet hours on the day the clock goes forward (Berlin, 29 March 2026, 02:00 to 03:00)", () => {
   const zone = "Europe/Berlin";
-  test("the night is an hour shorter", () => {
+  test("are an hour shorter", () => {
     expect(until(night.start, night.end, zone, "2026-03-28T21:00:00Z")).toBe("2026-03-29T06:00:00.000Z");
   });
-  test("an end that is skipped is the jump", () => {
+  test("end at the jump when their end is skipped", () => {
     expect(until("22:00:00", "02:30:00", zone, "2026-03-28T23:00:00Z")).toBe("2026-03-29T01:00:00.000Z");
     expect(until("22:00:00", "02:30:00", zone, "2026-03-29T01:00:00Z")).toBeNull();
   });
-  test("an end at the jump is the jump", () => {
+  test("end at the jump when their end is the jump", () => {
     expect(until("22:00:00", "02:00:00", zone, "2026-03-28T23:00:00Z")).toBe("2026-03-29T01:00:00.000Z");
   });
-  test("hours that are skipped whole are none", () => {
+  test("do not apply when they are skipped completely", () => {
     expect(until("02:10:00", "02:50:00", zone, "2026-03-29T00:59:59Z")).toBeNull();
     expect(until("02:10:00", "02:50:00", zone, "2026-03-29T01:00:00Z")).toBeNull();
   });
-  test("a start that is skipped is the jump", () => {
+  test("begin at the jump when their start is skipped", () => {
     expect(until("02:30:00", "04:00:00", zone, "2026-03-29T01:00:00Z")).toBe("2026-03-29T02:00:00.000Z");
   });
 });
 
-describe("on the day the clock goes back (Berlin, 25 October 2026, 03:00 to 02:00)", () => {
+describe("quiet hours on the day the clock goes back (Berlin, 25 October 2026, 03:00 to 02:00)", () => {
   const zone = "Europe/Berlin";
-  test("the night is an hour longer", () => {
+  test("are an hour longer", () => {
     expect(until(night.start, night.end, zone, "2026-10-24T20:00:00Z")).toBe("2026-10-25T07:00:00.000Z");
   });
-  test("an end that comes twice ends them twice", () => {
+  test("end twice when their end comes twice", () => {
     expect(until("22:00:00", "02:30:00", zone, "2026-10-24T22:00:00Z")).toBe("2026-10-25T00:30:00.000Z");
     expect(until("22:00:00", "02:30:00", zone, "2026-10-25T00:45:00Z")).toBeNull();
     expect(until("22:00:00", "02:30:00", zone, "2026-10-25T01:15:00Z")).toBe("2026-10-25T01:30:00.000Z");
   });
-  test("an end that the clock first reaches the second time", () => {
+  test("end when the clock reaches their end, even if that is the second time", () => {
     expect(until("22:00:00", "03:00:00", zone, "2026-10-24T22:00:00Z")).toBe("2026-10-25T02:00:00.000Z");
   });
 });
 
-test("half an hour's summer time, a day left out, and odd offsets", () => {
+test("quiet hours work with half-hour changes, a skipped day, and odd offsets", () => {
   expect(until(night.start, night.end, "Australia/Lord_Howe", "2026-04-04T12:00:00Z")).toBe("2026-04-04T21:30:00.000Z");
   expect(until(night.start, night.end, "Pacific/Apia", "2011-12-30T09:00:00Z")).toBe("2011-12-30T18:00:00.000Z");
   expect(until(night.start, night.end, "Asia/Kathmandu", "2026-01-01T20:00:00Z")).toBe("2026-01-02T02:15:00.000Z");
 });
 
-/** A day in each of whose hours, or of the next day's, the clock in `zone` may be moved; the year's first day if it is not. */
+/** A day of the year near a change of clocks in `zone`, or the year's first day when there is none. */
 function dayOfChange(zone: string, year: number, last: boolean): number {
   const DAY = 86_400_000;
   const clock = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, hour: "2-digit", minute: "2-digit" });
@@ -87,7 +87,7 @@ function dayOfChange(zone: string, year: number, last: boolean): number {
   return (last ? moved.at(-1) : moved[0]) ?? Date.UTC(year, 0, 1);
 }
 
-test("the moment is the one that somebody finds who looks at the clock each minute", () => {
+test("the computed end equals a search minute by minute", () => {
   const MINUTE = 60_000;
   const minuteOfDay = fc.integer({ min: 0, max: 1_439 });
   const text = (minute: number) =>

@@ -5,7 +5,7 @@ import { isServiceId, newServiceId } from "../../../lib/domain/service-id.js";
 const alphabet = Array.from("0123456789ABCDEFGHJKMNPQRSTVWXYZ");
 const anyServiceId = fc.constant(null).map(newServiceId);
 
-test("new ids are short, unambiguous and pass their own check", () => {
+test("new ids are short, unambiguous and have a valid check character", () => {
   const ids = Array.from({ length: 1_000 }, newServiceId);
   for (const id of ids) {
     expect(id).toMatch(/^SF-[0-9A-HJKMNP-TV-Z]{8}$/);
@@ -14,7 +14,7 @@ test("new ids are short, unambiguous and pass their own check", () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("one wrong character is always noticed", () => {
+test("one wrong character is always detected", () => {
   fc.assert(
     fc.property(
       anyServiceId,
@@ -28,7 +28,7 @@ test("one wrong character is always noticed", () => {
   );
 });
 
-test("two neighbours swapped are always noticed", () => {
+test("two swapped neighbours are always detected", () => {
   fc.assert(
     fc.property(anyServiceId, fc.integer({ min: 3, max: 9 }), (id, position) => {
       const typed = id.slice(0, position) + id.charAt(position + 1) + id.charAt(position) + id.slice(position + 2);
@@ -38,7 +38,7 @@ test("two neighbours swapped are always noticed", () => {
 });
 
 test.each(["", "SF-", "SF-0000000", "SF-000000000", "sf-00000000", "SF-0000000I", "00000000", "SF-00000000 "])(
-  "%j is no service id",
+  "%j is not a service id",
   (text) => {
     expect(isServiceId(text)).toBe(false);
   },

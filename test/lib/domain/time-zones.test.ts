@@ -16,4 +16,4 @@ test.each([
   " Europe/Moscow",
   "Europe/Moscow\n",
   "../etc/passwd",
-])("%j is none", (name) => expect(isTimeZone(name)).toBe(false));
+])("%j is not a time zone", (name) => expect(isTimeZone(name)).toBe(false));

@@ -6,7 +6,7 @@ const items = fc.uniqueArray(fc.record({ id: fc.uuid(), weight: fc.integer({ min
   selector: ({ id }) => id,
 });
 
-test("the same seed gives the same order, however the items come in; nothing is lost or doubled", () => {
+test("one seed gives one order, whatever the input order, without losing or repeating items", () => {
   fc.assert(
     fc.property(items, fc.string(), (all, seed) => {
       const ordered = weightedOrder(all, seed);
@@ -17,7 +17,7 @@ test("the same seed gives the same order, however the items come in; nothing is 
   );
 });
 
-test("each comes first, and next after the first, in proportion to its weight", () => {
+test("items come first, and next after the first, in proportion to their weights", () => {
   const all = [
     { id: "light", weight: 1 },
     { id: "middling", weight: 3 },

@@ -12,20 +12,20 @@ const { findPlace } = await import("../../../lib/geocoding/geocoder.js");
 beforeEach(() => geocoder.fail(null));
 afterAll(() => geocoder.stop());
 
-test("another provider is asked in its own words", async () => {
+test("each provider is asked in its own protocol", async () => {
   geocoder.places.set("Kremlin", { latitude: 55.752, longitude: 37.6175 });
   expect(await findPlace("Kremlin")).toEqual({ latitude: 55.752, longitude: 37.6175 });
   expect(await findPlace("Atlantis")).toBeNull();
   expect(new Set(geocoder.paths)).toEqual(new Set(["/maps/1.x/"]));
 });
 
-test("a refusal is no answer, and does not give the key away", async () => {
+test("a refusal is an error that does not reveal the key", async () => {
   geocoder.fail(403);
   await expect(findPlace("Kremlin")).rejects.toThrow(/403/);
   await expect(findPlace("Kremlin")).rejects.not.toThrow(/secret-key/);
 });
 
-test("whatever else it answers is no answer, and ends nothing", async () => {
+test("any other answer is an error, and never a crash", async () => {
   const valid = { response: { GeoObjectCollection: { featureMember: [{ GeoObject: { Point: { pos: "1 2" } } }] } } };
   const odd = fc.oneof(
     fc.json(),
@@ -48,7 +48,7 @@ test("whatever else it answers is no answer, and ends nothing", async () => {
   );
 });
 
-test("one of more than a megabyte is no answer, and is not read to its end", async () => {
+test("an answer of more than a megabyte is an error, and is not read to its end", async () => {
   const nothing = '{"response":{"GeoObjectCollection":{"featureMember":[]}}}';
   geocoder.fail(nothing.padEnd(1_048_576));
   expect(await findPlace("Kremlin")).toBeNull();
@@ -61,7 +61,7 @@ test("one of more than a megabyte is no answer, and is not read to its end", asy
   expect(bytes).toBeLessThan(20_000_000);
 });
 
-test("an answer that is no place is none", async () => {
+test("an answer without a valid place is an error", async () => {
   geocoder.places.set("Pole", { latitude: 155, longitude: 37 });
   await expect(findPlace("Pole")).rejects.toThrow();
 });

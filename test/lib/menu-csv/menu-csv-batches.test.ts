@@ -9,7 +9,7 @@ interface Reading {
   ending: Ending;
 }
 
-/** Reads a whole file that comes in pieces of so many bytes. */
+/** Reads a whole file in chunks of `size` bytes. */
 async function readAll(file: string | Buffer, extent: Partial<Extent> = {}, pieceBytes = 65_536): Promise<Reading> {
   const bytes = Buffer.from(file);
   const from = extent.from ?? readHeader(bytes);
@@ -33,7 +33,7 @@ const linesOf = (reading: Reading) => rowsOf(reading).map(({ name, line }) => [n
 const head = "name,category,price\n";
 
 describe("a file", () => {
-  test("ends with a line end or without", async () => {
+  test("may end with or without a line end", async () => {
     for (const end of ["", "\n", "\r\n", "\n\n\n"]) {
       const reading = await readAll(`${head}Багет,Хлеб,120${end}`);
       expect([linesOf(reading), reading.ending]).toEqual([[["Багет", 2]], { complete: true }]);
@@ -41,7 +41,7 @@ describe("a file", () => {
     expect(await readAll(head)).toMatchObject({ batches: [{ rows: [], rejected: [] }], ending: { complete: true } });
   });
 
-  test.each(["\n", "\r\n", "\r"])("knows the line of each row, with lines ending in %j", async (end) => {
+  test.each(["\n", "\r\n", "\r"])("has the right line for each row, with lines ending in %j", async (end) => {
     const file = [
       "name,category,price,description",
       "Багет,Хлеб,120,",
@@ -75,20 +75,20 @@ describe("a file", () => {
     ]);
   });
 
-  test("a quote that is never closed ends it, what came before being read", async () => {
+  test("with a quote that is never closed fails there, after the rows before it", async () => {
     const { batches, ending } = await readAll(`${head}Багет,Хлеб,1\n\n"Батон,Хлеб,2\nРулет,Хлеб,3\n`);
     expect(batches).toMatchObject([{ rows: [{ name: "Багет" }], rejected: [], position: 20 + 22, lines: 2 }]);
     expect(ending).toMatchObject({ complete: false, line: 4, message: expect.stringContaining("quote") });
   });
 
-  test("and is found out before it takes in a whole large file", async () => {
+  test("with a quote that is never closed fails before a large file is read completely", async () => {
     const rows = "Багет,Хлеб,1\n".repeat(100_000);
     const reading = await readAll(`${head}Батон,Хлеб,2\n"${rows}`, { maxRows: 500_000 });
     expect([linesOf(reading), reading.ending]).toMatchObject([[["Батон", 2]], { complete: false, line: 3 }]);
   });
 
   test.each([",", ";", "x", '"a" '])(
-    "a row of nothing but %j is given up before it takes in a whole large file",
+    "with a row of only %j fails before a large file is read completely",
     async (text) => {
       let bytes = 0;
       const endless = function* () {
@@ -105,7 +105,7 @@ describe("a file", () => {
     },
   );
 
-  test("a row of far too many fields is one that cannot be read, and no more", async () => {
+  test("with a row of far too many fields has one invalid row", async () => {
     const reading = await readAll(`${head}${"x,".repeat(5_000)}\n${",".repeat(999)}\nБагет,Хлеб,1\n`);
     expect([linesOf(reading), reading.ending]).toEqual([[["Багет", 4]], { complete: true }]);
     expect(faultsOf(reading)).toEqual([
@@ -113,13 +113,13 @@ describe("a file", () => {
     ]);
   });
 
-  test("a quote that takes in the lines up to the next one is found out", async () => {
+  test("with a quote that swallows the lines up to the next one has an error", async () => {
     const reading = await readAll(`${head}"Багет,Хлеб,1\nРулет "с маком",Хлеб,2\nКекс,Хлеб,3\n`);
     expect(linesOf(reading)).toEqual([["Кекс", 4]]);
     expect(faultsOf(reading)).toEqual([{ line: 2, column: null, message: expect.stringContaining("quote") }]);
   });
 
-  test("of more rows than are allowed ends there", async () => {
+  test("with too many rows fails at the limit", async () => {
     const file = `${head}А,Х,1\nБ,Х,-\n\n\nВ,Х,3\nГ,Х,4\n`;
     const reading = await readAll(file, { maxRows: 2, batchRows: 1 });
     expect([linesOf(reading), faultsOf(reading).length]).toEqual([[["А", 2]], 1]);
@@ -143,13 +143,13 @@ describe("a file", () => {
   });
 });
 
-describe("what is written is read back", () => {
+describe("reading a written file", () => {
   const content = fc
     .string({
       unit: fc.constantFrom("a", "b", "в", "г", "ე", "日", "€", '"', '"', ",", ";", "\n", "\r", " ", "\t", "😀"),
       maxLength: 12,
     })
-    // nobody writes it, and it looks as a quote that was never closed does
+    // rare, and looks like a quote that was never closed
     .filter((field) => !(field.startsWith('"') && /[\r\n]/.test(field)));
   const file = fc.record({
     rows: fc.array(
@@ -168,7 +168,7 @@ describe("what is written is read back", () => {
     batchRows: fc.integer({ min: 1, max: 5 }),
   });
 
-  test("whatever delimiters, quotes and line ends it is written with, and wherever it is cut", async () => {
+  test("returns its rows, for any delimiter, quoting, line end and chunking", async () => {
     await fc.assert(
       fc.asyncProperty(
         file,
@@ -205,7 +205,7 @@ describe("what is written is read back", () => {
     );
   });
 
-  test("no bytes at all make it fail otherwise than it says", async () => {
+  test("never fails other than documented, for any bytes", async () => {
     const soup = fc.string({
       unit: fc.constantFrom("a", "б", "1", ",", ";", '"', '"', "\n", "\r", " ", "\u0000"),
       maxLength: 60,

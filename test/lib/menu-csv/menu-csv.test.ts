@@ -66,25 +66,25 @@ test.each([
   ["name,category\n", "name, category, price"],
   ["", "name, category, price"],
   ["name\tcategory\tprice\n", "not by tabs"],
-])("of the header %j it is said what would be right", (head, words) => {
+])("the error for the header %j names the correction", (head, words) => {
   expect(() => readHeader(Buffer.from(head))).toThrow(words);
 });
 
-describe("what is no CSV in UTF-8", () => {
+describe("the check of a file's format", () => {
   const text = "name,category,price\n";
   const swapped = Buffer.from(text, "utf16le").swap16();
   test.each([
-    ["UTF-16 with a mark", Buffer.from(`\ufeff${text}`, "utf16le"), "UTF-16"],
-    ["UTF-16 without", Buffer.from(text, "utf16le"), "UTF-16"],
-    ["UTF-16 the other way round", swapped, "UTF-16"],
-    ["UTF-16 the other way round, with a mark", Buffer.concat([Buffer.from([0xfe, 0xff]), swapped]), "UTF-16"],
+    ["UTF-16 with a byte order mark", Buffer.from(`\ufeff${text}`, "utf16le"), "UTF-16"],
+    ["UTF-16 without one", Buffer.from(text, "utf16le"), "UTF-16"],
+    ["big-endian UTF-16", swapped, "UTF-16"],
+    ["big-endian UTF-16 with a byte order mark", Buffer.concat([Buffer.from([0xfe, 0xff]), swapped]), "UTF-16"],
     ["a spreadsheet", Buffer.from("PK\u0003\u0004\u0014\u0000"), "a spreadsheet"],
     ["an old spreadsheet", Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]), "a spreadsheet"],
-  ])("%s is told so", (_case, bytes, words) => {
+  ])("refuses %s with a message that names it", (_case, bytes, words) => {
     expect(() => checkFormat(bytes)).toThrow(words);
   });
 
-  test("and CSV in UTF-8 is taken", () => {
+  test("accepts CSV in UTF-8", () => {
     for (const head of [text, `\ufeff${text}`, "", `${text}a\u0000b,c,1\n`]) checkFormat(Buffer.from(head));
   });
 });
@@ -99,7 +99,7 @@ describe("a row", () => {
     return isFault(result) ? result.column : "none";
   };
 
-  test("has what its columns say, blank ends removed", () => {
+  test("has the values of its columns, without surrounding spaces", () => {
     expect(row({ name: " Багет ", externalId: " b-1\u00a0", description: "На\nзакваске", weightGrams: "250" })).toEqual(
       {
         name: "Багет",
@@ -113,7 +113,7 @@ describe("a row", () => {
     );
   });
 
-  test("without the optional columns has nothing of them", () => {
+  test("has no values for missing optional columns", () => {
     expect(rowReader(["price", "category", "name"])(["1", "Хлеб", "Багет"])).toEqual({
       name: "Багет",
       category: "Хлеб",
@@ -136,11 +136,11 @@ describe("a row", () => {
     ["007", 700],
     ["10000000", 1_000_000_000],
     ["10000000.00", 1_000_000_000],
-  ])("price %s is %i in minor units", (price, priceMinor) => {
+  ])("has the price %s as %i minor units", (price, priceMinor) => {
     expect(row({ price })).toMatchObject({ priceMinor });
   });
 
-  test("every amount is read as it is written, with a point or a comma", () => {
+  test("has every price exactly as written, with a point or a comma", () => {
     const amount = fc.tuple(fc.integer({ min: 0, max: 9_999_999 }), fc.integer({ min: 0, max: 99 }));
     fc.assert(
       fc.property(amount, fc.constantFrom(".", ","), ([whole, cents], point) => {
@@ -166,7 +166,7 @@ describe("a row", () => {
     "99999999",
     "NaN",
     "120 ₽",
-  ])("price %j is refused", (price) => {
+  ])("with the price %j is refused", (price) => {
     expect(faultOf({ price })).toBe("price");
   });
 
@@ -179,7 +179,7 @@ describe("a row", () => {
     ["0", false],
     ["nO", false],
     ["", null],
-  ])("available %j is %j", (available, expected) => {
+  ])("with available %j is read as %j", (available, expected) => {
     expect(row({ available })).toMatchObject({ available: expected });
   });
 
@@ -204,7 +204,7 @@ describe("a row", () => {
     [{ weightGrams: "2.5" }, "weightGrams"],
     [{ weightGrams: "250 г" }, "weightGrams"],
     [{ available: "да" }, "available"],
-  ])("%j: at fault is %s", (fields, column) => {
+  ])("%j has an error in: %s", (fields, column) => {
     expect(faultOf(fields)).toBe(column);
   });
 
@@ -216,7 +216,7 @@ describe("a row", () => {
     expect(read([...Array<string>(7).fill("1"), ""])).toMatchObject({ column: null });
   });
 
-  test("of nothing but blanks is none, however many fields it has", () => {
+  test("of spaces only is ignored, however many fields it has", () => {
     for (const fields of [[""], [" ", "\t"], Array<string>(7).fill(""), Array<string>(9).fill(" ")])
       expect(read(fields)).toBeNull();
   });

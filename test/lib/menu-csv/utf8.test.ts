@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { NotUtf8, Utf8Check } from "../../../lib/menu-csv/utf8.js";
 
-/** The line that is found at fault in bytes that come in pieces; null when all is well. */
+/** The line of the first error in bytes that come in chunks; null without an error. */
 function wrongLine(bytes: Buffer, pieceBytes: number): number | null {
   const check = new Utf8Check();
   try {
@@ -15,7 +15,7 @@ function wrongLine(bytes: Buffer, pieceBytes: number): number | null {
   }
 }
 
-test("all text passes, wherever it is cut", () => {
+test("valid text passes in any chunking", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 9 }), (text, pieceBytes) => {
       expect(wrongLine(Buffer.from(text.toWellFormed()), pieceBytes)).toBeNull();
@@ -23,7 +23,7 @@ test("all text passes, wherever it is cut", () => {
   );
 });
 
-test("what is no text is found, in its line, wherever it is cut", () => {
+test("invalid bytes are found in their line, in any chunking", () => {
   const before = fc.string({ unit: fc.constantFrom("a", "б", "ე", "😀", "\n", "\r"), maxLength: 20 });
   const wrong = fc.constantFrom([0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0x80], [0xcf, 0xf0], [0xf0, 0x9f, 0x98]);
   fc.assert(
@@ -35,6 +35,6 @@ test("what is no text is found, in its line, wherever it is cut", () => {
   );
 });
 
-test("a character that the end cuts off is found", () => {
+test("a truncated character at the end is found", () => {
   expect(wrongLine(Buffer.from([0x0a, 0xd0]), 10)).toBe(2);
 });

@@ -21,19 +21,19 @@ const accountWith = (changes: Record<string, unknown> = {}) => {
 };
 const device = { address: "fGx1c2VyOmRldmljZQ:APA91bE-example_token", keys: null };
 
-/** Longer than any answer takes; `SHORT_MS` is for those that never come. */
+/** Longer than any answer takes; `SHORT_MS` is for answers that never come. */
 const LONG_MS = 60_000;
 const SHORT_MS = 3_000;
-const limitFor = (told: unknown) => (told === "hang" ? SHORT_MS : LONG_MS);
+const limitFor = (reaction: unknown) => (reaction === "hang" ? SHORT_MS : LONG_MS);
 
 const sendFor = (account: ServiceAccount, timeoutMs = LONG_MS) => fcmSender(account, { url: fcm.url, timeoutMs });
-/** A sender that has asked for no access token yet. */
+/** A sender that has no access token yet. */
 const newSender = (timeoutMs = LONG_MS) => {
   const send = sendFor(accountWith(), timeoutMs);
   return (message = newMessage()) => send(device, message);
 };
 
-/** How many times FCM hears of a message while it is sent. */
+/** The outcome of sending a message, and the number of requests to FCM. */
 async function attemptsOf<T>(sending: () => Promise<T>): Promise<{ outcome: T; attempts: number }> {
   const before = fcm.attempts();
   const outcome = await sending();
@@ -49,7 +49,7 @@ beforeEach(() => {
 
 afterAll(() => fcm.stop());
 
-test("a phone gets the message with what its app needs, and a later one takes its place on each platform", async () => {
+test("a phone gets the message with the app's data, and a later message replaces it on each platform", async () => {
   const send = newSender();
   const message = newMessage({ ttlSeconds: 60 });
   const before = Math.floor(Date.now() / 1_000);
@@ -83,7 +83,7 @@ test("a phone gets the message with what its app needs, and a later one takes it
   expect(expires).toBeLessThanOrEqual(Math.ceil(Date.now() / 1_000) + 60);
 });
 
-test("what can wait says so", async () => {
+test("a message that can wait has a low priority", async () => {
   const send = newSender();
   await send(newMessage({ urgency: "low" }));
   expect(fcm.received).toMatchObject([
@@ -91,7 +91,7 @@ test("what can wait says so", async () => {
   ]);
 });
 
-test("a message that can be none is not sent, and does not stop others", async () => {
+test("an invalid message is not sent, and does not affect others", async () => {
   const send = newSender();
   const { outcome, attempts } = await attemptsOf(() => send(newMessage({ ttlSeconds: -1 })));
   expect(outcome).toEqual({
@@ -102,7 +102,7 @@ test("a message that can be none is not sent, and does not stop others", async (
   expect(await send()).toEqual({ result: "sent" });
 });
 
-test("senders side by side speak for their own projects", async () => {
+test("concurrent senders use their own projects", async () => {
   const [ours, theirs] = [sendFor(accountWith()), sendFor(accountWith({ project_id: "elsewhere" }))];
   expect(await Promise.all([ours, theirs].map((send) => send(device, newMessage())))).toEqual([
     { result: "sent" },
@@ -110,7 +110,7 @@ test("senders side by side speak for their own projects", async () => {
   ]);
 });
 
-test("a library that keeps its HTTP client elsewhere is not sent with", () => {
+test("a version of the library with another HTTP client is refused", () => {
   const messaging = getMessaging(initializeApp({ projectId: "marketplace" }, "changed"));
   const transport = { send: () => Promise.reject(new Error("not sent")) };
   Reflect.set(messaging, "messagingRequestHandler", { http2Client: {} });
@@ -119,8 +119,8 @@ test("a library that keeps its HTTP client elsewhere is not sent with", () => {
   expect(() => replaceTransport(messaging, transport)).toThrow(/elsewhere/);
 });
 
-describe("the library by itself (where this fails after an upgrade, lib/README.md says what may go)", () => {
-  /** Has it connect to the stand-in, without TLS, wherever it wants to. */
+describe("the library itself (when this fails after an upgrade, lib/README.md says which workaround can go)", () => {
+  /** Makes it connect to the stand-in, without TLS, whatever its target. */
   class ToStandIn extends Agent {
     override createConnection = () => connect(Number(new URL(fcm.url).port), "127.0.0.1");
   }
@@ -132,13 +132,13 @@ describe("the library by itself (where this fails after an upgrade, lib/README.m
     return getMessaging(initializeApp(settings, randomUUID())).send({ token: device.address });
   }
 
-  test("sends a message again when only the answer was lost", async () => {
+  test("repeats a message when only the answer was lost", async () => {
     fcm.answerWith("drop");
     expect(await attemptsOf(plainSend)).toMatchObject({ attempts: 2 });
     expect(fcm.received).toHaveLength(2);
   });
 
-  test("does not say how long FCM wants to be left alone", async () => {
+  test("hides how long FCM asks to wait", async () => {
     fcm.answerWith(fcmRefusals.quotaExceeded("4711"));
     const error = await plainSend().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);
@@ -147,7 +147,7 @@ describe("the library by itself (where this fails after an upgrade, lib/README.m
 });
 
 describe("access tokens", () => {
-  test("one is shared by all messages", async () => {
+  test("are shared by all messages", async () => {
     const send = newSender();
     const before = fcm.tokenRequests();
     await Promise.all([send(), send(), send()]);
@@ -156,7 +156,7 @@ describe("access tokens", () => {
     expect(fcm.received).toHaveLength(4);
   });
 
-  test("a new one is asked for before the old one expires", async () => {
+  test("are renewed before they expire", async () => {
     const send = newSender();
     fcm.grantFor(200);
     const before = fcm.tokenRequests();
@@ -165,7 +165,7 @@ describe("access tokens", () => {
     expect(fcm.tokenRequests()).toBe(before + 2);
   });
 
-  test("one that is not good any more is used once", async () => {
+  test("that are no longer valid are used once", async () => {
     const send = newSender();
     await send();
     fcm.revokeTokens();
@@ -173,7 +173,7 @@ describe("access tokens", () => {
     expect(await send()).toEqual({ result: "sent" });
   });
 
-  test("a key that Google does not know is our fault", async () => {
+  test("for a key that Google does not know are refused as the service's fault", async () => {
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
     const stranger = accountWith({ private_key: privateKey.export({ type: "pkcs8", format: "pem" }) });
     expect(await sendFor(stranger)(device, newMessage())).toEqual({
@@ -183,16 +183,18 @@ describe("access tokens", () => {
   });
 
   test.each([
-    ["down", { status: 503, headers: { "retry-after": "9" } }, 9],
-    ["asking for patience", { status: 429 }, null],
-    ["silent", "hang", null],
-    ["cut off", "drop", null],
-    ["talking nonsense", { status: 200, body: "<html>" }, null],
-  ] as const)("Google is %s: the message is sent later", async (_case, told, retryAfterSeconds) => {
-    const send = newSender(limitFor(told));
+    ["is down", { status: 503, headers: { "retry-after": "9" } }, 9],
+    ["asks to wait", { status: 429 }, null],
+    ["does not answer", "hang", null],
+    ["breaks the connection", "drop", null],
+    ["answers nonsense", { status: 200, body: "<html>" }, null],
+  ] as const)("when Google %s, the message is sent later", async (_case, reaction, retryAfterSeconds) => {
+    const send = newSender(limitFor(reaction));
     const before = fcm.tokenRequests();
-    fcm.answerTokensWith(told);
-    expect(await send()).toMatchObject({ result: "later", retryAfterSeconds });
+    fcm.answerTokensWith(reaction);
+    const outcome = await send();
+    expect(outcome).toMatchObject({ result: "later", retryAfterSeconds });
+    expect("silent" in outcome).toBe(typeof reaction === "string");
     expect(fcm.tokenRequests()).toBe(before + 1);
     expect(fcm.received).toEqual([]);
     expect(await send()).toEqual({ result: "sent" });
@@ -202,58 +204,61 @@ describe("access tokens", () => {
 describe("an answer", () => {
   test.each([
     ["an app that was removed", fcmRefusals.unregistered, "gone", "404 UNREGISTERED"],
-    ["a token that is none", fcmRefusals.invalidToken, "gone", "400 INVALID_ARGUMENT"],
-    ["a token that is none, in words", fcmRefusals.invalidTokenInWords, "gone", "400 INVALID_ARGUMENT"],
-    ["another field that is wrong", fcmRefusals.invalidField, "refused", "400 INVALID_ARGUMENT"],
+    ["an invalid token", fcmRefusals.invalidToken, "gone", "400 INVALID_ARGUMENT"],
+    ["an invalid token, by its message", fcmRefusals.invalidTokenInWords, "gone", "400 INVALID_ARGUMENT"],
+    ["another invalid field", fcmRefusals.invalidField, "refused", "400 INVALID_ARGUMENT"],
     ["a message that is too large", fcmRefusals.tooLarge, "refused", "400 INVALID_ARGUMENT"],
     ["a token of another sender", fcmRefusals.senderIdMismatch, "unauthorized", "403 SENDER_ID_MISMATCH"],
     ["a missing permission", fcmRefusals.permissionDenied, "unauthorized", "403 PERMISSION_DENIED"],
-    ["a wrong key for Apple", fcmRefusals.thirdPartyAuth, "unauthorized", "401 THIRD_PARTY_AUTH_ERROR"],
+    ["an invalid key for Apple", fcmRefusals.thirdPartyAuth, "unauthorized", "401 THIRD_PARTY_AUTH_ERROR"],
     ["a project that does not exist", fcmRefusals.noSuchProject, "unauthorized", "404 NOT_FOUND"],
-    ["a 404 of somebody else", { status: 404, body: "<html>" }, "unauthorized", "404"],
+    ["a 404 of another server", { status: 404, body: "<html>" }, "unauthorized", "404"],
     ["a redirect", { status: 302, headers: { location: "/elsewhere" } }, "refused", "302"],
-  ] as const)("%s", async (_case, told, result, words) => {
+  ] as const)("about %s", async (_case, reaction, result, words) => {
     const send = newSender();
-    fcm.answerWith(told);
+    fcm.answerWith(reaction);
     expect(await send()).toEqual({ result, reason: `FCM answered ${words}` });
   });
 
   test.each([
-    ["too many messages, and until when", fcmRefusals.quotaExceeded("30"), 30],
+    ["too many messages, with a time", fcmRefusals.quotaExceeded("30"), 30],
     ["too many messages", fcmRefusals.quotaExceeded(), 60],
-    ["not now, and until when", fcmRefusals.unavailable(new Date(Date.now() - 5_000).toUTCString()), 0],
-    ["not now", fcmRefusals.unavailable(), null],
-    ["a fault of theirs", fcmRefusals.internal, null],
-    ["a page of a proxy", fcmRefusals.badGateway, null],
-  ] as const)("%s: later, and not by itself", async (_case, told, retryAfterSeconds) => {
+    ["unavailable, with a time", fcmRefusals.unavailable(new Date(Date.now() - 5_000).toUTCString()), 0],
+    ["unavailable", fcmRefusals.unavailable(), null],
+    ["an internal error of Google", fcmRefusals.internal, null],
+    ["a proxy's error page", fcmRefusals.badGateway, null],
+  ] as const)("about %s: later, without an automatic retry", async (_case, reaction, retryAfterSeconds) => {
     const send = newSender();
-    fcm.answerWith(told);
+    fcm.answerWith(reaction);
     const { outcome, attempts } = await attemptsOf(send);
     expect(outcome).toMatchObject({ result: "later", retryAfterSeconds });
     expect(attempts).toBe(1);
     expect(fcm.received).toEqual([]);
   });
 
-  test.each(["hang", "drop"] as const)("that does not come (%s): nobody knows, so it is sent once", async (told) => {
-    const send = newSender(limitFor(told));
-    fcm.answerWith(told);
-    const { outcome, attempts } = await attemptsOf(send);
-    expect(outcome).toMatchObject({ result: "unknown" });
-    expect(attempts).toBe(1);
-    expect(fcm.received).toHaveLength(1);
-  });
+  test.each(["hang", "drop"] as const)(
+    "that does not come (%s) means that the message is not sent again, since it may have arrived",
+    async (reaction) => {
+      const send = newSender(limitFor(reaction));
+      fcm.answerWith(reaction);
+      const { outcome, attempts } = await attemptsOf(send);
+      expect(outcome).toMatchObject({ result: "unknown", silent: true });
+      expect(attempts).toBe(1);
+      expect(fcm.received).toHaveLength(1);
+    },
+  );
 
   test.each([
-    ["that FCM has it", { status: 200, body: '{"name":"projects/marke' }, { result: "sent" }],
-    ["not now", fcmRefusals.unavailable("7"), later("FCM answered 503", 7)],
-    ["a device that is gone", fcmRefusals.unregistered, { result: "unauthorized", reason: "FCM answered 404" }],
-  ] as const)("cut off in the middle (%s) counts with what was heard of it", async (_case, told, outcome) => {
+    ["success", { status: 200, body: '{"name":"projects/marke' }, { result: "sent" }],
+    ["unavailable", fcmRefusals.unavailable("7"), later("FCM answered 503", 7)],
+    ["an unregistered device", fcmRefusals.unregistered, { result: "unauthorized", reason: "FCM answered 404" }],
+  ] as const)("truncated (%s) counts with the part that arrived", async (_case, reaction, outcome) => {
     const send = newSender();
-    fcm.answerWith({ ...told, cut: true });
+    fcm.answerWith({ ...reaction, cut: true });
     expect(await attemptsOf(send)).toEqual({ outcome, attempts: 1 });
   });
 
-  test("is read as far as FCM could have something to say", async () => {
+  test("is read up to a limited size", async () => {
     const send = newSender();
     const { body, ...gone } = fcmRefusals.unregistered;
     fcm.answerWith({ ...gone, body: `${body ?? ""}${" ".repeat(64 * 1_024)}` });
@@ -263,7 +268,7 @@ describe("an answer", () => {
     });
   });
 
-  test("no reason tells of the device, the text or the key", async () => {
+  test("does not reveal the device, the text or the key in its reason", async () => {
     const send = newSender();
     const message = newMessage();
     fcm.answerWith({
@@ -274,7 +279,7 @@ describe("an answer", () => {
   });
 });
 
-test("FCM cannot be reached: later", async () => {
+test("an unreachable FCM: later", async () => {
   const send = fcmSender(accountWith(), { url: "http://fcm.invalid", timeoutMs: LONG_MS });
-  expect(await send(device, newMessage())).toMatchObject({ result: "later", retryAfterSeconds: null });
+  expect(await send(device, newMessage())).toMatchObject({ result: "later", silent: true });
 });

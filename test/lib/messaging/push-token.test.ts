@@ -11,7 +11,7 @@ const endpoint = "https://push.example.com/send/1";
 const web = (subscription: unknown) => parsePushToken("web", JSON.stringify(subscription));
 
 describe("a push token", () => {
-  test("of FCM is 10 to 4,096 of its characters, on every platform", () => {
+  test("of FCM has 10 to 4,096 permitted characters, on every platform", () => {
     const allowed = "abcXYZ0189:_-.".split("");
     const token = (minLength: number, maxLength: number) =>
       fc.string({ unit: fc.constantFrom(...allowed), minLength, maxLength });
@@ -25,7 +25,7 @@ describe("a push token", () => {
     fc.assert(fc.property(foreign, (parts) => expect(parsePushToken("ios", parts.join(""))).toBeNull()));
   });
 
-  test("of a browser is its subscription, in any base64", () => {
+  test("of a browser is its subscription, in either form of base64", () => {
     const { p256dh, auth } = keys();
     const expected = { address: endpoint, keys: { p256dh, auth } };
     expect(web({ endpoint, keys: { p256dh, auth } })).toEqual(expected);
@@ -43,19 +43,19 @@ describe("a push token", () => {
     ["no endpoint", { keys: { p256dh, auth } }],
     ["http", { endpoint: "http://push.example.com/1", keys: { p256dh, auth } }],
     ["a password", { endpoint: "https://a:b@push.example.com/1", keys: { p256dh, auth } }],
-    ["no address", { endpoint: "https://", keys: { p256dh, auth } }],
-    ["too long an address", { endpoint: endpoint + "x".repeat(2_048), keys: { p256dh, auth } }],
+    ["no host", { endpoint: "https://", keys: { p256dh, auth } }],
+    ["too long a URL", { endpoint: endpoint + "x".repeat(2_048), keys: { p256dh, auth } }],
     ["a point off the curve", { endpoint, keys: { p256dh: offCurve, auth } }],
     ["a short point", { endpoint, keys: { p256dh: p256dh.slice(0, 80), auth } }],
     ["a short secret", { endpoint, keys: { p256dh, auth: auth.slice(0, 16) } }],
     ["an empty secret", { endpoint, keys: { p256dh, auth: "" } }],
     ["null", null],
     ["a list", [endpoint]],
-  ])("of a browser with %s is none", (_case, subscription) => {
+  ])("of a browser with %s is refused", (_case, subscription) => {
     expect(web(subscription)).toBeNull();
   });
 
-  test("of a browser without TLS is one where that is allowed", () => {
+  test("of a browser without TLS is accepted where that is allowed", () => {
     const local = JSON.stringify({ endpoint: "http://127.0.0.1:8080/1", keys: { p256dh, auth } });
     expect(parsePushToken("web", local)).toBeNull();
     expect(parsePushToken("web", local, { allowHttp: true })).toMatchObject({ address: "http://127.0.0.1:8080/1" });
@@ -63,7 +63,7 @@ describe("a push token", () => {
     expect(parsePushToken("web", other, { allowHttp: true })).toBeNull();
   });
 
-  test("that is anything at all is read or refused, never a fault", () => {
+  test("of any form is accepted or refused, and never crashes", () => {
     fc.assert(
       fc.property(fc.constantFrom("ios", "android", "web"), fc.oneof(fc.string(), fc.json()), (platform, sent) => {
         parsePushToken(platform, sent);

@@ -16,14 +16,14 @@ const defaults = {
   SMS_HTTP_BODY: "",
 };
 
-/** The module as it is in a process with this configuration. */
+/** Imports the module with this configuration. */
 async function smsWith(env: Partial<typeof defaults> = {}) {
   Object.assign(process.env, defaults, env);
   jest.resetModules();
   return import("../../../lib/messaging/sms.js");
 }
 
-/** A port that nobody listens on. */
+/** A port where no server listens. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -48,17 +48,17 @@ test("the text is short, in the user's language, and ends with the code", async 
   expect(codeText("kk-KZ", "012345")).toBe("Код для входа: 012345");
 });
 
-test("the log sender prints the message, which is how one logs in without a gateway", async () => {
+test("the log sender prints the message, so that one can log in without a gateway", async () => {
   const { sendSms } = await smsWith({ SMS_SENDER: "log", SMS_HTTP_URL: "" });
   await sendSms(phone, "Your login code: 012345", log);
   expect(lines.join("")).toContain(`SMS to ${phone}: Your login code: 012345`);
   expect(gateway.received).toHaveLength(0);
 });
 
-describe("the request", () => {
+describe("the request to the gateway", () => {
   const hostile = `"\\ {phone} $& 'é\n&=+%`;
 
-  test("escapes the text for JSON, and fills placeholders once", async () => {
+  test("escapes the text for JSON, and fills each placeholder once", async () => {
     const { sendSms } = await smsWith();
     await sendSms(phone, hostile, log);
     expect(JSON.parse(gateway.received[0]?.body ?? "")).toEqual({ to: phone, text: hostile });
@@ -78,7 +78,7 @@ describe("the request", () => {
     expect(gateway.received[0]?.headers["x-key"]).toBe("k");
   });
 
-  test("leaves the text as it is in other bodies", async () => {
+  test("leaves the text unchanged in other bodies", async () => {
     const { sendSms } = await smsWith({
       SMS_HTTP_HEADERS: '{"Content-Type":"text/plain"}',
       SMS_HTTP_BODY: "{phone}: {text}",
@@ -87,7 +87,7 @@ describe("the request", () => {
     expect(gateway.received[0]?.body).toBe(`${phone}: ${hostile}`);
   });
 
-  test("may carry everything in its address", async () => {
+  test("may carry everything in the URL", async () => {
     const { sendSms } = await smsWith({
       SMS_HTTP_METHOD: "GET",
       SMS_HTTP_URL: `${gateway.url}/send?to={phone}&text={text}`,
@@ -102,37 +102,37 @@ describe("the request", () => {
   });
 });
 
-test("every message has a connection of its own", async () => {
+test("every message uses its own connection", async () => {
   const { sendSms } = await smsWith();
   await sendSms(phone, "text", log);
   await sendSms(phone, "text", log);
   expect(gateway.received.map(({ headers }) => headers.connection)).toEqual(["close", "close"]);
 });
 
-describe("a message that was not taken", () => {
-  test.each([301, 400, 401, 403, 404, 429, 500, 502, 503] as const)("for certain: status %d", async (status) => {
+describe("a message that was", () => {
+  test.each([301, 400, 401, 403, 404, 429, 500, 502, 503] as const)("not accepted: status %d", async (status) => {
     const { sendSms, SmsRefused } = await smsWith();
     gateway.answerWith(status);
     await expect(sendSms(phone, "text", log)).rejects.toThrow(SmsRefused);
     expect(gateway.received).toHaveLength(1);
   });
 
-  test("for certain: no connection", async () => {
+  test("not accepted: no connection", async () => {
     const { sendSms, SmsRefused } = await smsWith({ SMS_HTTP_URL: `http://127.0.0.1:${await closedPort()}` });
     await expect(sendSms(phone, "text", log)).rejects.toThrow(SmsRefused);
   });
 
-  test("for certain: no such host", async () => {
+  test("not accepted: unknown host", async () => {
     const { sendSms, SmsRefused } = await smsWith({ SMS_HTTP_URL: "http://gateway.invalid" });
     await expect(sendSms(phone, "text", log)).rejects.toThrow(SmsRefused);
   });
 
-  test("for certain: a gateway that does not speak TLS", async () => {
+  test("not accepted: a gateway without TLS", async () => {
     const { sendSms, SmsRefused } = await smsWith({ SMS_HTTP_URL: gateway.url.replace("http:", "https:") });
     await expect(sendSms(phone, "text", log)).rejects.toThrow(SmsRefused);
   });
 
-  test.each(["drop", 504] as const)("or was it: %s", async (answer) => {
+  test.each(["drop", 504] as const)("possibly accepted: %s", async (answer) => {
     const { sendSms, SmsRefused } = await smsWith();
     gateway.answerWith(answer);
     const error: unknown = await sendSms(phone, "text", log).catch((thrown: unknown) => thrown);
@@ -140,7 +140,7 @@ describe("a message that was not taken", () => {
     expect(error).not.toBeInstanceOf(SmsRefused);
   });
 
-  test("or was it: no answer in time", async () => {
+  test("possibly accepted: no answer in time", async () => {
     const { sendSms, SmsRefused } = await smsWith();
     gateway.answerWith("hang");
     const error: unknown = await sendSms(phone, "text", log, 300).catch((thrown: unknown) => thrown);

@@ -6,14 +6,14 @@ import { newVapidKeys } from "../../../lib/process/push-keys.js";
 import type { PushAddress } from "../../../lib/messaging/push-token.js";
 import { decrypt } from "../../../scripts/demo/browser.js";
 import { newMessage } from "../../support/push/message.js";
-import type { Told } from "../../support/push/service.js";
+import type { Reaction } from "../../support/push/service.js";
 import { startWebPush } from "../../support/push/web-push.js";
 
 const service = await startWebPush();
 const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey } = newVapidKeys();
 const vapid = { publicKey, privateKey, subject: "mailto:push@example.com" };
 
-/** The sender as it is in a process that may, or may not, reach private addresses. */
+/** Imports the sender with or without access to private addresses. */
 async function senderWith(allowed: "1" | "", timeoutMs = 60_000) {
   process.env["ALLOW_PRIVATE_ADDRESSES"] = allowed;
   jest.resetModules();
@@ -28,7 +28,7 @@ const hasty = await senderWith("1", 3_000);
 
 const sent = (device: PushAddress, message: PushMessage = newMessage()) => send(device, message);
 
-/** A port that nobody listens on. */
+/** A port where no server listens. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -45,7 +45,7 @@ afterEach(() => {
 
 afterAll(() => service.stop());
 
-test("the test's browser opens the message that RFC 8291 gives as its example", () => {
+test("the stand-in browser decrypts the example of RFC 8291", () => {
   const ecdh = createECDH("prime256v1");
   ecdh.setPrivateKey("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94", "base64url");
   const auth = Buffer.from("BTBZMqHH6r4Tts7J_aSIgg", "base64url");
@@ -54,7 +54,7 @@ test("the test's browser opens the message that RFC 8291 gives as its example", 
   expect(decrypt({ ecdh, auth }, Buffer.from(body, "base64url"))).toBe("When I grow up, I want to be a watermelon");
 });
 
-test("a browser shows the message as it was sent, with what its app needs", async () => {
+test("a browser shows the message as it was sent, with the app's data", async () => {
   const device = service.subscribe(publicKey);
   const message = newMessage();
   expect(await sent(device, message)).toEqual({ result: "sent" });
@@ -72,8 +72,8 @@ test("a browser shows the message as it was sent, with what its app needs", asyn
   ]);
 });
 
-describe("a message of", () => {
-  // header, padding's delimiter and tag take 103 bytes of the 4,096
+describe("a message with", () => {
+  // header, padding delimiter and tag take 103 of the 4,096 bytes
   const filled = (bytes: number) => {
     const empty = Buffer.byteLength(
       JSON.stringify({
@@ -89,7 +89,7 @@ describe("a message of", () => {
     });
   };
 
-  test("as many bytes as push services take is sent", async () => {
+  test("the maximum size is sent", async () => {
     expect(await sent(service.subscribe(publicKey), filled(3_993))).toEqual({ result: "sent" });
     expect(service.refused).toEqual([]);
   });
@@ -104,20 +104,20 @@ describe("a message of", () => {
   });
 });
 
-test("a subscription that was ended is gone", async () => {
+test("a message to an ended subscription reports the device as gone", async () => {
   const device = service.subscribe(publicKey);
   service.unsubscribe(device.address);
   expect(await sent(device)).toMatchObject({ result: "gone" });
 });
 
-test("a subscription with another key than ours is no reason to forget the device", async () => {
+test("a subscription with another server key does not report the device as gone", async () => {
   expect(await sent(service.subscribe(newVapidKeys().VAPID_PUBLIC_KEY))).toMatchObject({ result: "unauthorized" });
   expect(service.refused).toEqual(["not the key of the subscription"]);
 });
 
-describe("an answer", () => {
+describe("an answer of the push service", () => {
   const inAMinute = new Date(Date.now() + 60_000).toUTCString();
-  const answered = (status: number, headers = {}): Told => ({ status, headers });
+  const answered = (status: number, headers = {}): Reaction => ({ status, headers });
 
   test.each([
     [200, { result: "sent" }],
@@ -149,12 +149,12 @@ describe("an answer", () => {
     [429, "17", 17],
     [503, "17", 17],
     [503, "99999999", 86_400],
-  ])("%d says when to try again, in seconds: %s", async (status, header, retryAfterSeconds) => {
+  ])("with status %d and Retry-After: %s asks to wait that many seconds", async (status, header, retryAfterSeconds) => {
     service.answerWith(answered(status, { "retry-after": header }));
     expect(await sent(service.subscribe(publicKey))).toMatchObject({ result: "later", retryAfterSeconds });
   });
 
-  test("says when to try again, by a date", async () => {
+  test("may ask to wait until a date", async () => {
     service.answerWith(answered(429, { "retry-after": inAMinute }));
     const outcome = await sent(service.subscribe(publicKey));
     const seconds = outcome.result === "later" ? (outcome.retryAfterSeconds ?? 0) : 0;
@@ -163,34 +163,37 @@ describe("an answer", () => {
   });
 
   test.each(["hang", "drop"] as const)(
-    "that does not come (%s): nobody knows, so it is not sent again",
-    async (told) => {
-      service.answerWith(told);
+    "that does not come (%s) means that the message is not sent again, since it may have arrived",
+    async (reaction) => {
+      service.answerWith(reaction);
       const before = service.attempts();
-      expect(await hasty(service.subscribe(publicKey), newMessage())).toMatchObject({ result: "unknown" });
+      expect(await hasty(service.subscribe(publicKey), newMessage())).toMatchObject({
+        result: "unknown",
+        silent: true,
+      });
       expect(service.attempts()).toBe(before + 1);
     },
   );
 });
 
-describe("a push service that cannot be reached is tried later", () => {
+describe("a message is sent later when the push service", () => {
   const { keys } = service.subscribe(publicKey);
-  test("nobody listens", async () => {
+  test("refuses connections", async () => {
     expect(await sent({ address: `http://127.0.0.1:${await closedPort()}/send/1`, keys })).toMatchObject({
       result: "later",
     });
   });
-  test("no such name", async () => {
+  test("has an unknown name", async () => {
     expect(await sent({ address: "https://push.invalid/send/1", keys })).toMatchObject({ result: "later" });
   });
-  test("no TLS", async () => {
+  test("has no TLS", async () => {
     expect(await sent({ address: `${service.url.replace("http:", "https:")}/send/1`, keys })).toMatchObject({
       result: "later",
     });
   });
 });
 
-describe("an address inside our own network is never called", () => {
+describe("a private address is never called:", () => {
   const port = new URL(service.url).port;
   test.each([
     `https://127.0.0.1:${port}/`,
@@ -212,7 +215,7 @@ describe("an address inside our own network is never called", () => {
     expect(service.attempts()).toBe(before);
   });
 
-  test("nor one without TLS", async () => {
+  test("an address without TLS", async () => {
     const { keys } = service.subscribe(publicKey);
     expect(await strict({ address: "http://push.example.com/1", keys }, newMessage())).toEqual({
       result: "refused",

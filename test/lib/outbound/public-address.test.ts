@@ -31,7 +31,7 @@ const privateNumber = fc
   .constantFrom(...privateRanges)
   .chain(([start, bits]) => fc.nat(2 ** (32 - bits) - 1).map((offset) => numberOf(start) + offset));
 
-test("no private, reserved or multicast IPv4 address is public, in whichever IPv6 address it is wrapped", () => {
+test("no private, reserved or multicast IPv4 address is public, in any IPv6 notation", () => {
   fc.assert(
     fc.property(privateNumber, (number) => {
       const [four, six] = [dotted(number), hex(number)];
@@ -92,7 +92,7 @@ test.each([
   expect(isPublicAddress(address)).toBe(true);
 });
 
-/** What a connection is given when names resolve to these addresses, call by call. */
+/** The result of connecting when a name resolves to these addresses, one list per call. */
 function lookups(...answers: string[][]) {
   const lookup = publicLookupBy((_name, _options, callback) => {
     const found = (answers.shift() ?? []).map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
@@ -104,7 +104,7 @@ function lookups(...answers: string[][]) {
     });
 }
 
-test("a name leads to the public addresses that it has", async () => {
+test("a name resolves to its public addresses", async () => {
   const found = [
     { address: "8.8.8.8", family: 4 },
     { address: "2606:4700::1", family: 6 },
@@ -113,12 +113,12 @@ test("a name leads to the public addresses that it has", async () => {
   expect(await lookups(["8.8.8.8", "2606:4700::1"])(false)).toBe("8.8.8.8");
 });
 
-test("a name with a private address among others leads nowhere", async () => {
+test("a name with one private address is refused", async () => {
   for (const addresses of [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["2606:4700::1", "::1"], []])
     for (const all of [true, false]) await expect(lookups(addresses)(all)).rejects.toThrow(PrivateAddress);
 });
 
-test("a name that was public a moment ago leads nowhere once it is private", async () => {
+test("a name that becomes private after its first lookup is refused", async () => {
   const lookup = lookups(["8.8.8.8"], ["169.254.169.254"]);
   expect(await lookup()).toHaveLength(1);
   await expect(lookup()).rejects.toThrow(PrivateAddress);

@@ -25,7 +25,7 @@ test.each([
   ["", null],
   [undefined, null],
   [["1", "2"], null],
-])("of an hour at most, %j asks to wait for %j seconds", (header, seconds) => {
+])("with a limit of an hour, %j asks to wait %j seconds", (header, seconds) => {
   expect(retryAfterSeconds(header, now, 3_600)).toBe(seconds);
 });
 

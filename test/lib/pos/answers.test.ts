@@ -31,7 +31,7 @@ function connectionOf(name: Name): PosConnection {
 afterEach(() => Object.values(vendors).forEach((vendor) => vendor.recover()));
 afterAll(() => Promise.all(Object.values(vendors).map((vendor) => vendor.stop())));
 
-/** What a menu can keep, and no more. */
+/** The most that a menu can hold. */
 function expectFit({ items, rejected }: Awaited<ReturnType<typeof pullAll>>): void {
   const valid = (text: string, most: number) => {
     expect(text.length).toBeLessThanOrEqual(most);
@@ -54,7 +54,7 @@ function expectFit({ items, rejected }: Awaited<ReturnType<typeof pullAll>>): vo
   }
 }
 
-/** Pulls, and accepts a menu that fits or one of the two failures that there are. */
+/** Pulls a menu; accepts a valid menu or one of the two documented errors. */
 async function pullWhatever(connection: PosConnection): Promise<void> {
   const outcome = await pullAll(connection).catch((error: unknown) => error);
   if (outcome instanceof Error) expect(["PosUnavailable", "PosRefused"]).toContain(outcome.name);
@@ -69,7 +69,7 @@ const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** The same JSON with one value in it, anywhere, replaced. */
+/** The same JSON with any one value replaced. */
 function bent(valid: unknown): fc.Arbitrary<unknown> {
   const paths: (string | number)[][] = [];
   const walk = (value: unknown, path: (string | number)[]) => {
@@ -94,7 +94,7 @@ function replaced(into: unknown, [key, ...path]: (string | number)[], value: unk
 
 const spots = [{ spot_id: "1", price: "100", visible: "1" }];
 
-/** An answer of each vendor that has everything, and what it is the answer to. */
+/** A complete answer of each vendor to each request. */
 const full: Record<Name, { path: string; answer: unknown }[]> = {
   square: [
     {
@@ -180,7 +180,7 @@ const full: Record<Name, { path: string; answer: unknown }[]> = {
 describe.each(names)("%s", (name) => {
   const vendor = vendors[name];
 
-  test.each(full[name])("$path: no answer is too odd", async ({ path, answer }) => {
+  test.each(full[name])("$path: any answer is handled", async ({ path, answer }) => {
     const connection = connectionOf(name);
     await fc.assert(
       fc.asyncProperty(fc.oneof({ weight: 5, arbitrary: bent(answer) }, fc.jsonValue()), async (body) => {
@@ -194,24 +194,24 @@ describe.each(names)("%s", (name) => {
 
   test.each<[string, Parameters<typeof vendor.trouble>[0]]>([
     ["is down", { status: 503, body: {} }],
-    ["hangs up", "drop"],
-    ["asks for more patience than there is", { status: 429, headers: { "retry-after": "600" }, body: {} }],
-    ["stops in the middle of its answer", { body: '{"items":[{"external' }],
-    ["answers with a page for people", { headers: { "content-type": "text/html" }, body: "<html>" }],
-  ])("is not available when it %s", async (_what, trouble) => {
+    ["closes the connection", "drop"],
+    ["asks to wait too long", { status: 429, headers: { "retry-after": "600" }, body: {} }],
+    ["breaks off its answer", { body: '{"items":[{"external' }],
+    ["answers with HTML", { headers: { "content-type": "text/html" }, body: "<html>" }],
+  ])("is unavailable when it %s", async (_what, trouble) => {
     vendor.trouble(trouble);
     await expect(pullAll(connectionOf(name))).rejects.toMatchObject({ name: "PosUnavailable" });
   });
 
   test.each<Parameters<typeof vendor.trouble>[0]>(["drop", { status: 503, body: {} }, { status: 401, body: {} }])(
-    "does not pass the trial when it answers %j",
+    "fails the connection test when it answers %j",
     async (trouble) => {
       vendor.trouble(trouble, { times: 3 });
       expect(await connectionOf(name).test(new AbortController().signal)).toMatchObject({ ok: false });
     },
   );
 
-  test("stops asking when nobody wants the menu any more", async () => {
+  test("is no longer called once the pull is aborted", async () => {
     const release = vendor.hold();
     const controller = new AbortController();
     const failed = expect(pullAll(connectionOf(name), null, controller.signal)).rejects.toThrow("enough");
@@ -220,7 +220,7 @@ describe.each(names)("%s", (name) => {
     release();
   });
 
-  test("gives a whole menu, each item as it is", async () => {
+  test("returns a complete menu with every item", async () => {
     const menu = Array.from({ length: 250 }, (_, n) => ({
       id: `item-${n}`,
       name: `Bun ${n}`,
@@ -242,7 +242,7 @@ describe.each(names)("%s", (name) => {
     ).toEqual(menu);
   });
 
-  test("has its menu read a part at a time, whatever is in it: others have their turn in between", async () => {
+  test("has its menu processed in parts, so that other work can run in between", async () => {
     const { path, answer } = full[name][0]!;
     const junk = Array.from({ length: 20_000 }, () => 0);
     const list = { square: "objects", poster: "response", iiko: "products", generic: "items" }[name];
@@ -265,7 +265,7 @@ describe.each(names)("%s", (name) => {
     expect(turns).toBeGreaterThanOrEqual(19);
   });
 
-  test("sends no list that is longer than any menu", async () => {
+  test("cannot send a list that is longer than the item limit", async () => {
     const { path, answer } = full[name][0]!;
     const list = { square: "objects", poster: "response", iiko: "products", generic: "items" }[name];
     const junk = Array.from({ length: 200_001 }, () => 0);
@@ -273,15 +273,16 @@ describe.each(names)("%s", (name) => {
     await expect(pullAll(connectionOf(name))).rejects.toMatchObject({ name: "PosUnavailable" });
   });
 
-  test("tells its account, and the secret of its own when it has one", () => {
-    expect(connectionOf(name)).toMatchObject({ account: vendor.account, webhookSecret: null });
+  test("exposes its account, its origin, and its own webhook secret if it has one", () => {
+    const { origin } = new URL(vendor.url);
+    expect(connectionOf(name)).toMatchObject({ account: vendor.account, origin, webhookSecret: null });
     const webhookSecret = `whsec_${"A".repeat(32)}`;
     const own = findAdapter(name)?.connect({ ...vendor.credentials, webhookSecret });
     expect(own).toMatchObject({ account: vendor.account, webhookSecret });
   });
 });
 
-test("each adapter has a name, takes credentials as JSON Schema can say, and no others", async () => {
+test("each adapter has a name, and accepts exactly the credentials of its JSON Schema", async () => {
   const { z } = await import("zod");
   expect(adapters.map(({ name }) => name)).toEqual(names);
   for (const adapter of adapters) {

@@ -4,7 +4,7 @@ import { readPages, retrying } from "../../../lib/pos/calls.js";
 
 const never = new AbortController().signal;
 
-test("a wait ends when nobody wants the answer any more", async () => {
+test("a wait ends when the pull is aborted", async () => {
   const controller = new AbortController();
   const asked = retrying(controller.signal)(() => {
     // once the wait has begun
@@ -14,7 +14,7 @@ test("a wait ends when nobody wants the answer any more", async () => {
   await expect(asked).rejects.toMatchObject({ name: "AbortError" });
 });
 
-test("patience is that of a pull, not of a call", async () => {
+test("the time to wait is limited per pull, not per call", async () => {
   const ask = retrying(never);
   let refusals = 0;
   const call = (times: number) => {
@@ -42,7 +42,7 @@ test("other failures are not waited for", async () => {
   expect(asked).toBe(1);
 });
 
-test("a list in parts has an end, however new its cursors are", async () => {
+test("a list in parts is limited, however new its cursors are", async () => {
   let asked = 0;
   const parts = readPages(() => Promise.resolve({ entries: [asked], next: String((asked += 1)) }));
   const all = async () => {

@@ -19,7 +19,7 @@ afterAll(() => vendor.stop());
 
 const bun = { externalId: "1", name: "Bun", category: "Bread", price: 99.5 };
 
-test("a menu is read page by page, behind whatever path the address has", async () => {
+test("a menu is read page by page, below any base path", async () => {
   const small = await startGenericPos({ pageSize: 2 });
   small.setMenu(Array.from({ length: 5 }, (_, n) => ({ ...bun, externalId: String(n) })));
   const connection = adapter.connect({ ...small.credentials, baseUrl: `${small.url}//` });
@@ -30,7 +30,7 @@ test("a menu is read page by page, behind whatever path the address has", async 
   expect(small.requests.map(({ path }) => path)).toEqual(["/menu", "/menu?cursor=2", "/menu?cursor=4"]);
 });
 
-test("a cursor is given back as it came", async () => {
+test("a cursor is returned unchanged", async () => {
   const nextCursor = "a b&c=d#é/../?%00";
   vendor.trouble({ body: { items: [], nextCursor } });
   await pullAll(connect());
@@ -38,7 +38,7 @@ test("a cursor is given back as it came", async () => {
   expect([...(vendor.requests[1]?.query.keys() ?? [])]).toEqual(["cursor"]);
 });
 
-test("items are kept as they are described, and what is missing has a default", async () => {
+test("items keep their fields, and missing ones have defaults", async () => {
   const full = { ...bun, description: "With seeds", weightGrams: 85, available: false, allergens: ["gluten"] };
   const bare = { externalId: 2, name: "  Pie ", price: 0 };
   vendor.setMenu([full, bare, { ...bun, externalId: "3", category: " ", description: null, weightGrams: 0 }]);
@@ -75,7 +75,7 @@ test("items are kept as they are described, and what is missing has a default", 
   ]);
 });
 
-test("text is cut to what a menu can hold, and stays valid", async () => {
+test("text is cut to the limits of a menu, and stays valid", async () => {
   const long = {
     name: `a${"😀".repeat(150)}`,
     category: "к".repeat(101),
@@ -103,7 +103,7 @@ test.each([
   ["externalId", "x".repeat(201)],
   ["externalId", " 1"],
   ["externalId", "a\u0000b"],
-])("an item whose %s is %j fails alone, in words without its values", async (field, value) => {
+])("an item whose %s is %j is skipped alone, with a reason that does not repeat the value", async (field, value) => {
   vendor.setMenu([
     { ...bun, externalId: "secret-4711", [field]: value },
     { ...bun, externalId: "good" },
@@ -116,7 +116,7 @@ test.each([
 });
 
 test.each([[null], [7], ["x"], [[]], [{}], [{ externalId: null }], [{ externalId: "" }]])(
-  "an item that is %j fails alone, and is nobody's",
+  "an item that is %j is skipped alone, without an id",
   async (odd) => {
     vendor.setMenu([odd, bun]);
     const { items, rejected } = await pullAll(connect());
@@ -125,7 +125,7 @@ test.each([[null], [7], ["x"], [[]], [{}], [{ externalId: null }], [{ externalId
   },
 );
 
-test("of what fails it is said where it was, what it is called and what was wanted", async () => {
+test("a skipped item is reported with its position, its name and the reason", async () => {
   const small = await startGenericPos({ pageSize: 2 });
   small.setMenu([
     bun,
@@ -149,7 +149,7 @@ test("of what fails it is said where it was, what it is called and what was want
   ]);
 });
 
-test("of two items with one id the first is kept, on whichever page the second is", async () => {
+test("of two items with one id the first is kept, also across pages", async () => {
   const small = await startGenericPos({ pageSize: 1 });
   small.setMenu([bun, { ...bun, name: "Another" }, { ...bun, externalId: 1 }]);
   const { items, rejected } = await pullAll(adapter.connect(small.credentials));
@@ -159,25 +159,25 @@ test("of two items with one id the first is kept, on whichever page the second i
 });
 
 test.each([{}, { items: null }, { items: {} }, { items: [], nextCursor: 7 }, { items: [], nextCursor: {} }, [], null])(
-  "a page such as %j is no menu",
+  "a page such as %j fails the pull",
   async (body) => {
     vendor.trouble({ body });
     await expect(pullAll(connect())).rejects.toThrow(PosUnavailable);
   },
 );
 
-test("pages that go in circles are no menu", async () => {
+test("a cycle of pages fails the pull", async () => {
   for (const nextCursor of ["a", "b", "a", "b"]) vendor.trouble({ body: { items: [], nextCursor } });
   await expect(pullAll(connect())).rejects.toThrow(PosUnavailable);
   expect(vendor.requests).toHaveLength(3);
 });
 
-test.each(["401", "403", "302"])("a %s is no menu, now and later", async (status) => {
+test.each(["401", "403", "302"])("a %s fails the pull for good", async (status) => {
   vendor.trouble({ status: Number(status), headers: { location: "/menu" }, body: { items: [] } });
   await expect(pullAll(connect())).rejects.toThrow(PosRefused);
 });
 
-test("an address inside is not called, where that is forbidden", async () => {
+test("a private address is not called where that is forbidden", async () => {
   process.env["ALLOW_PRIVATE_ADDRESSES"] = "";
   jest.resetModules();
   const strict = (await import("../../../lib/pos/generic.js")).generic();
@@ -193,33 +193,33 @@ test("an address inside is not called, where that is forbidden", async () => {
   }
 });
 
-describe("patience", () => {
-  test("lasts for some waits of one pull, and for the pages behind them", async () => {
+describe("the time to wait for a busy POS", () => {
+  test("covers some waits of a pull, and the pages after them", async () => {
     vendor.setMenu([bun]);
     vendor.limit("0", 3);
     expect((await pullAll(connect())).items).toHaveLength(1);
     expect(vendor.requests).toHaveLength(4);
   });
 
-  test("is over after the third wait", async () => {
+  test("ends after the third wait", async () => {
     vendor.limit("0", 9);
     await expect(pullAll(connect())).rejects.toMatchObject({ name: "PosUnavailable", retryAfterSeconds: 0 });
     expect(vendor.requests).toHaveLength(4);
   });
 
-  test("does not last for as long as some ask for", async () => {
+  test("is shorter than some servers ask for", async () => {
     vendor.limit("21");
     await expect(pullAll(connect())).rejects.toMatchObject({ name: "PosUnavailable", retryAfterSeconds: 21 });
     expect(vendor.requests).toHaveLength(1);
   });
 
-  test("is not needed with who does not say how long", async () => {
+  test("does not apply to a server that names no time", async () => {
     vendor.trouble({ status: 503, body: {} });
     await expect(pullAll(connect())).rejects.toMatchObject({ name: "PosUnavailable", retryAfterSeconds: null });
     expect(vendor.requests).toHaveLength(1);
   });
 
-  test("ends when nobody wants the menu any more", async () => {
+  test("ends when the pull is aborted", async () => {
     vendor.limit("20");
     const controller = new AbortController();
     const pull = pullAll(connect(), null, controller.signal);
@@ -231,7 +231,7 @@ describe("patience", () => {
   });
 });
 
-test("trying it out asks for its health, whatever that looks like", async () => {
+test("a connection test calls the health endpoint and ignores its body", async () => {
   expect(await connect().test(signal)).toEqual({ ok: true, message: "The POS accepts the credentials." });
   vendor.trouble({ status: 204, body: "" });
   vendor.trouble({ body: "OK" });
@@ -260,15 +260,15 @@ test.each([
   [{ baseUrl: "ftp://pos.example.com" }, false],
   [{ baseUrl: "pos.example.com" }, false],
   [{ other: 1 }, false],
-])("credentials with %j", (fields, fit) => {
+])("credentials with %j are valid: %j", (fields, fit) => {
   expect(adapter.credentials.safeParse({ ...vendor.credentials, ...fields }).success).toBe(fit);
 });
 
-describe("an event", () => {
+describe("a generic webhook event", () => {
   const read = (type: string, data: unknown) =>
     adapter.webhook.read(received(vendor.sign({ ...vendor.event(type), data })))[0]?.change;
 
-  test("is known by its own id and the account's, whichever message brings it", () => {
+  test("is identified by its own id and the account's, whatever message brings it", () => {
     const event = vendor.event();
     const calls = [vendor.sign(event), vendor.sign(event)].map((call) => received(call));
     expect(calls[0]?.headers["webhook-id"]).not.toBe(calls[1]?.headers["webhook-id"]);
@@ -280,7 +280,7 @@ describe("an event", () => {
     }
   });
 
-  test("tells what has changed", () => {
+  test("reports changes", () => {
     expect(read("menu.updated", {})).toEqual({ kind: "menu.updated" });
     expect(read("menu.updated", undefined)).toEqual({ kind: "menu.updated" });
     const items = [{ externalId: "1", available: false }];
@@ -293,7 +293,7 @@ describe("an event", () => {
     expect(read("till.opened", { by: 7 })).toBeNull();
   });
 
-  test("tells of orders, with or without the customer", () => {
+  test("reports orders, with or without the customer", () => {
     const items = [{ externalId: "1", qty: 2 }];
     const order = { kind: "order.created", items, totalMinor: 24_990 };
     expect(read("order.created", { items, totalAmount: 249.9 })).toEqual({
@@ -305,7 +305,7 @@ describe("an event", () => {
     expect(read("order.created", { items, totalAmount: 249.9, ...customer })).toEqual({ ...order, ...customer });
   });
 
-  test("tells the phone of a customer as accounts have it, and none that is no phone", () => {
+  test("has the customer's phone in the form of accounts, and none that is invalid", () => {
     const phoneOf = (customerPhone: string) =>
       read("order.created", { items: [{ externalId: "1", qty: 2 }], totalAmount: 1, customerPhone });
     for (const written of ["+79820798284", "8 (982) 079-82-84", "9820798284"])
@@ -314,7 +314,7 @@ describe("an event", () => {
       expect(phoneOf(written)).toMatchObject({ customerPhone: null });
   });
 
-  test("tells nothing of a customer in what it leaves blank", () => {
+  test("has no customer data in empty fields", () => {
     const items = [{ externalId: "1", qty: 2 }];
     for (const blank of ["", " ", null])
       expect(read("order.created", { items, totalAmount: 1, customerPhone: blank, address: blank })).toMatchObject({
@@ -323,7 +323,7 @@ describe("an event", () => {
       });
   });
 
-  test("is named by its type too, so that an order's own number is free for what becomes of it", () => {
+  test("has its type in its id, so that an order's number can be used for its status too", () => {
     const idOf = (type: string, data: unknown) =>
       adapter.webhook.read(received(vendor.sign({ ...vendor.event(type), externalId: "4711", data })))[0]?.id;
     expect(idOf("order.created", { items: [{ externalId: "1", qty: 1 }], totalAmount: 1 })).toBe("order.created:4711");
@@ -347,7 +347,7 @@ describe("an event", () => {
     ["order.created", { ...order, address: "\ud800" }],
     ["order.status", { orderExternalId: "o1" }],
     ["order.status", { orderExternalId: "o1", status: "x".repeat(51) }],
-  ])("%s with %j is malformed, in words without its values", (type, data) => {
+  ])("%s with %j is malformed, with a reason that does not repeat values", (type, data) => {
     expect(() => read(type, data)).toThrow(MalformedWebhook);
     expect(() => read(type, data)).toThrow(/^the event is not as documented: [A-Za-z., ]+$/);
   });

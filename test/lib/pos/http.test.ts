@@ -9,7 +9,7 @@ const vendor = await startVendor(() => ({ body: { answer: 42 } }));
 const elsewhere = await startVendor(() => ({ body: { answer: "elsewhere" } }));
 const never = new AbortController().signal;
 
-/** The module as it is in a process that may call private addresses, or may not. */
+/** Imports the module with or without access to private addresses. */
 async function load(allowed: boolean) {
   process.env["ALLOW_PRIVATE_ADDRESSES"] = allowed ? "1" : "";
   jest.resetModules();
@@ -37,7 +37,7 @@ const failureOf = (work: Promise<unknown>) =>
     (error: unknown) => error as Error & { retryAfterSeconds?: number | null },
   );
 
-describe("an address inside", () => {
+describe("a private address", () => {
   let port = 0;
   let connections = 0;
   const trap = createServer((socket) => {
@@ -54,7 +54,7 @@ describe("an address inside", () => {
   afterAll(() => void trap.close());
 
   const hosts = [
-    // this machine
+    // loopback
     ...["127.0.0.1", "127.1", "127.0.1", "127.000.000.001", "127.0.0.1.", "127.255.255.254", "2130706433"],
     ...["0x7f000001", "0x7F.1", "0x7f.0x0.0x0.0x1", "0177.0.0.1", "0177.0.0.0x1", "017700000001", "00000177.1"],
     ...["%31%32%37.0.0.1", "127%2e0.0.1", "127。0。0。1", "１２７.0.0.1", "①②⑦.⓪.⓪.①", "127.0.0.1%00.example.com"],
@@ -64,22 +64,22 @@ describe("an address inside", () => {
     ...["[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2002:7f00:0001::1]", "[::1%25lo]", "[::1%lo]"],
     ...["[2001:0:7f00:1::]", "[2001:0000:4136:e378:8000:63bf:80ff:fffe]", "[::ffff:0.0.0.0]", "localhost", "LOCALHOST"],
     ...["LocalHost", "loc%61lhost", "ｌｏｃａｌｈｏｓｔ"],
-    // what clouds tell their machines
+    // cloud metadata
     ...["169.254.169.254", "169.254.43518", "169.16689662", "2852039166", "0xa9fea9fe", "0xA9.0xFE.0xA9.0xFE"],
     ...["0251.0376.0251.0376", "025177524776", "169.254.169.254.", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]"],
     ...["[::a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]", "[fd00:ec2::254]", "[FD00:0EC2::0254]"],
     ...["169.254.170.2", "100.100.100.200", "192.0.0.192", "[fe80::a9fe:a9fe]", "[fd20:ce::254]"],
-    // networks of one's own
+    // private networks
     ...["10.0.0.1", "10.1", "167772161", "0xa.0.0.1", "012.0.0.1", "172.16.0.1", "172.31.255.255", "0xac100001"],
     ...["192.168.0.1", "192.168.1", "3232235521", "0xc0a80001", "0300.0250.0.1", "100.64.0.1", "100.127.255.255"],
     ...["[::ffff:10.0.0.1]", "[::ffff:c0a8:1]", "[64:ff9b::a00:1]", "[2002:a00:1::]", "[fc00::1]", "[fdff::1]"],
     ...["[fe80::1]", "[fe80::1%25eth0]", "[febf::1]", "[fec0::1]", "198.18.0.1", "198.19.255.255", "192.0.2.1"],
     ...["198.51.100.1", "203.0.113.1", "[2001:db8::1]", "[100::1]", "[3fff::1]", "[5f00::1]"],
-    // everybody at once
+    // broadcast and multicast
     ...["224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255", "4294967295", "0xffffffff", "[ff02::1]"],
   ];
 
-  test("is spelled in more than a hundred ways", () => {
+  test("has more than a hundred spellings here", () => {
     expect(new Set(hosts).size).toBe(hosts.length);
     expect(hosts.length).toBeGreaterThan(100);
   });
@@ -90,7 +90,7 @@ describe("an address inside", () => {
     expect(connections).toBe(0);
   });
 
-  test("is not called by a name that some machines know and others do not", async () => {
+  test("is not called by a local host name", async () => {
     for (const name of ["localhost.", "ip6-localhost", "a.localhost", "localhost.localdomain"])
       await failureOf(closed.callOutbound(`https://${name}:${port}/`, { signal: never }));
     expect(connections).toBe(0);
@@ -115,11 +115,11 @@ describe("an address inside", () => {
     "https://",
     "/menu",
     "",
-  ])("such as %p is not called", async (address) => {
+  ])("or an invalid or insecure URL such as %p is not called", async (address) => {
     expect(await failureOf(closed.callOutbound(address, { signal: never }))).toBeInstanceOf(closed.PosRefused);
   });
 
-  /** A caller whose names lead to these addresses, call by call; `seen` hears of every resolution. */
+  /** A caller whose names resolve to these addresses, one list per call; `seen` gets every lookup. */
   const callerOf = (answers: string[][], seen: () => void = () => undefined) =>
     closed.outboundCaller(
       closed.publicLookupBy((_name, _options, callback) => {
@@ -130,7 +130,7 @@ describe("an address inside", () => {
     );
 
   test.each([[["127.0.0.1"]], [["8.8.8.8", "127.0.0.1"]], [["::1"]], [["::ffff:127.0.0.1"]], [["10.0.0.1"]]])(
-    "is not called by a name that leads to %j",
+    "is not called by a name that resolves to %j",
     async (addresses) => {
       const call = callerOf([addresses]);
       const error = await failureOf(call(`https://pos.example.com:${port}/`, { signal: never }));
@@ -139,9 +139,9 @@ describe("an address inside", () => {
     },
   );
 
-  test("is not called by a name that was public when it was looked up before", async () => {
+  test("is not called by a name that was public at its last lookup", async () => {
     const controller = new AbortController();
-    // nobody is to be called out there either: the first call ends as soon as the name is known
+    // no public server is called either: the first call ends as soon as the name is resolved
     const call = callerOf([["8.8.8.8"], ["127.0.0.1"]], () => controller.abort(new Error("enough")));
     const address = `https://pos.example.com:${port}/`;
     expect(await failureOf(call(address, { signal: controller.signal }))).toMatchObject({ message: "enough" });
@@ -150,7 +150,7 @@ describe("an address inside", () => {
   });
 });
 
-test("what is resolved and checked is what is called", async () => {
+test("the address that was checked is the one that is called", async () => {
   let resolutions = 0;
   const call = open.outboundCaller(
     open.publicLookupBy((_name, _options, callback) => {
@@ -163,8 +163,8 @@ test("what is resolved and checked is what is called", async () => {
   expect(resolutions).toBe(1);
 });
 
-describe("a call", () => {
-  test("sends JSON and asks for JSON that is not compressed", async () => {
+describe("an outbound call", () => {
+  test("sends JSON and asks for uncompressed JSON", async () => {
     const headers = { authorization: "Bearer t" };
     const sent = { headers, method: "POST", body: { a: 1 }, signal: never } as const;
     expect(await open.callOutbound(`${vendor.url}/menu?page=2`, sent)).toEqual({ answer: 42 });
@@ -178,7 +178,7 @@ describe("a call", () => {
     });
   });
 
-  test("may be about its success alone", async () => {
+  test("can ignore the body of a success", async () => {
     vendor.trouble({ status: 204, body: "" });
     vendor.trouble({ body: "<html>fine</html>" });
     vendor.trouble({ status: 503, body: "" });
@@ -188,7 +188,7 @@ describe("a call", () => {
     expect(await failureOf(open.callOutbound(vendor.url, call))).toBeInstanceOf(open.PosUnavailable);
   });
 
-  test.each([301, 302, 303, 307, 308])("is not sent elsewhere by a %d", async (status) => {
+  test.each([301, 302, 303, 307, 308])("does not follow a %d", async (status) => {
     for (const location of [elsewhere.url, "/other", "http://169.254.169.254/latest/meta-data"]) {
       vendor.trouble({ status, headers: { location }, body: "" });
       const error = await failureOf(open.callOutbound(vendor.url, { signal: never }));
@@ -209,7 +209,7 @@ describe("a call", () => {
     [502, "PosUnavailable"],
     [503, "PosUnavailable"],
     [504, "PosUnavailable"],
-  ] as const)("that is answered %d ends in %s", async (status, kind) => {
+  ] as const)("answered with %d fails with %s", async (status, kind) => {
     vendor.trouble({ status, body: { answer: "no" } });
     const error = await failureOf(open.callOutbound(vendor.url, { signal: never }));
     expect(error).toBeInstanceOf(open[kind]);
@@ -217,26 +217,26 @@ describe("a call", () => {
   });
 
   test.each([
-    ["no JSON", { body: "<html>" }],
-    ["half an answer", { body: '{"answer":4' }],
-    ["nothing", { body: "" }],
-    ["more than is taken", { body: JSON.stringify("x".repeat(1_000)) }],
-    ["more than it announces", { headers: { "transfer-encoding": "chunked" }, body: "x".repeat(5_000) }],
-    ["a compressed answer", { headers: { "content-encoding": "gzip" }, body: gzipSync('{"answer":42}') }],
+    ["invalid JSON", { body: "<html>" }],
+    ["a truncated body", { body: '{"answer":4' }],
+    ["an empty body", { body: "" }],
+    ["a body over the limit", { body: JSON.stringify("x".repeat(1_000)) }],
+    ["a chunked body over the limit", { headers: { "transfer-encoding": "chunked" }, body: "x".repeat(5_000) }],
+    ["a compressed body", { headers: { "content-encoding": "gzip" }, body: gzipSync('{"answer":42}') }],
     [
-      "a small answer that hides a huge one",
+      "a small body that decompresses to a huge one",
       { headers: { "content-encoding": "gzip" }, body: gzipSync("1".repeat(9e6)) },
     ],
-    ["an encoding of its own", { headers: { "content-encoding": "zip" }, body: "{}" }],
+    ["an unknown encoding", { headers: { "content-encoding": "zip" }, body: "{}" }],
     ["a broken connection", "drop"],
-    ["no answer for ever", "hang"],
-    ["one blank at a time", "slowly"],
-  ] as const)("that meets %s ends in PosUnavailable", async (_what, trouble) => {
+    ["no answer", "hang"],
+    ["a body that arrives byte by byte", "slowly"],
+  ] as const)("answered with %s fails with PosUnavailable", async (_what, trouble) => {
     vendor.trouble(trouble);
     expect(await failureOf(hasty(vendor.url, { signal: never }))).toBeInstanceOf(open.PosUnavailable);
   });
 
-  test("to a name that nobody knows ends in PosUnavailable", async () => {
+  test("to an unknown name fails with PosUnavailable", async () => {
     const unknown = Object.assign(new Error("unknown"), { code: "ENOTFOUND" });
     const call = open.outboundCaller(open.publicLookupBy((_name, _options, callback) => callback(unknown)));
     const error = await failureOf(call("http://pos.example.com/", { signal: never }));
@@ -244,7 +244,7 @@ describe("a call", () => {
     expect(error.message).toContain("ENOTFOUND");
   });
 
-  test("to where nobody listens ends in PosUnavailable", async () => {
+  test("to a port without a server fails with PosUnavailable", async () => {
     const gone = await startVendor(() => ({ body: {} }));
     await gone.stop();
     const error = await failureOf(open.callOutbound(gone.url, { signal: never }));
@@ -252,7 +252,7 @@ describe("a call", () => {
     expect(error.message).toContain("ECONNREFUSED");
   });
 
-  test("ends at once when nobody wants its answer any more", async () => {
+  test("ends at once when it is aborted", async () => {
     const release = vendor.hold();
     const controller = new AbortController();
     const failed = failureOf(open.callOutbound(vendor.url, { signal: controller.signal }));
@@ -269,7 +269,7 @@ describe("a call", () => {
     ["302", { status: 302, headers: { location: "https://4711.example.com" }, body: "" }],
     ["no JSON", { body: "body-4711" }],
     ["drop", "drop"],
-  ])("tells nothing of address, headers and bodies when it fails: %s", async (_what, trouble) => {
+  ])("does not reveal address, headers or bodies in its error: %s", async (_what, trouble) => {
     vendor.trouble(trouble);
     const headers = { authorization: "Bearer 4711" };
     const call = { method: "POST", headers, body: { secret: "4711" }, signal: never } as const;
@@ -278,8 +278,8 @@ describe("a call", () => {
   });
 });
 
-describe("how long to wait", () => {
-  test("is told with a refusal of the moment, up to an hour", async () => {
+describe("the time to wait", () => {
+  test("is part of a temporary refusal, up to an hour", async () => {
     vendor.limit("11");
     vendor.trouble({ status: 503, headers: { "retry-after": "12" }, body: {} });
     vendor.trouble({ status: 503, headers: { "retry-after": "3601" }, body: {} });

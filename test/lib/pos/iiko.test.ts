@@ -26,7 +26,7 @@ const sized = (...prices: [string | null, unknown, boolean?][]) => ({
   })),
 });
 
-test("prices are doubles in major units, weights are kilograms", async () => {
+test("prices are doubles in major units, and weights are kilograms", async () => {
   vendor.setNomenclature({
     products: [
       product("1", "Bun", 99.5, { weight: 0.085, description: "With seeds" }),
@@ -44,7 +44,7 @@ test("prices are doubles in major units, weights are kilograms", async () => {
   ]);
 });
 
-test("a product is an item for each of its sizes that is in the menu", async () => {
+test("a product becomes one item for each of its sizes on the menu", async () => {
   vendor.setNomenclature({
     products: [
       product("1", "Pizza", 0, sized(["s1", 500], ["s2", 700], ["s3", 900, false])),
@@ -66,7 +66,7 @@ test("a product is an item for each of its sizes that is in the menu", async () 
   expect(rejected).toEqual([]);
 });
 
-test("modifiers and what is deleted are not in the menu", async () => {
+test("modifiers and deleted products are not on the menu", async () => {
   vendor.setNomenclature({
     products: [
       product("1", "Cheese", 1, { type: "Modifier" }),
@@ -78,7 +78,7 @@ test("modifiers and what is deleted are not in the menu", async () => {
   expect((await pullAll(connect())).items.map(({ externalId }) => externalId)).toEqual(["4"]);
 });
 
-test("an item has the category of its group, else of its product category, else the default one", async () => {
+test("an item has the category of its group, else its product category, else the default one", async () => {
   vendor.setNomenclature({
     groups: [{ id: "g", name: "Pizza" }, { id: 7 }],
     productCategories: [{ id: "c", name: "Kitchen" }],
@@ -91,14 +91,14 @@ test("an item has the category of its group, else of its product category, else 
   expect((await pullAll(connect())).items.map(({ category }) => category)).toEqual(["Pizza", "Kitchen", "Menu"]);
 });
 
-describe("the stop list", () => {
+describe("a stop list", () => {
   const entry = (productId: string, balance = 0, sizeId: string | null = null) => ({ productId, balance, sizeId });
   const availability = async (fields: Record<string, unknown> = {}) =>
     Object.fromEntries(
       (await pullAll(connect(fields))).items.map(({ externalId, available }) => [externalId, available]),
     );
 
-  test("makes products, or sizes of them, unavailable, unless some are left", async () => {
+  test("makes products, or sizes of them, unavailable unless some are left", async () => {
     vendor.setNomenclature({
       products: [
         product("1", "Bun", 1),
@@ -116,20 +116,20 @@ describe("the stop list", () => {
   });
 
   test.each<[string, Parameters<typeof vendor.trouble>[0]]>([
-    ["is not given", { status: 500, body: {} }],
-    ["has another form", { body: { terminalGroupStopLists: [{ items: [{ terminalGroupId: "x", items: [{}] }] }] } }],
+    ["cannot be read", { status: 500, body: {} }],
+    ["has another format", { body: { terminalGroupStopLists: [{ items: [{ terminalGroupId: "x", items: [{}] }] }] } }],
     ["is missing", { body: {} }],
-  ])("that %s ends the pull", async (_what, trouble) => {
+  ])("that %s fails the pull", async (_what, trouble) => {
     vendor.setNomenclature({ products: [product("1", "Bun", 1)] });
     vendor.trouble(trouble, { path: "stop_lists" });
     await expect(pullAll(connect())).rejects.toThrow(PosUnavailable);
   });
 });
 
-describe("a menu that was read before", () => {
+describe("a menu with a known revision", () => {
   const revisionOf = ({ end }: Awaited<ReturnType<typeof pullAll>>) => (end.unchanged ? null : end.revision);
 
-  test("is unchanged when its revision and the stop list are", async () => {
+  test("is unchanged when neither revision nor stop list has changed", async () => {
     vendor.setNomenclature({ products: [product("1", "Bun", 1)] });
     vendor.setStopList([{ productId: "1", balance: 0 }]);
     const revision = revisionOf(await pullAll(connect()));
@@ -137,7 +137,7 @@ describe("a menu that was read before", () => {
     expect(await pullAll(connect(), revision)).toEqual({ items: [], rejected: [], pages: 0, end: { unchanged: true } });
   });
 
-  test("is read anew when its revision has moved", async () => {
+  test("is read again when its revision has changed", async () => {
     const revision = revisionOf(await pullAll(connect()));
     vendor.setNomenclature({ products: [product("1", "Bun", 1)] });
     const next = await pullAll(connect(), revision);
@@ -145,7 +145,7 @@ describe("a menu that was read before", () => {
     expect(revisionOf(next)).not.toBe(revision);
   });
 
-  test("is read anew when only the stop list has changed", async () => {
+  test("is read again when only the stop list has changed", async () => {
     vendor.setNomenclature({ products: [product("1", "Bun", 1)] });
     const first = revisionOf(await pullAll(connect()));
     vendor.setStopList([{ productId: "1", balance: 0 }]);
@@ -154,21 +154,21 @@ describe("a menu that was read before", () => {
     expect((await pullAll(connect(), revisionOf(second))).end).toEqual({ unchanged: true });
   });
 
-  test("is gone, and not unchanged, when it is empty under another revision", async () => {
+  test("is an empty menu, not an unchanged one, when it is empty under another revision", async () => {
     vendor.setNomenclature({ products: [product("1", "Bun", 1)] });
     const revision = revisionOf(await pullAll(connect()));
     vendor.setNomenclature({ products: [] });
     expect(await pullAll(connect(), revision)).toMatchObject({ items: [], pages: 1, end: { unchanged: false } });
   });
 
-  test("is read in full when its revision is not one of ours", async () => {
+  test("is read completely when the revision is not one that the service stored", async () => {
     vendor.setNomenclature({ products: [product("1", "Bun", 1)] });
     for (const odd of ["", "x", "999999999", "-1-aa", "99999999999999999999-aa"])
       expect((await pullAll(connect(), odd)).items).toHaveLength(1);
   });
 });
 
-test("what cannot be kept fails alone", async () => {
+test("an invalid item is skipped alone", async () => {
   vendor.setNomenclature({
     products: [
       product("1", "no price", null),
@@ -191,15 +191,15 @@ test("what cannot be kept fails alone", async () => {
   ]);
 });
 
-describe("a token", () => {
-  test("is asked for once a pull, in the old way or the new", async () => {
+describe("an access token", () => {
+  test("is requested once per pull, by the old or the new method", async () => {
     await pullAll(connect());
     expect([asked("/api/1/access_token").length, asked("/api/v2/access_token").length]).toEqual([1, 0]);
     await pullAll(adapter.connect(vendor.keyCredentials));
     expect([asked("/api/1/access_token").length, asked("/api/v2/access_token").length]).toEqual([1, 1]);
   });
 
-  test("that expires on the way is replaced, once", async () => {
+  test("that expires during a pull is replaced once", async () => {
     vendor.setNomenclature({ products: [product("1", "Bun", 1)] });
     vendor.trouble({ status: 401, body: {} }, { path: "nomenclature" });
     expect((await pullAll(connect())).items).toHaveLength(1);
@@ -210,7 +210,7 @@ describe("a token", () => {
     expect(asked("/api/1/access_token")).toHaveLength(2);
   });
 
-  test("that is not given ends the pull", async () => {
+  test("that is refused fails the pull", async () => {
     await expect(pullAll(connect({ apiLogin: "wrong" }))).rejects.toThrow(PosRefused);
     vendor.trouble({ body: { token: "" } }, { path: "access_token" });
     await expect(pullAll(connect())).rejects.toThrow(PosUnavailable);
@@ -224,21 +224,21 @@ test.each([
   [{ appId: "a", clientSecret: "b" }, false],
   [{ apiLogin: "a", apiKey: "c" }, false],
   [{ apiLogin: "a", other: "c" }, false],
-])("credentials of %j", (fields, fit) => {
+])("credentials of %j are valid: %j", (fields, fit) => {
   expect(adapter.credentials.safeParse({ organizationId: "o", ...fields }).success).toBe(fit);
 });
 
-test("trying it out tells of a wrong login and of an unknown organisation", async () => {
+test("a connection test reports a wrong login and an unknown organisation", async () => {
   expect(await connect().test(signal)).toMatchObject({ ok: true });
   expect(await connect({ organizationId: "another" }).test(signal)).toMatchObject({ ok: false });
   const refused = await connect({ apiLogin: "secret-4711" }).test(signal);
   expect(refused).toEqual({ ok: false, message: "The POS answers 401." });
 });
 
-describe("an event", () => {
+describe("an iiko webhook event", () => {
   const read = (...events: unknown[]) => adapter.webhook.read(received(vendor.sign(events)));
 
-  test("says that the menu or the stop list has changed, or nothing that concerns us", () => {
+  test("reports a changed menu or stop list; other types are ignored", () => {
     const kinds = ["NomenclatureUpdate", "StopListUpdate", "DeliveryOrderUpdate"];
     const events = read(...kinds.map((eventType) => vendor.event({ eventType })));
     expect(events.map(({ account, change }) => [account, change])).toEqual([
@@ -248,7 +248,7 @@ describe("an event", () => {
     ]);
   });
 
-  test("is told apart by all that it says", () => {
+  test("has an id made of all its fields", () => {
     const event = vendor.event();
     const others = [
       {},
@@ -264,7 +264,7 @@ describe("an event", () => {
     expect(read(event)[0]?.id).toBe(ids[0]);
   });
 
-  test("may come with none, and in a list that is empty", () => {
+  test("may come as an empty list", () => {
     expect(read()).toEqual([]);
     expect(adapter.webhook.account(received(vendor.sign([])))).toBeNull();
   });
@@ -276,7 +276,7 @@ describe("an event", () => {
     },
   );
 
-  test("is one of a thousand at most, and of more only the first is looked at before they are verified", () => {
+  test("comes with a thousand others at most; of more only the first is read before verification", () => {
     const event = { organizationId: "org", eventType: "StopListUpdate" };
     const many = {
       headers: {},
@@ -286,13 +286,13 @@ describe("an event", () => {
     expect(() => adapter.webhook.read(many)).toThrow(MalformedWebhook);
   });
 
-  test("that is nested without end is malformed", () => {
+  test("that is nested endlessly is malformed", () => {
     const [deep, end] = ["[".repeat(400_000), "]".repeat(400_000)];
     const body = `[{"organizationId":"a","eventType":"t","eventInfo":${deep}${end}}]`;
     expect(() => adapter.webhook.read(received(vendor.sign(body)))).toThrow(MalformedWebhook);
   });
 
-  test("carries the registered token, bare or as bearer", () => {
+  test("carries the registered token, plain or as a bearer token", () => {
     const call = received(vendor.sign());
     for (const authorization of [vendor.secret, `Bearer ${vendor.secret}`, `bearer ${vendor.secret}`])
       expect(adapter.webhook.verify({ ...call, headers: { authorization } }, [vendor.secret], new Date())).toBe(true);

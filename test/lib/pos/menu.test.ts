@@ -4,7 +4,7 @@ import { minorOfDouble } from "../../../lib/pos/menu.js";
 
 const minor = fc.integer({ min: 0, max: 1_000_000_000 });
 
-test("every amount of minor units comes back from the double that a vendor makes of it", () => {
+test("every amount of minor units survives the conversion to a vendor's double", () => {
   fc.assert(
     fc.property(minor, fc.integer({ min: 1, max: 9 }), (amount, by) => {
       expect(minorOfDouble(amount / 100)).toBe(amount);
@@ -15,7 +15,7 @@ test("every amount of minor units comes back from the double that a vendor makes
   );
 });
 
-test("what is between two minor units is no price, and is not rounded to one", () => {
+test("an amount between two minor units is refused, not rounded", () => {
   fc.assert(
     fc.property(minor, fc.integer({ min: 1, max: 9 }), (amount, tenth) => {
       expect(minorOfDouble((amount * 10 + tenth) / 1_000)).toBeNull();
@@ -23,6 +23,6 @@ test("what is between two minor units is no price, and is not rounded to one", (
   );
 });
 
-test.each([-0.01, -1, NaN, Infinity, -Infinity, 1e21, Number.MAX_VALUE])("%p is no price", (price) => {
+test.each([-0.01, -1, NaN, Infinity, -Infinity, 1e21, Number.MAX_VALUE])("%p is not a price", (price) => {
   expect(minorOfDouble(price)).toBeNull();
 });

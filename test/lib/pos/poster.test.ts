@@ -20,7 +20,7 @@ afterAll(() => vendor.stop());
 const spots = (...prices: [string, string, string][]) =>
   prices.map(([spot_id, price, visible]) => ({ spot_id, price, visible }));
 
-test("prices are kopecks in text, and goods and dishes are both in the menu", async () => {
+test("prices are kopecks as text, and both goods and dishes are on the menu", async () => {
   vendor.setMenu([product("1", "Bun", 9_950), product("2", "Soup", 25_000, { type: "2" })]);
   const { items, rejected, end } = await pullAll(connect());
   expect(items.map(({ externalId, priceMinor }) => [externalId, priceMinor])).toEqual([
@@ -30,12 +30,12 @@ test("prices are kopecks in text, and goods and dishes are both in the menu", as
   expect([rejected, end]).toEqual([[], { unchanged: false, revision: null }]);
 });
 
-test("ids may be numbers, and semi-finished products are not sold", async () => {
+test("ids may be numbers, and semi-finished products are left out", async () => {
   vendor.setMenu([product("1", "Bun", 1, { product_id: 1 }), product("2", "Dough", 1, { type: "1" })]);
   expect((await pullAll(connect())).items.map(({ externalId }) => externalId)).toEqual(["1"]);
 });
 
-test("the menu's categories name an item's category, else the item does", async () => {
+test("the category's name comes from the menu's categories, else from the item", async () => {
   const of = (id: string, menu_category_id: string, category_name: string) =>
     product(id, id, 1, { menu_category_id, category_name });
   vendor.setMenu(
@@ -46,7 +46,7 @@ test("the menu's categories name an item's category, else the item does", async 
   expect(items.map(({ category }) => category)).toEqual(["New name", "Own name", "Menu"]);
 });
 
-test("what is hidden is not available: the product, its category, its spots", async () => {
+test("a hidden product, category or spot makes an item unavailable", async () => {
   const categories = [{ category_id: "9", category_name: "Secret", category_hidden: "1" }];
   vendor.setMenu(
     [
@@ -69,7 +69,7 @@ test("what is hidden is not available: the product, its category, its spots", as
   expect(items[4]?.priceMinor).toBe(5);
 });
 
-test("a spot has prices and visibility of its own, and does not sell what is not listed there", async () => {
+test("a spot has its own prices and visibility, and does not sell products that are not listed there", async () => {
   vendor.setMenu([
     product("1", "A", 0, { spots: spots(["1", "100", "1"], ["2", "200", "0"]) }),
     product("2", "B", 0, { spots: spots(["1", "300", "1"]) }),
@@ -125,7 +125,7 @@ test("a product with modifications has no price itself: each modification is an 
   expect(rejected).toMatchObject([{ externalId: "5:3" }]);
 });
 
-test("choices that have to be made are paid for, at the least, and are priced in major units", async () => {
+test("required choices add at least their price, which is in major units", async () => {
   const dish = (id: string, ...groups: unknown[]) =>
     product(id, id, 10_000, { type: "2", group_modifications: groups });
   const group = (num_min: unknown, ...prices: unknown[]) => ({
@@ -152,7 +152,7 @@ test("choices that have to be made are paid for, at the least, and are priced in
   expect(rejected.map(({ externalId }) => externalId)).toEqual(["impossible", "negative"]);
 });
 
-test("what cannot be kept fails alone", async () => {
+test("an invalid item is skipped alone", async () => {
   vendor.setMenu([
     product("1", "", 1),
     product("2", "x", 1, { spots: spots(["1", "12.50", "1"]) }),
@@ -185,20 +185,20 @@ test.each([
 });
 
 test.each([{}, { response: null }, { response: {} }, { response: "x" }, { error: {} }, [], null, "x"])(
-  "an answer such as %j is no menu",
+  "an answer such as %j fails the pull",
   async (body) => {
     vendor.trouble({ body }, { path: "getProducts" });
     await expect(pullAll(connect())).rejects.toThrow(PosUnavailable);
   },
 );
 
-test("half a menu is none: dishes that cannot be read end the pull", async () => {
+test("a pull fails when the dishes cannot be read", async () => {
   vendor.setMenu([product("1", "Bun", 1)]);
   vendor.trouble({ status: 500, body: {} }, { path: "batchtickets" });
   await expect(pullAll(connect())).rejects.toThrow(PosUnavailable);
 });
 
-test("trying it out tells of a wrong token and of an unknown spot, and shows neither", async () => {
+test("a connection test reports a wrong token and an unknown spot without showing them", async () => {
   expect(await connect().test(signal)).toMatchObject({ ok: true });
   expect(await connect({ spotId: "2" }).test(signal)).toMatchObject({ ok: true });
   expect(await connect({ spotId: "9" }).test(signal)).toMatchObject({ ok: false });
@@ -206,35 +206,35 @@ test("trying it out tells of a wrong token and of an unknown spot, and shows nei
   expect(refused).toEqual({ ok: false, message: "The POS answers with its error 11." });
 });
 
-describe("an event", () => {
+describe("a Poster webhook event", () => {
   const read = (fields: Record<string, unknown> = {}) =>
     adapter.webhook.read(received(vendor.sign(vendor.event(fields))));
 
-  test.each(["added", "changed", "removed", "transformed"])("says that the menu has changed: %s", (action) => {
+  test.each(["added", "changed", "removed", "transformed"])("reports a changed menu: %s", (action) => {
     for (const object of ["product", "dish", "category"])
       expect(read({ object, action })).toMatchObject([{ account: vendor.account, change: { kind: "menu.updated" } }]);
   });
 
-  test("is about nothing that concerns us when it is about something else", () => {
+  test("about other objects is ignored", () => {
     expect(read({ object: "transaction", action: "closed" })).toMatchObject([{ change: null }]);
   });
 
-  test("is told apart by its object, its action and its time", () => {
+  test("is identified by object, action and time", () => {
     const event = vendor.event();
     const ids = [{}, { object_id: 140 }, { object: "dish" }, { action: "removed" }, { time: "1" }].map(
       (fields) => read({ ...event, ...fields })[0]?.id,
     );
     expect(new Set(ids).size).toBe(5);
-    // a repeated delivery, with an id in another type
+    // a repeated delivery, with an id of another type
     expect(read({ ...event, object_id: "139" })[0]?.id).toBe(ids[0]);
   });
 
-  test("is believed however old it is: it is repeated for two days, as it was", () => {
+  test("has no age limit, since Poster repeats it unchanged for two days", () => {
     const old = received(vendor.sign(vendor.event({ time: String(Math.floor(Date.now() / 1_000) - 172_800) })));
     expect(adapter.webhook.verify(old, [vendor.secret], new Date())).toBe(true);
   });
 
-  test("may carry data, which is signed as it is", () => {
+  test("may carry data, which is signed unchanged", () => {
     const withData = received(vendor.sign(vendor.event({ data: '{"a": 1;}' })));
     expect(adapter.webhook.verify(withData, [vendor.secret], new Date())).toBe(true);
   });

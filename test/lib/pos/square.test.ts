@@ -32,7 +32,7 @@ test("a menu is read page by page, with categories that come after their items",
   expect([rejected, pages, end]).toEqual([[], 4, { unchanged: false, revision: null }]);
 });
 
-test("an item is one of ours for each variation, and is named after it where there are several", async () => {
+test("each variation is an item, with the variation's name when there are several", async () => {
   const bun = item("I2", "Bun", { variations: [variation("V3", "Regular", 9_900)] });
   vendor.setCatalog([latte(variation("V1", "Small", 25_000), variation("V2", "Large", 30_000)), bun]);
   const { items } = await pullAll(connect());
@@ -58,7 +58,7 @@ test("an item has its first category, the older field's, or the default one", as
   expect(items.map((one) => one.category)).toEqual(["Coffee", "Drinks", "Menu", "Menu"]);
 });
 
-test("what is deleted or archived is not in the menu", async () => {
+test("deleted and archived objects are not on the menu", async () => {
   vendor.setCatalog([
     { ...latte(variation("V1", "Small", 1)), is_deleted: true },
     item("I2", "Tea", { is_archived: true, variations: [variation("V2", "Small", 1)] }),
@@ -74,7 +74,7 @@ describe("a location", () => {
   const priced = (overrides: unknown[]) => latte(variation("V1", "Small", 100, { location_overrides: overrides }));
   const money = (amount: number) => ({ amount, currency: "RUB" });
 
-  test("has prices and stock of its own", async () => {
+  test("has its own prices and stock", async () => {
     vendor.setCatalog([
       priced([
         { location_id: "LOC2", price_money: money(300), sold_out: true },
@@ -92,7 +92,7 @@ describe("a location", () => {
     ]);
   });
 
-  test("need not be named where there is only one", async () => {
+  test("need not be named when there is only one", async () => {
     vendor.setCatalog([priced([{ location_id: "LOC1", price_money: money(200), sold_out: true }])]);
     expect((await pullAll(connect())).items).toMatchObject([{ priceMinor: 200, available: false }]);
     vendor.locations.push({ id: "LOC2", name: "Old", status: "INACTIVE", merchant_id: vendor.account });
@@ -101,7 +101,7 @@ describe("a location", () => {
     expect((await pullAll(connect())).items).toMatchObject([{ priceMinor: 100, available: true }]);
   });
 
-  test("does not sell what is absent there", async () => {
+  test("does not sell items that are absent there", async () => {
     const absent = { present_at_all_locations: true, absent_at_location_ids: ["LOC1"] };
     const elsewhere = { present_at_all_locations: false, present_at_location_ids: ["LOC2"] };
     const here = { present_at_all_locations: false, present_at_location_ids: ["LOC1"] };
@@ -116,7 +116,7 @@ describe("a location", () => {
   });
 });
 
-test("what cannot be kept fails alone, and each of its variations by name", async () => {
+test("an invalid item is skipped alone, with each of its variations by name", async () => {
   const good = item("I0", "Good", { variations: [variation("V0", "", 1)] });
   const two = [variation("V1", "Small", 1), variation("V2", "Large", 1)];
   vendor.setCatalog([
@@ -139,32 +139,32 @@ test("what cannot be kept fails alone, and each of its variations by name", asyn
 });
 
 test.each([
-  ["no objects at all", {}, "done"],
+  ["no objects field", {}, "done"],
   ["an empty list", { objects: [] }, "done"],
   ["errors beside objects", { objects: [], errors: [{ code: "INTERNAL_SERVER_ERROR" }] }, "unavailable"],
-  ["objects that are no list", { objects: { id: 1 } }, "unavailable"],
-  ["a cursor that is no text", { objects: [], cursor: 7 }, "unavailable"],
+  ["objects that are not a list", { objects: { id: 1 } }, "unavailable"],
+  ["a cursor that is not text", { objects: [], cursor: 7 }, "unavailable"],
   ["a list", [], "unavailable"],
   ["null", null, "unavailable"],
-])("a page of %s", async (_what, body, outcome) => {
+])("a page with %s", async (_what, body, outcome) => {
   vendor.trouble({ body }, { path: "types=ITEM" });
   const pull = pullAll(connect());
   if (outcome === "done") expect((await pull).items).toEqual([]);
   else await expect(pull).rejects.toThrow(PosUnavailable);
 });
 
-test("pages without end are no menu", async () => {
+test("endless pages fail the pull", async () => {
   vendor.trouble({ body: { objects: [], cursor: "again" } }, { times: 10, path: "types=ITEM" });
   await expect(pullAll(connect())).rejects.toThrow(PosUnavailable);
   expect(vendor.requests.length).toBeLessThan(10);
 });
 
-test("a token that is refused in the middle ends the pull", async () => {
+test("a token refused during a pull fails it", async () => {
   vendor.trouble({ status: 401, body: {} }, { path: "types=ITEM" });
   await expect(pullAll(connect())).rejects.toThrow(PosRefused);
 });
 
-test("trying it out tells whose token it is, and of which location", async () => {
+test("a connection test names the merchant and the location of the token", async () => {
   expect(await connect().test(signal)).toEqual({ ok: true, message: "The POS accepts the credentials." });
   expect(await connect({ locationId: "LOC1" }).test(signal)).toMatchObject({ ok: true });
   expect(await connect({ locationId: "LOC9" }).test(signal)).toMatchObject({ ok: false });
@@ -175,10 +175,10 @@ test("trying it out tells whose token it is, and of which location", async () =>
   expect(await connect().test(signal)).toMatchObject({ ok: false });
 });
 
-describe("an event", () => {
+describe("a Square webhook event", () => {
   const to = "https://api.example.com/api/v1/pos/webhooks/square";
 
-  test("is signed for the address that the service is known by", () => {
+  test("is signed for the service's public URL", () => {
     const { webhook } = adapter;
     const now = new Date();
     expect(webhook.verify(received(vendor.sign(to)), [vendor.secret], now)).toBe(true);
@@ -190,7 +190,7 @@ describe("an event", () => {
     expect(own.verify(received(vendor.sign(to)), [vendor.secret], now)).toBe(false);
   });
 
-  test("says that the menu has changed, or nothing that concerns us", () => {
+  test("reports a changed menu; other types are ignored", () => {
     const event = vendor.event();
     const id = { id: event.event_id, account: vendor.account };
     expect(adapter.webhook.read(received(vendor.sign(to, event)))).toEqual([

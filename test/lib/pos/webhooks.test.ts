@@ -1,8 +1,9 @@
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, describe, expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import type { PosAdapter, WebhookCall } from "../../../lib/pos/adapter.js";
 import { generic } from "../../../lib/pos/generic.js";
 import { iiko } from "../../../lib/pos/iiko.js";
+import type { AdapterName } from "../../../lib/pos/index.js";
 import { poster } from "../../../lib/pos/poster.js";
 import { square } from "../../../lib/pos/square.js";
 import {
@@ -30,15 +31,15 @@ const now = new Date("2026-03-01T12:00:00.500Z");
 
 afterAll(() => Promise.all(Object.values(vendors).map((vendor) => vendor.stop())));
 
-const forgeries: Record<keyof typeof adapters, Forgeries> = {
+const forgeries: Record<AdapterName, Forgeries> = {
   square: forgeriesOfSquare(vendors.square, to),
   poster: forgeriesOfPoster(vendors.poster),
   iiko: forgeriesOfIiko(vendors.iiko),
   generic: forgeriesOfGeneric(vendors.generic, now),
 };
-const names = ["square", "poster", "iiko", "generic"] as const;
+const names = Object.keys(forgeries).filter((name): name is AdapterName => name in forgeries);
 
-test("there are more than fifty kinds", () => {
+test("there are more than fifty kinds of forgeries", () => {
   expect(new Set(Object.values(forgeries).flatMap((ones) => Object.keys(ones))).size).toBeGreaterThan(50);
 });
 
@@ -51,7 +52,7 @@ describe.each(names)("%s", (name) => {
     expect(webhook.verify(call, secrets, now)).toBe(false);
   });
 
-  test("believes a call whose secret is one of those in force", () => {
+  test("accepts a call signed with any current secret", () => {
     const call = {
       square: () => vendors.square.sign(to),
       poster: () => vendors.poster.sign(),
@@ -96,7 +97,7 @@ describe.each(names)("%s", (name) => {
     body,
   });
 
-  test("neither believes nor is thrown by whatever else comes in", () => {
+  test("refuses any other call without crashing", () => {
     fc.assert(
       fc.property(call, fc.array(fc.string(), { maxLength: 3 }), (sent, more) => {
         expect(webhook.verify(sent, [secret, ...more.filter((one) => one.length > 8)], now)).toBe(false);
@@ -108,7 +109,51 @@ describe.each(names)("%s", (name) => {
   });
 });
 
-/** Whether a call is read, or refused in the one way that there is. */
+describe("a call that is not verified yet", () => {
+  test.each([
+    ["square", vendors.square.sign(to)],
+    ["iiko", vendors.iiko.sign()],
+    ["generic", vendors.generic.sign(undefined, { at: now })],
+  ] as const)("is not parsed: %s", (name, sent) => {
+    const { webhook } = adapters[name];
+    const call = received(sent);
+    const parsing = jest.spyOn(JSON, "parse");
+    expect(webhook.account(call)).toBe(vendors[name].account);
+    expect(webhook.verify(call, [vendors[name].secret], now)).toBe(true);
+    expect(parsing.mock.calls.map(([text]) => text).filter((text) => !/^"[^"]*"$/.test(text))).toEqual([]);
+    webhook.read(call);
+    expect(parsing.mock.calls.filter(([text]) => text === call.body.toString())).toHaveLength(1);
+    parsing.mockRestore();
+  });
+
+  test("is refused when it must be parsed, and is longer than any event: poster", () => {
+    const { webhook } = adapters.poster;
+    const { secret, account, sign } = vendors.poster;
+    const event = received(sign());
+    const padded = (bytes: number) => ({
+      ...event,
+      body: Buffer.concat([event.body, Buffer.alloc(bytes - event.body.length, " ")]),
+    });
+    expect(webhook.verify(padded(65_536), [secret], now)).toBe(true);
+    expect(webhook.verify(padded(65_537), [secret], now)).toBe(false);
+    expect(webhook.account(padded(1_000_000))).toBe(account);
+  });
+
+  test.each([
+    ['{"merchant_id":"m\\u0041\\"","x":1}', 'mA"'],
+    ['{"merchant_id" \n : "m"}', "m"],
+    ['{"text":"\\"merchant_id\\":\\"other\\"","merchant_id":"m"}', "m"],
+    ['{"merchant_id":7}', null],
+    ['{"merchant_id":', null],
+    ['{"merchant_id":"m', null],
+    [`{"merchant_id":"${"m".repeat(5_000)}"}`, null],
+    ["", null],
+  ])("names its account, if any: %j", (body, account) => {
+    expect(adapters.square.webhook.account({ headers: {}, body: Buffer.from(body) })).toBe(account);
+  });
+});
+
+/** Whether a call is accepted, or refused with the one documented error. */
 function reads(webhook: PosAdapter["webhook"], call: WebhookCall): boolean {
   try {
     return webhook.read(call).every(({ id, account }) => id !== "" && account !== "");
@@ -117,7 +162,7 @@ function reads(webhook: PosAdapter["webhook"], call: WebhookCall): boolean {
   }
 }
 
-test("a signature counts for five minutes, into the past and into what is to come", () => {
+test("a signature is valid for five minutes, in the past and in the future", () => {
   const { webhook } = adapters.generic;
   const { sign, secret } = vendors.generic;
   const at = (seconds: number) => received(sign(undefined, { at: new Date(now.getTime() + seconds * 1_000) }));
@@ -126,7 +171,7 @@ test("a signature counts for five minutes, into the past and into what is to com
   for (const seconds of [-301, 301]) expect(webhook.verify(at(seconds), [secret], exact)).toBe(false);
 });
 
-test("a call that is signed with an old secret and a new one is believed with either", () => {
+test("a call signed with an old and a new secret is accepted with either", () => {
   const { webhook } = adapters.generic;
   const keys = [newWebhookSecret(), newWebhookSecret()];
   const call = received(vendors.generic.sign(undefined, { at: now, keys }));

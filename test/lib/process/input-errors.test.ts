@@ -6,8 +6,8 @@ const wordsOf = (schema: z.ZodType, value: unknown) =>
   schema.safeParse(value, { error: describeIssue }).error?.issues.map(({ message }) => message);
 
 test.each<[string, z.ZodType, unknown, string]>([
-  ["nothing", z.object({ name: z.string() }), {}, "is missing"],
-  ["nothing, of a choice", z.object({ role: z.enum(["A", "B"]) }), {}, "is missing"],
+  ["a missing value", z.object({ name: z.string() }), {}, "is missing"],
+  ["a missing choice", z.object({ role: z.enum(["A", "B"]) }), {}, "is missing"],
   ["another type", z.string(), 5, "must be text"],
   ["null", z.boolean(), null, "must be true or false"],
   ["text in place of a number", z.number(), "5", "must be a number"],
@@ -20,12 +20,12 @@ test.each<[string, z.ZodType, unknown, string]>([
   ["an empty list", z.array(z.string()).min(1), [], "must not be empty"],
   ["a long list", z.array(z.string()).max(2), ["a", "b", "c"], "must have at most 2 entries"],
   ["a small number", z.number().min(1), 0, "must be at least 1"],
-  ["a number at its end", z.number().positive(), 0, "must be above 0"],
+  ["a number that is not above its bound", z.number().positive(), 0, "must be above 0"],
   ["a large number", z.int().max(5), 6, "must be at most 5"],
-  ["another choice", z.enum(["A", "B"]), "C", "must be one of A, B"],
-  ["no UUID", z.uuid(), "x", "must be a UUID"],
-  ["no e-mail address", z.email(), "x", "must be an e-mail address"],
-  ["a schema's own words", z.string().regex(/^a/, "must begin with a"), "b", "must begin with a"],
-])("of %s", (_case, schema, value, words) => {
+  ["an unknown choice", z.enum(["A", "B"]), "C", "must be one of A, B"],
+  ["an invalid UUID", z.uuid(), "x", "must be a UUID"],
+  ["an invalid e-mail address", z.email(), "x", "must be an e-mail address"],
+  ["a schema with its own message", z.string().regex(/^a/, "must begin with a"), "b", "must begin with a"],
+])("the message for %s", (_case, schema, value, words) => {
   expect(wordsOf(schema, value)).toEqual([words]);
 });

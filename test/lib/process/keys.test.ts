@@ -11,7 +11,7 @@ const p384 = { ...generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey.
 const without = (name: string) => Object.fromEntries(Object.entries(fresh).filter(([key]) => key !== name));
 
 describe("signing keys", () => {
-  test("a new one is read back, and what is public of it has no secret", () => {
+  test("are read back, and their public half has no secret", () => {
     const [key] = parseSigningKeys(newSigningKey()) ?? [];
     expect(key).toMatchObject({
       alg: "EdDSA",
@@ -20,31 +20,31 @@ describe("signing keys", () => {
     expect(key?.publicJwk).not.toHaveProperty("d");
   });
 
-  test("P-256 keys speak ES256", () => {
+  test("on P-256 use ES256", () => {
     expect(parseSigningKeys(JSON.stringify([p256, fresh]))?.map(({ alg }) => alg)).toEqual(["ES256", "EdDSA"]);
   });
 
   test.each([
-    ["no JSON", "secret"],
-    ["no array", JSON.stringify(fresh)],
-    ["no key", "[]"],
+    ["invalid JSON", "secret"],
+    ["JSON without an array", JSON.stringify(fresh)],
+    ["no keys", "[]"],
     ["no kid", JSON.stringify([without("kid")])],
     ["a public key", JSON.stringify([without("d")])],
     ["a broken key", JSON.stringify([{ ...fresh, d: "AAAA" }])],
     ["the same kid twice", JSON.stringify([fresh, fresh])],
     ["another curve", JSON.stringify([p384])],
     ["another algorithm", JSON.stringify([{ ...fresh, alg: "HS256" }])],
-  ])("%s is refused", (_name, value) => {
+  ])("with %s are refused", (_name, value) => {
     expect(parseSigningKeys(value)).toBeNull();
   });
 });
 
 describe("credentials keys", () => {
-  test("a new one is read back", () => {
+  test("are read back", () => {
     expect(parseCredentialsKeys(newCredentialsKey())).toEqual([{ id: expect.any(String), key: expect.any(Buffer) }]);
   });
 
-  test("several are kept in their order", () => {
+  test("keep their order", () => {
     const value = ["b", "a"].map((id) => `${id}:${randomBytes(32).toString("base64")}`).join(", ");
     expect(parseCredentialsKeys(value)?.map(({ id }) => id)).toEqual(["b", "a"]);
   });
@@ -55,12 +55,12 @@ describe("credentials keys", () => {
     ["no key", "a:"],
     ["the same id twice", `a:${randomBytes(32).toString("base64")},a:${randomBytes(32).toString("base64")}`],
     ["a trailing comma", `a:${randomBytes(32).toString("base64")},`],
-  ])("%s is refused", (_name, value) => {
+  ])("with %s are refused", (_name, value) => {
     expect(parseCredentialsKeys(value)).toBeNull();
   });
 });
 
-test("a wrong key is a configuration error of one line that names the variable and shows no value", () => {
+test("an invalid key is a configuration error of one line that names the variable and shows no value", () => {
   const read = () =>
     readConfig({ DATABASE_URL: "postgres://localhost/test", SIGNING_KEYS: "[1]", CREDENTIALS_KEYS: "k:hunter2" });
   expect(read).toThrow(/^Wrong configuration: SIGNING_KEYS must be [^\n]*; CREDENTIALS_KEYS must be [^\n]*$/);

@@ -1,17 +1,16 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "@jest/globals";
+import { compiled } from "../../support/compiled.js";
 import { ended } from "../../support/processes.js";
 import { until } from "../../support/until.js";
 
-const program = fileURLToPath(new URL("../../support/lifecycle.ts", import.meta.url));
 let child: ChildProcess | undefined;
 let output = "";
 
 async function start(kind: string): Promise<ChildProcess> {
   output = "";
-  child = spawn(process.execPath, ["--import", "tsx", program, kind], {
+  child = spawn(process.execPath, [compiled("test/support/lifecycle.ts"), kind], {
     env: { ...process.env, LOG_LEVEL: "info" },
     stdio: ["pipe", "pipe", "inherit", "ipc"],
   });
@@ -20,7 +19,7 @@ async function start(kind: string): Promise<ChildProcess> {
   return child;
 }
 
-/** How it ended, once all that it had to say was read. */
+/** The end of the process, once all its output has been read. */
 async function closed(process: ChildProcess) {
   await once(process, "close");
   return { code: process.exitCode, signal: process.signalCode };
@@ -33,13 +32,13 @@ afterEach(async () => {
   if (child) await ended(child);
 });
 
-test.each(["SIGTERM", "SIGINT"] as const)("%s ends a process in order", async (signal) => {
+test.each(["SIGTERM", "SIGINT"] as const)("%s stops a process in order", async (signal) => {
   const process = await start("willing");
   process.kill(signal);
   expect(await closed(process)).toEqual({ code: 0, signal: null });
 });
 
-test("the same signal again ends it at once; Ctrl-C that a parent passes on, and then its end, do not", async () => {
+test("the same signal again ends it at once, but not the combination of Ctrl-C from a parent and the parent's end", async () => {
   const process = await start("stuck");
   process.kill("SIGINT");
   await livesOnAfter("SIGINT");
@@ -52,7 +51,7 @@ test("the same signal again ends it at once; Ctrl-C that a parent passes on, and
   expect(output.match(/"msg":"stopping"/g)).toHaveLength(1);
 });
 
-test("a process whose parent is gone stops by itself", async () => {
+test("a process stops when its parent is gone", async () => {
   const process = await start("willing");
   process.disconnect();
   expect(await ended(process)).toEqual({ code: 0, signal: null });
@@ -65,9 +64,9 @@ test("a process that cannot stop in order ends with an error", async () => {
   expect(output).toContain("something would not close");
 });
 
-test.each(["throws", "rejects"])("an error that nobody handles ends the process (%s)", async (kind) => {
+test.each(["throws", "rejects"])("an unhandled error ends the process (%s)", async (kind) => {
   const process = await start(kind);
   process.stdin?.write("now");
   expect(await closed(process)).toEqual({ code: 1, signal: null });
-  expect(output).toMatch(/"level":"fatal".*nobody expected this/);
+  expect(output).toMatch(/"level":"fatal".*an unexpected error/);
 });

@@ -32,7 +32,7 @@ const faultOf = (env: NodeJS.ProcessEnv): string => {
 };
 
 describe("VAPID keys", () => {
-  test("new ones are read", () => {
+  test("are read when they are new", () => {
     expect(readConfig({ ...needed, ...vapid }).VAPID).toEqual({
       publicKey: vapid.VAPID_PUBLIC_KEY,
       privateKey: vapid.VAPID_PRIVATE_KEY,
@@ -40,7 +40,7 @@ describe("VAPID keys", () => {
     });
   });
 
-  test("none are needed", () => {
+  test("are optional", () => {
     expect(readConfig(needed).VAPID).toBeNull();
   });
 
@@ -48,18 +48,22 @@ describe("VAPID keys", () => {
     ["no public key", { VAPID_PUBLIC_KEY: "" }, "VAPID_PUBLIC_KEY is missing"],
     ["no private key", { VAPID_PRIVATE_KEY: "" }, "VAPID_PRIVATE_KEY is missing"],
     ["no subject", { VAPID_SUBJECT: "" }, "VAPID_SUBJECT is missing"],
-    ["the two exchanged", { VAPID_PUBLIC_KEY: vapid.VAPID_PRIVATE_KEY }, "VAPID_PUBLIC_KEY must be a point of P-256"],
-    ["a key that is cut short", { VAPID_PRIVATE_KEY: "AAAA" }, "VAPID_PRIVATE_KEY must be 32 bytes"],
+    [
+      "the two keys swapped",
+      { VAPID_PUBLIC_KEY: vapid.VAPID_PRIVATE_KEY },
+      "VAPID_PUBLIC_KEY must be a point of P-256",
+    ],
+    ["a truncated key", { VAPID_PRIVATE_KEY: "AAAA" }, "VAPID_PRIVATE_KEY must be 32 bytes"],
     ["the key of another pair", { VAPID_PRIVATE_KEY: newVapidKeys().VAPID_PRIVATE_KEY }, "does not belong to"],
-    ["a key beyond the curve", { VAPID_PRIVATE_KEY: "_".repeat(43) }, "VAPID_PRIVATE_KEY does not belong to"],
-    ["a name for a subject", { VAPID_SUBJECT: "admin" }, "VAPID_SUBJECT must be an address"],
-  ])("%s: refused in words that name it", (_case, changes, words) => {
+    ["a key outside the curve", { VAPID_PRIVATE_KEY: "_".repeat(43) }, "VAPID_PRIVATE_KEY does not belong to"],
+    ["a name as subject", { VAPID_SUBJECT: "admin" }, "VAPID_SUBJECT must be an address"],
+  ])("with %s are refused with a message that names it", (_case, changes, words) => {
     expect(faultOf({ ...vapid, ...changes })).toContain(words);
   });
 });
 
 describe("FCM_SERVICE_ACCOUNT", () => {
-  test("is read as the console gives it", () => {
+  test("is read as the Firebase console provides it", () => {
     const given = { ...account, universe_domain: "googleapis.com", token_uri: "https://oauth2.googleapis.com/token" };
     expect(readConfig({ ...needed, FCM_SERVICE_ACCOUNT: JSON.stringify(given) }).FCM_SERVICE_ACCOUNT).toMatchObject({
       project_id: "marketplace",
@@ -68,22 +72,23 @@ describe("FCM_SERVICE_ACCOUNT", () => {
   });
 
   test.each([
-    ["no JSON", "secret"],
-    ["a file's name", "/run/secrets/account.json"],
-    ["no account", JSON.stringify({ ...account, type: "authorized_user" })],
+    ["invalid JSON", "secret"],
+    ["a file name", "/run/secrets/account.json"],
+    ["another type of account", JSON.stringify({ ...account, type: "authorized_user" })],
     ["no project", JSON.stringify({ ...account, project_id: undefined })],
-    ["no address", JSON.stringify({ ...account, client_email: undefined })],
+    ["no client email", JSON.stringify({ ...account, client_email: undefined })],
     ["no key", JSON.stringify({ ...account, private_key: undefined })],
     ["a broken key", JSON.stringify({ ...account, private_key: privateKey.slice(0, 200) })],
-    ["a project that is a path", JSON.stringify({ ...account, project_id: "../other" })],
-  ])("%s: refused in words that name it and show no value", (_case, value) => {
+    ["a path as project", JSON.stringify({ ...account, project_id: "../other" })],
+  ])("with %s is refused with a message that names it and shows no value", (_case, value) => {
     const fault = faultOf({ FCM_SERVICE_ACCOUNT: value });
     expect(fault).toMatch(/^Wrong configuration: FCM_SERVICE_ACCOUNT must be the JSON key of a service account/);
     expect(fault).not.toContain(value);
   });
 
-  test("is sent nowhere without TLS in production", () => {
-    const production = { NODE_ENV: "production", SMS_SENDER: "http", SMS_HTTP_URL: "https://sms.example.com" };
+  test("requires TLS in production", () => {
+    const sms = { SMS_SENDER: "http", SMS_HTTP_URL: "https://sms.example.com" };
+    const production = { NODE_ENV: "production", PUBLIC_URL: "https://api.example.com", ...sms };
     const FCM_SERVICE_ACCOUNT = JSON.stringify(account);
     expect(faultOf({ ...production, FCM_SERVICE_ACCOUNT })).toBe("none");
     expect(faultOf({ ...production, FCM_URL: "http://fcm.example.com" })).toContain("FCM_URL must be https");

@@ -5,7 +5,7 @@ import fc from "fast-check";
 const oldKey = `old:${randomBytes(32).toString("base64")}`;
 const newKey = `new:${randomBytes(32).toString("base64")}`;
 
-/** The module as it is in a process that runs with these keys. */
+/** Imports the module with these keys. */
 async function cryptoWith(...keys: string[]) {
   process.env["CREDENTIALS_KEYS"] = keys.join(",");
   jest.resetModules();
@@ -13,22 +13,22 @@ async function cryptoWith(...keys: string[]) {
 }
 
 describe("encryptText and decryptText", () => {
-  test("any text comes back in its own context, and in no other", async () => {
+  test("any text is decrypted in its own context, and in no other", async () => {
     const { encryptText, decryptText } = await cryptoWith(newKey);
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string(), fc.string(), (plain, context, other) => {
         fc.pre(context !== other);
-        const sealed = encryptText(plain, context);
-        expect(decryptText(sealed, context)).toBe(plain);
-        expect(() => decryptText(sealed, other)).toThrow();
+        const encrypted = encryptText(plain, context);
+        expect(decryptText(encrypted, context)).toBe(plain);
+        expect(() => decryptText(encrypted, other)).toThrow();
       }),
     );
   });
 
-  test("a text that was changed anywhere cannot be decrypted", async () => {
+  test("a text with any change cannot be decrypted", async () => {
     const { encryptText, decryptText } = await cryptoWith(newKey);
-    const sealed = encryptText("000123", "otp");
-    const [id = "", data = ""] = sealed.split(".");
+    const encrypted = encryptText("000123", "otp");
+    const [id = "", data = ""] = encrypted.split(".");
     const bytes = Buffer.from(data, "base64url");
     for (let position = 0; position < bytes.length; position += 1) {
       const changed = Buffer.from(bytes);
@@ -46,19 +46,19 @@ describe("encryptText and decryptText", () => {
     expect(encryptText("000123", "otp")).not.toBe(encryptText("000123", "otp"));
   });
 
-  test("after a rotation the new key encrypts, the old one still decrypts, and a retired one decrypts nothing", async () => {
+  test("after a rotation the new key encrypts, the old one still decrypts, and a removed one does not", async () => {
     const before = await cryptoWith(oldKey);
-    const sealed = before.encryptText("000123", "otp");
+    const encrypted = before.encryptText("000123", "otp");
     const during = await cryptoWith(newKey, oldKey);
-    expect(during.decryptText(sealed, "otp")).toBe("000123");
+    expect(during.decryptText(encrypted, "otp")).toBe("000123");
     expect(during.encryptText("000123", "otp")).toMatch(/^new\./);
     const after = await cryptoWith(newKey);
-    expect(() => after.decryptText(sealed, "otp")).toThrow("CREDENTIALS_KEYS");
+    expect(() => after.decryptText(encrypted, "otp")).toThrow("CREDENTIALS_KEYS");
   });
 });
 
-describe("keyed hashes", () => {
-  test("match their own value and purpose only", async () => {
+describe("a keyed hash", () => {
+  test("matches only its own value and purpose", async () => {
     const { keyedHash, matchesKeyedHash } = await cryptoWith(newKey);
     const hash = keyedHash("otp", "+79991234567 000123");
     expect(matchesKeyedHash("otp", "+79991234567 000123", hash)).toBe(true);
@@ -68,7 +68,7 @@ describe("keyed hashes", () => {
     expect(matchesKeyedHash("otp", "+79991234567 000123", hash.subarray(1))).toBe(false);
   });
 
-  test("made under a former key still match during a rotation, and not after it", async () => {
+  test("made with a former key matches during a rotation, but not after it", async () => {
     const before = await cryptoWith(oldKey);
     const hash = before.keyedHash("otp", "value");
     const during = await cryptoWith(newKey, oldKey);

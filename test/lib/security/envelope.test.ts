@@ -5,14 +5,14 @@ import fc from "fast-check";
 const newKey = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [old, current] = [newKey("old"), newKey("current")];
 
-/** The module as a process with these keys has it. */
+/** Imports the module with these keys. */
 async function withKeys(...keys: string[]) {
   jest.resetModules();
   process.env["CREDENTIALS_KEYS"] = keys.join(",");
   return import("../../../lib/security/envelope.js");
 }
 
-test("what is enclosed opens in its place, and nowhere else", async () => {
+test("an envelope is decrypted in its own context, and in no other", async () => {
   const { decryptEnvelope, encryptEnvelope } = await withKeys(current);
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.string(), fc.string(), (plain, context, other) => {
@@ -24,7 +24,7 @@ test("what is enclosed opens in its place, and nowhere else", async () => {
   );
 });
 
-test("the same text is enclosed under another key each time", async () => {
+test("each envelope of the same text uses another key", async () => {
   const { encryptEnvelope } = await withKeys(current);
   const [one, other] = [encryptEnvelope("same", "place").split("."), encryptEnvelope("same", "place").split(".")];
   expect(one).toHaveLength(3);
@@ -33,7 +33,7 @@ test("the same text is enclosed under another key each time", async () => {
   expect(one[2]).not.toBe(other[2]);
 });
 
-test("what was changed, or put together from two, does not open", async () => {
+test("an envelope that was changed or combined from two is refused", async () => {
   const { decryptEnvelope, encryptEnvelope } = await withKeys(current);
   const [one, other] = [encryptEnvelope("one", "place"), encryptEnvelope("other", "place")];
   const [id, key, data] = one.split(".");
@@ -51,13 +51,13 @@ test("what was changed, or put together from two, does not open", async () => {
     expect(() => decryptEnvelope(forged.join("."), "place")).toThrow();
 });
 
-test("it is sealed anew under the current key while both are in force, and then the old key can go", async () => {
+test("an envelope can be moved to the current key while both keys are configured, and then the old key can be removed", async () => {
   const before = (await withKeys(old)).encryptEnvelope("a secret", "place");
   const both = await withKeys(current, old);
   expect(both.decryptEnvelope(before, "place")).toBe("a secret");
   const after = both.rewrapEnvelope(before, "place");
   expect(after.startsWith("current.")).toBe(true);
-  // what is in it stays as it is
+  // the content stays the same
   expect(after.split(".")[2]).toBe(before.split(".")[2]);
   expect((await withKeys(current)).decryptEnvelope(after, "place")).toBe("a secret");
   const without = await withKeys(current);

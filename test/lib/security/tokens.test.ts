@@ -19,7 +19,7 @@ const elliptic = Jwk.parse({
 
 process.env["PUBLIC_URL"] = origin;
 
-/** The module as it is in a process that runs with these keys. */
+/** Imports the module with these keys. */
 async function tokensWith(...jwks: object[]) {
   process.env["SIGNING_KEYS"] = JSON.stringify(jwks);
   jest.resetModules();
@@ -34,7 +34,7 @@ interface Forgery {
   claims?: Record<string, unknown>;
 }
 
-/** A token that would be right in every respect but those given. */
+/** A token that is valid except for these changes. */
 function forge({ key = { key: signing, format: "jwk" }, header, claims }: Forgery = {}): Promise<string> {
   const now = Math.floor(Date.now() / 1_000);
   const payload = {
@@ -59,7 +59,7 @@ afterEach(() => {
 });
 
 describe("an access token", () => {
-  test("says whom it speaks for, for 900 seconds", async () => {
+  test("names its user, for 900 seconds", async () => {
     const token = await signAccessToken({ userId, scope: "USER PARTNER", partnerId: userId });
     expect(decodeProtectedHeader(token)).toEqual({ alg: "EdDSA", kid: signing.kid, typ: "at+jwt" });
     const { iat = 0, ...claims } = decodeJwt(token);
@@ -75,7 +75,7 @@ describe("an access token", () => {
     expect(await verifyAccessToken(token)).toEqual({ userId, scope: "USER PARTNER", partnerId: userId });
   });
 
-  test("is over when its time is over, also for who has just used it", async () => {
+  test("expires even for a user who has just used it", async () => {
     const token = await signAccessToken({ userId, scope: "USER" });
     expect(await verifyAccessToken(token)).not.toBeNull();
     jest.useFakeTimers({ now: Date.now() + 900_000, doNotFake: ["nextTick", "setImmediate", "queueMicrotask"] });
@@ -83,7 +83,7 @@ describe("an access token", () => {
     expect(await verifyAccessToken(token)).toBeNull();
   });
 
-  test("outlives a change of the signing key, until its key is retired", async () => {
+  test("stays valid after a change of the signing key, until its key is removed", async () => {
     const before = await tokensWith(retiring);
     const token = await before.signAccessToken({ userId, scope: "USER" });
     const during = await tokensWith(signing, retiring);
@@ -100,7 +100,7 @@ describe("an access token", () => {
     expect(await verify(token)).toMatchObject({ userId });
   });
 
-  test("is checked with the keys that anyone may see", () => {
+  test("is verified with the published keys", () => {
     const { keys } = publicKeys();
     expect(keys.map(({ kid, alg }) => ({ kid, alg }))).toEqual([
       { kid: signing.kid, alg: "EdDSA" },
@@ -110,30 +110,33 @@ describe("an access token", () => {
   });
 });
 
-describe("a forged token is worth nothing:", () => {
-  test("the forgery that changes nothing passes, so the others fail for their own reason", async () => {
+describe("a forged token is refused:", () => {
+  test("an unchanged token is accepted, so each forgery fails for its own reason", async () => {
     expect(await verifyAccessToken(await forge())).toMatchObject({ userId });
   });
 
   test.each<[string, Forgery]>([
-    ["another key under our kid", { key: { key: stranger, format: "jwk" } }],
+    ["another key under the service's kid", { key: { key: stranger, format: "jwk" } }],
     ["another key under its own kid", { key: { key: stranger, format: "jwk" }, header: { kid: stranger.kid } }],
-    ["our key under an unknown kid", { header: { kid: "unknown" } }],
-    ["one of our keys under another's kid", { header: { kid: "elliptic" } }],
-    ["an elliptic key under the kid of the other", { key: { key: elliptic, format: "jwk" }, header: { alg: "ES256" } }],
+    ["the service's key under an unknown kid", { header: { kid: "unknown" } }],
+    ["one of the service's keys under another's kid", { header: { kid: "elliptic" } }],
     [
-      "a key that the token brings along",
+      "an elliptic key under the kid of the Ed25519 key",
+      { key: { key: elliptic, format: "jwk" }, header: { alg: "ES256" } },
+    ],
+    [
+      "a key in the token's header",
       { key: { key: stranger, format: "jwk" }, header: { jwk: { kty: "OKP", crv: "Ed25519", x: stranger.x } } },
     ],
     [
-      "an address of keys",
+      "a URL of keys",
       {
         key: { key: stranger, format: "jwk" },
         header: { jku: "https://evil.example.com/jwks.json", kid: stranger.kid },
       },
     ],
     [
-      "an address of certificates",
+      "a URL of certificates",
       {
         key: { key: stranger, format: "jwk" },
         header: { x5u: "https://evil.example.com/cert.pem", kid: stranger.kid },
@@ -144,10 +147,10 @@ describe("a forged token is worth nothing:", () => {
     ["another audience", { claims: { aud: "https://evil.example.com" } }],
     ["no audience", { claims: { aud: undefined } }],
     ["expired", { claims: { exp: Math.floor(Date.now() / 1_000) - 1 } }],
-    ["no end", { claims: { exp: undefined } }],
+    ["no expiry", { claims: { exp: undefined } }],
     ["not yet valid", { claims: { nbf: Math.floor(Date.now() / 1_000) + 600 } }],
     ["no subject", { claims: { sub: undefined } }],
-    ["a subject that is no user id", { claims: { sub: "admin" } }],
+    ["a subject that is not a user id", { claims: { sub: "admin" } }],
     ["no scope", { claims: { scope: undefined } }],
   ])("%s", async (_name, forgery) => {
     expect(await verifyAccessToken(await forge(forgery))).toBeNull();
@@ -197,7 +200,7 @@ describe("a forged token is worth nothing:", () => {
 });
 
 describe("a refresh token", () => {
-  test("has one successor under one set of keys, which does not show the token", async () => {
+  test("has one successor per set of keys, which does not reveal the token", async () => {
     const { newRefreshToken, refreshTokenSuccessors } = await tokensWith(signing);
     const token = newRefreshToken();
     const [successor = ""] = refreshTokenSuccessors(token);

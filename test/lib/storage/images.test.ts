@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { convertImage, UnreadableImage } from "../../../lib/storage/images.js";
 
-/** Half red, half blue: whoever turns it is found out. */
+/** Half red, half blue, so that a rotation shows. */
 const photograph = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: "#ff0000" } }).composite([
     {
@@ -28,14 +28,14 @@ describe("an image", () => {
     },
   );
 
-  test("that is small stays as it is", async () => {
+  test("that is small keeps its size", async () => {
     const { image, thumbnail, width, height } = await convert(await photograph(30, 20).png().toBuffer());
     expect([width, height]).toEqual([30, 20]);
     for (const each of [image, thumbnail])
       expect(await sharp(each).metadata()).toMatchObject({ width: 30, height: 20 });
   });
 
-  test("stands upright, and says nothing of where and by what it was taken", async () => {
+  test("is turned upright and loses its metadata", async () => {
     const exif = { IFD0: { Make: "SecretCam" }, IFD3: { GPSLatitudeRef: "N", GPSLatitude: "55/1 45/1 0/1" } };
     const turned = await photograph(200, 100).jpeg().withExif(exif).withMetadata({ orientation: 6 }).toBuffer();
     expect((await sharp(turned).metadata()).orientation).toBe(6);
@@ -46,7 +46,7 @@ describe("an image", () => {
       expect([kept, xmp, icc, iptc, orientation]).toEqual([undefined, undefined, undefined, undefined, undefined]);
       expect(each.includes("SecretCam")).toBe(false);
     }
-    // its left half is on top now
+    // its left half is now on top
     const [red = 0, , blue = 0] = await sharp(image)
       .extract({ left: 50, top: 20, width: 1, height: 1 })
       .raw()
@@ -54,7 +54,7 @@ describe("an image", () => {
     expect(blue).toBeGreaterThan(red);
   });
 
-  test("keeps what is transparent", async () => {
+  test("keeps its transparency", async () => {
     const glass = sharp({ create: { width: 10, height: 10, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } });
     const { image } = await convert(await glass.png().toBuffer());
     expect((await sharp(image).metadata()).hasAlpha).toBe(true);
@@ -69,14 +69,14 @@ describe("an image", () => {
     return whole.subarray(0, whole.length / 2);
   };
   test.each([
-    ["nothing", () => Buffer.alloc(0)],
-    ["a text", () => Buffer.from("hello")],
+    ["empty", () => Buffer.alloc(0)],
+    ["text", () => Buffer.from("hello")],
     ["SVG", () => svg],
-    ["a PDF", () => Buffer.from("%PDF-1.7\n%âãÏÓ\n")],
+    ["PDF", () => Buffer.from("%PDF-1.7\n%âãÏÓ\n")],
     ["TIFF", () => photograph(20, 20).tiff().toBuffer()],
-    ["more pixels than it may have", bomb],
-    ["cut off", cut],
-  ])("that is %s is refused, and the next is converted", async (_case, bytes) => {
+    ["too large in pixels", bomb],
+    ["truncated", cut],
+  ])("that is %s is refused, and the next one is converted", async (_case, bytes) => {
     await expect(convert(await bytes())).rejects.toThrow(UnreadableImage);
     expect((await convert(await photograph(10, 10).png().toBuffer())).width).toBe(10);
   });

@@ -38,8 +38,10 @@ const later = (seconds: number) => new Date(Date.now() + seconds * 1_000);
 const put = (key: string, bytes: Buffer) => storage.put(key, Readable.from([bytes]), "image/webp");
 const get = async (key: string) => buffer(await storage.read(key));
 const send = (url: string, body: Buffer | string) => fetch(url, { method: "PUT", body });
+const partUrl = async (upload: PartsUpload, partNumber: number, bytes: number, seconds = 60) =>
+  (await storage.partUrl(upload, partNumber, bytes, later(seconds))) ?? "";
 async function uploadPart(upload: PartsUpload, partNumber: number, bytes: Buffer): Promise<string> {
-  const response = await send(await storage.partUrl(upload, partNumber, later(60)), bytes);
+  const response = await send(await partUrl(upload, partNumber, bytes.length), bytes);
   expect(response.status).toBe(200);
   return response.headers.get("etag") ?? "";
 }
@@ -51,14 +53,18 @@ const times = (operation: string) => s3.asked.filter((request) => request.operat
 const trial = { storage: () => storage, count: () => Promise.resolve(s3.objects.size + s3.uploads.size), uploadPart };
 describeStorage("a bucket of S3", trial);
 describeParts("a bucket of S3", trial);
+describeParts("a bucket of S3 through this service", {
+  ...trial,
+  uploadPart: (upload, partNumber, bytes) => storage.putPart(upload, partNumber, Readable.from([bytes]), bytes.length),
+});
 
-describe("requests to S3", () => {
-  test("say what a file is, and have no checksum that other vendors do not know", async () => {
+describe("a request to S3", () => {
+  test("has the file's metadata, and no checksum that other vendors do not know", async () => {
     await put("short.webp", Buffer.from("short"));
     await put("long.webp", Buffer.alloc(PART_BYTES + 1));
     await get("long.webp");
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
-    await storage.joinParts(upload, [{ partNumber: 1, etag: await uploadPart(upload, 1, Buffer.from("part")) }]);
+    await storage.joinParts(upload, [{ partNumber: 1, etag: await uploadPart(upload, 1, Buffer.from("part")) }], 4);
     const types = ["short.webp", "long.webp", "parts.pdf"].map((key) => s3.objects.get(key)?.headers["content-type"]);
     expect(types).toEqual(["image/webp", "image/webp", "application/pdf"]);
     expect(s3.asked.flatMap(({ headers }) => headers).filter((name) => name.includes("checksum"))).toEqual([]);
@@ -71,7 +77,7 @@ describe("requests to S3", () => {
     ["an answer that is lost", "lost"],
     ["silence", "silence"],
   ];
-  test.each(faults)("are made again after %s, and all comes out as if nothing had been", async (_name, fault) => {
+  test.each(faults)("is repeated after %s, with the same result", async (_name, fault) => {
     if (fault === "silence") storage = open({ silenceMs: 1_000 });
     const long = Buffer.alloc(2 * PART_BYTES + 1, 7);
     failures("PutObject", fault, 1);
@@ -83,14 +89,14 @@ describe("requests to S3", () => {
     expect(await storage.size("long.webp")).toBe(long.length);
     expect((await get("long.webp")).equals(long)).toBe(true);
     await storage.delete("short.webp");
-    // an upload whose name never arrived stays; the bucket's own rule removes it
+    // an upload whose id was lost stays until the bucket's own rule removes it
     expect(s3.uploads.size).toBe(fault === "lost" ? 1 : 0);
     s3.uploads.clear();
 
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
     const part = { partNumber: 1, etag: await uploadPart(upload, 1, Buffer.from("part")) };
     failures("CompleteMultipartUpload", fault, 1);
-    await storage.joinParts(upload, [part]);
+    await storage.joinParts(upload, [part], 4);
     const other = await storage.beginParts("other.pdf", "application/pdf");
     failures("AbortMultipartUpload", fault, 1);
     await storage.dropParts(other);
@@ -98,7 +104,7 @@ describe("requests to S3", () => {
     expect(s3.uploads.size).toBe(0);
   });
 
-  test("are made three times, and no more", async () => {
+  test("is made three times at most", async () => {
     failures("HeadObject", { status: 503, code: "SlowDown" }, 3);
     await expect(storage.size("a.webp")).rejects.toThrow("S3 answered HeadObject with 503");
     expect(times("HeadObject")).toBe(3);
@@ -108,36 +114,36 @@ describe("requests to S3", () => {
     expect(times("GetObject")).toBe(3);
   });
 
-  test("a refusal is not an absence, and is not tried again", async () => {
+  test("that is refused is not reported as a missing file, and is not repeated", async () => {
     failures("HeadObject", { status: 403, code: "AccessDenied" }, 1);
     await expect(storage.size("a.webp")).rejects.toThrow("S3 answered HeadObject with 403");
     expect(times("HeadObject")).toBe(1);
   });
 
-  test("a success that turns out to be an error is an error", async () => {
+  test("that fails with the status 200 is an error", async () => {
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
     const part = { partNumber: 1, etag: await uploadPart(upload, 1, Buffer.from("part")) };
     failures("CompleteMultipartUpload", "late", 3);
-    const outcome = storage.joinParts(upload, [part]);
+    const outcome = storage.joinParts(upload, [part], 4);
     await expect(outcome).rejects.toThrow("InternalError");
     await expect(outcome).rejects.not.toThrow(WrongParts);
-    await storage.joinParts(upload, [part]);
+    await storage.joinParts(upload, [part], 4);
     expect(await get("parts.pdf")).toEqual(Buffer.from("part"));
   });
 });
 
 describe("the bucket", () => {
-  test("is there, or is not", async () => {
+  test("is reported as present or missing", async () => {
     await storage.check();
     await expect(open({ bucket: "elsewhere" }).check()).rejects.toThrow(StorageUnavailable);
-    // an answer to HEAD says no more than this
+    // a HEAD response has no more details
     expect(await open({ bucket: "elsewhere" }).size("a.webp")).toBeNull();
     await expect(open({ bucket: "elsewhere" }).read("a.webp")).rejects.toThrow(StorageUnavailable);
   });
 });
 
-describe("a file that is put", () => {
-  test("is taken from its stream no faster than S3 takes it", async () => {
+describe("a file being stored", () => {
+  test("is read from its stream no faster than S3 accepts it", async () => {
     const before = s3.received();
     let [given, ahead] = [0, 0];
     const body = Readable.from(
@@ -155,7 +161,7 @@ describe("a file that is put", () => {
   });
 
   test.each(["CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload"])(
-    "leaves nothing when %s fails for good, and takes no more from its stream",
+    "leaves nothing behind when %s fails for good, and is read no further",
     async (operation) => {
       await put("kept.webp", Buffer.from("before"));
       failures(operation, { status: 403, code: "AccessDenied" }, 1);
@@ -176,15 +182,15 @@ describe("a file that is put", () => {
   );
 });
 
-describe("a file that is read", () => {
-  test("is an error in the middle when it breaks off", async () => {
+describe("a file being read", () => {
+  test("fails when the download breaks off", async () => {
     await put("a.webp", Buffer.alloc(300_000));
     failures("GetObject", "half", 1);
     const body = await storage.read("a.webp");
     await expect(buffer(body)).rejects.toThrow();
   });
 
-  test("and is not there is said to be gone", async () => {
+  test("that does not exist is reported as gone", async () => {
     await expect(storage.read("a.webp")).rejects.toThrow(NoFile);
   });
 });
@@ -194,26 +200,26 @@ describe("parts", () => {
     { partNumber: 1, etag: await uploadPart(upload, 1, bytes) },
   ];
 
-  test("can be joined again, when nobody heard that they were", async () => {
+  test("can be joined again when the answer was lost", async () => {
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
     const parts = await only(upload, Buffer.from("part"));
-    await storage.joinParts(upload, parts);
-    await storage.joinParts(upload, parts);
-    await expect(storage.joinParts(upload, [{ partNumber: 1, etag: '"another"' }])).rejects.toThrow(WrongParts);
+    await storage.joinParts(upload, parts, 100);
+    await storage.joinParts(upload, parts, 100);
+    await expect(storage.joinParts(upload, [{ partNumber: 1, etag: '"another"' }], 4)).rejects.toThrow(WrongParts);
   });
 
-  test("are wrong when they are too small, as only the last may be", async () => {
+  test("are refused when they are too small, except the last", async () => {
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
     const [first] = await only(upload, Buffer.from("small"));
     const parts = [...(first ? [first] : []), { partNumber: 2, etag: await uploadPart(upload, 2, Buffer.from("x")) }];
-    await expect(storage.joinParts(upload, parts)).rejects.toThrow(WrongParts);
+    await expect(storage.joinParts(upload, parts, 100)).rejects.toThrow(WrongParts);
   });
 
-  test("an address takes one part of one upload, until it expires, without a header that is signed", async () => {
+  test("have URLs for one part of one upload, which expire and allow no unsigned headers", async () => {
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
-    const address = new URL(await storage.partUrl(upload, 1, later(60)));
+    const address = new URL(await partUrl(upload, 1, 4));
     expect(address.origin).toBe(s3.endpoint);
-    expect(address.searchParams.get("X-Amz-SignedHeaders")).toBe("host");
+    expect(address.searchParams.get("X-Amz-SignedHeaders")).toBe("content-length;host");
     expect(Number(address.searchParams.get("X-Amz-Expires"))).toBeLessThanOrEqual(60);
     expect(address.search).not.toMatch(/checksum/i);
     const elsewhere = new URL(address);
@@ -222,15 +228,37 @@ describe("parts", () => {
     longer.searchParams.set("X-Amz-Expires", "3600");
     for (const { href } of [elsewhere, longer]) expect((await send(href, "part")).status).toBe(403);
     for (const seconds of [0, -60]) {
-      const expired = await send(await storage.partUrl(upload, 1, later(seconds)), "part");
+      const expired = await send(await partUrl(upload, 1, 4, seconds), "part");
       expect(expired.status).toBe(403);
       expect(await expired.text()).toContain("Request has expired");
     }
     expect((await send(address.href, "part")).status).toBe(200);
   });
+
+  test("have URLs that take exactly the size they were signed for", async () => {
+    const upload = await storage.beginParts("parts.pdf", "application/pdf");
+    const url = await partUrl(upload, 1, 4);
+    for (const body of ["", "par", "parts", "x".repeat(100_000)]) expect((await send(url, body)).status).toBe(403);
+    const inChunks = await fetch(url, { method: "PUT", body: new Blob(["part"]).stream(), duplex: "half" });
+    expect(inChunks.status).toBe(403);
+    expect(s3.uploads.get(upload.uploadId)?.parts.size).toBe(0);
+    expect((await send(url, "part")).status).toBe(200);
+  });
+
+  test("sent through this service that break off are not stored", async () => {
+    const upload = await storage.beginParts("parts.pdf", "application/pdf");
+    const body = Readable.from(
+      (function* () {
+        yield Buffer.from("pa");
+        throw new Error("the client is gone");
+      })(),
+    );
+    await expect(storage.putPart(upload, 1, body, 4)).rejects.toThrow(StorageUnavailable);
+    expect(s3.uploads.get(upload.uploadId)?.parts.size).toBe(0);
+  });
 });
 
-describe("the key to the bucket", () => {
+describe("the access key", () => {
   test("can be the machine's own", async () => {
     process.env["AWS_ACCESS_KEY_ID"] = s3.accessKeyId;
     process.env["AWS_SECRET_ACCESS_KEY"] = s3.secretAccessKey;
@@ -243,7 +271,7 @@ describe("the key to the bucket", () => {
     }
   });
 
-  test("is told by no error, nor is anything that was signed with it", async () => {
+  test("is in no error, nor is anything signed with it", async () => {
     const wrong = open({ credentials: { ...s3, secretAccessKey: "a-wrong-secret" } });
     const upload = { key: "a.webp", uploadId: "gone" };
     const bytes = Readable.from([Buffer.from("a")]);
@@ -255,25 +283,26 @@ describe("the key to the bucket", () => {
       wrong.read("a.webp"),
       wrong.delete("a.webp"),
       wrong.beginParts("a.webp", "image/webp"),
-      wrong.joinParts(upload, [{ partNumber: 1, etag: "x" }]),
+      wrong.joinParts(upload, [{ partNumber: 1, etag: "x" }], 1),
+      wrong.putPart(upload, 1, Readable.from([Buffer.from("a")]), 1),
       wrong.dropParts(upload),
       open({ endpoint: "http://127.0.0.1:9" }).size("a.webp"),
     ]);
-    const told = outcomes.map((outcome) =>
+    const texts = outcomes.map((outcome) =>
       outcome.status === "rejected" ? inspect(outcome.reason, { depth: Infinity, showHidden: true }) : "no error",
     );
-    expect(told).toHaveLength(9);
-    for (const text of told) {
+    expect(texts).toHaveLength(10);
+    for (const text of texts) {
       expect(text).toMatch(/S3Failure/);
       expect(text).not.toMatch(/wrong-secret|AKIDFILES|[sS]ignature=|StringToSign|AWS4-HMAC|[0-9a-f]{64}/);
     }
-    expect(told[0]).toContain("S3 answered PutObject with 403 SignatureDoesNotMatch");
-    expect(told.at(-1)).toContain("no answer from S3 to HeadObject");
+    expect(texts[0]).toContain("S3 answered PutObject with 403 SignatureDoesNotMatch");
+    expect(texts.at(-1)).toContain("no answer from S3 to HeadObject");
   });
 });
 
-describe("the server that stands in for S3", () => {
-  // the examples that AWS gives in its description of Signature Version 4
+describe("the stand-in for S3", () => {
+  // the examples in AWS's description of Signature Version 4
   const keys = {
     accessKeyId: "AKIAIOSFODNN7EXAMPLE",
     secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
@@ -301,7 +330,7 @@ describe("the server that stands in for S3", () => {
     headers: { host },
   };
 
-  test("takes what AWS says is signed rightly", () => {
+  test("accepts AWS's examples", () => {
     expect(checkSignature(inHeader, keys, time)).toBe(nothing);
     expect(checkSignature(inQuery, keys, time)).toBe("UNSIGNED-PAYLOAD");
   });
@@ -309,10 +338,10 @@ describe("the server that stands in for S3", () => {
   test.each([
     ["another method", { ...inQuery, method: "PUT" }, time, "SignatureDoesNotMatch"],
     ["another path", { ...inQuery, url: inQuery.url.replace("test", "best") }, time, "SignatureDoesNotMatch"],
-    ["a longer time", { ...inQuery, url: inQuery.url.replace("86400", "86401") }, time, "SignatureDoesNotMatch"],
+    ["a longer expiry", { ...inQuery, url: inQuery.url.replace("86400", "86401") }, time, "SignatureDoesNotMatch"],
     ["another host", { ...inQuery, headers: { host: "elsewhere" } }, time, "SignatureDoesNotMatch"],
     ["a header that is not signed", { ...inQuery, headers: { host, "x-amz-acl": "public" } }, time, "AccessDenied"],
-    ["a time that is over", inQuery, time + 86_400_000, "AccessDenied"],
+    ["an expired URL", inQuery, time + 86_400_000, "AccessDenied"],
     ["no signature", { ...inHeader, headers: { host } }, time, "AccessDenied"],
     [
       "another range",

@@ -7,15 +7,15 @@ import { WrongParts, type PartsUpload, type Storage } from "../../../lib/storage
 
 const MIB = 1_048_576;
 
-/** A storage on trial, with what a test cannot do or see through the interface. */
+/** The storage under test, and what a test cannot do or see through the interface. */
 export interface Trial {
   storage: () => Storage;
-  /** How many files and unfinished uploads there are. */
+  /** The number of files and unfinished uploads. */
   count: () => Promise<number>;
 }
 
 export interface PartsTrial extends Trial {
-  /** Sends a part as a client would, and gives the `ETag` that it is answered with. */
+  /** Sends a part as a client would; returns the `ETag` of the answer. */
   uploadPart: (upload: PartsUpload, partNumber: number, bytes: Buffer) => Promise<string>;
 }
 
@@ -30,10 +30,10 @@ const inChunks = (bytes: Buffer) =>
     })(),
   );
 
-/** What every storage promises of files that come in one stream. */
+/** The promises of every storage for files in one stream. */
 export function describeStorage(name: string, { storage, count }: Trial): void {
   describe(`files in ${name}`, () => {
-    test("gives back what was put, whole and in parts, until it is deleted", async () => {
+    test("are returned as stored, completely and in ranges, until they are deleted", async () => {
       const bytes = randomBytes(300_000);
       await put(storage(), "a/b/c.webp", bytes);
       expect(await storage().size("a/b/c.webp")).toBe(bytes.length);
@@ -48,7 +48,7 @@ export function describeStorage(name: string, { storage, count }: Trial): void {
       await expect(storage().read("a/b/c.webp")).rejects.toThrow();
     });
 
-    test("a file may be long, and may be empty", async () => {
+    test("may be long or empty", async () => {
       const bytes = randomBytes(12 * MIB + 1);
       await storage().put("long.webp", inChunks(bytes), "image/webp");
       expect(await storage().size("long.webp")).toBe(bytes.length);
@@ -58,7 +58,7 @@ export function describeStorage(name: string, { storage, count }: Trial): void {
       expect(await get(storage(), "empty.webp")).toHaveLength(0);
     });
 
-    test("what is put takes the place of what was there", async () => {
+    test("replace former ones of the same key", async () => {
       await put(storage(), "place.webp", Buffer.from("the first, which is longer"));
       const before = await count();
       await put(storage(), "place.webp", Buffer.from("the second"));
@@ -67,7 +67,7 @@ export function describeStorage(name: string, { storage, count }: Trial): void {
     });
 
     test.each([0, 100_000, 5 * MIB, 12 * MIB])(
-      "keeps nothing of a stream that breaks off after %d bytes, and what was there before",
+      "are not changed by a stream that breaks off after %d bytes",
       async (length) => {
         await put(storage(), "kept.webp", Buffer.from("before"));
         const files = await count();
@@ -83,7 +83,7 @@ export function describeStorage(name: string, { storage, count }: Trial): void {
       },
     );
 
-    test("keeps nothing of a stream that had broken off before, or ends without its end", async () => {
+    test("are not changed by a stream that is already broken or never ends properly", async () => {
       const files = await count();
       const broken = new Readable({ read: () => undefined });
       broken.destroy(new Error("the client is gone"));
@@ -98,7 +98,7 @@ export function describeStorage(name: string, { storage, count }: Trial): void {
       expect(await count()).toBe(files);
     });
 
-    test("of two that are put at once one is there, whole", async () => {
+    test("stored concurrently under one key leave one complete file", async () => {
       const [one, other] = [Buffer.alloc(200_000, 1), Buffer.alloc(200_000, 2)];
       await Promise.all([put(storage(), "both.webp", one), put(storage(), "both.webp", other)]);
       const there = await get(storage(), "both.webp");
@@ -106,7 +106,7 @@ export function describeStorage(name: string, { storage, count }: Trial): void {
     });
 
     test.each(["../x", "a/../../x", "/etc/passwd", "a//b", "a\u0000b", "", ".hidden", "a/..", "a b", "ä", "a?b"])(
-      "%j is no key",
+      "cannot have the key %j",
       async (key) => {
         await expect(put(storage(), key, Buffer.from("x"))).rejects.toThrow("malformed");
         await expect(storage().size(key)).rejects.toThrow("malformed");
@@ -117,14 +117,14 @@ export function describeStorage(name: string, { storage, count }: Trial): void {
   });
 }
 
-/** What every storage promises of files that come in parts. */
+/** The promises of every storage for files in parts. */
 export function describeParts(name: string, { storage, count, uploadPart }: PartsTrial): void {
   describe(`files that come to ${name} in parts`, () => {
     const [first, second, third] = [randomBytes(5 * MIB), randomBytes(5 * MIB + 1), randomBytes(10)];
     const whole = Buffer.concat([first, second, third]);
 
     const begin = (key: string) => storage().beginParts(key, "application/pdf");
-    /** Sends all three, not in their order. */
+    /** Sends all three parts, out of order. */
     const sendAll = async (upload: PartsUpload) => {
       const parts = [];
       for (const [partNumber, bytes] of [
@@ -136,12 +136,12 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       return parts;
     };
 
-    test("are joined in the order of their numbers, whatever the order they came and are named in", async () => {
+    test("are joined by their numbers, whatever the order of arrival and listing", async () => {
       const before = await count();
       const upload = await begin("parts/one.pdf");
       const parts = await sendAll(upload);
       expect(await storage().size("parts/one.pdf")).toBeNull();
-      await storage().joinParts(upload, parts);
+      await storage().joinParts(upload, parts, whole.length);
       expect(await storage().size("parts/one.pdf")).toBe(whole.length);
       expect((await get(storage(), "parts/one.pdf")).equals(whole)).toBe(true);
       const seam = { start: first.length - 2, end: first.length + 1 };
@@ -151,25 +151,27 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       expect(await count()).toBe(before + 1);
     });
 
-    test("take the place of what was there once they are joined, and not before", async () => {
+    test("replace a former file only once they are joined", async () => {
       await put(storage(), "parts/place.pdf", Buffer.from("before"));
       const upload = await begin("parts/place.pdf");
       const parts = [{ partNumber: 1, etag: await uploadPart(upload, 1, third) }];
       expect(await get(storage(), "parts/place.pdf")).toEqual(Buffer.from("before"));
-      await storage().joinParts(upload, parts);
+      await storage().joinParts(upload, parts, whole.length);
       expect(await get(storage(), "parts/place.pdf")).toEqual(third);
     });
 
-    test("can be sent again, and then it is the last that counts", async () => {
+    test("can be sent again, and the last one counts", async () => {
       const upload = await begin("parts/again.pdf");
       const stale = await uploadPart(upload, 1, Buffer.from("the first try"));
       const etag = await uploadPart(upload, 1, third);
-      await expect(storage().joinParts(upload, [{ partNumber: 1, etag: stale }])).rejects.toThrow(WrongParts);
-      await storage().joinParts(upload, [{ partNumber: 1, etag }]);
+      await expect(storage().joinParts(upload, [{ partNumber: 1, etag: stale }], whole.length)).rejects.toThrow(
+        WrongParts,
+      );
+      await storage().joinParts(upload, [{ partNumber: 1, etag }], whole.length);
       expect(await get(storage(), "parts/again.pdf")).toEqual(third);
     });
 
-    test("are no file when one is missing, another, named twice, or none is named, and can be mended", async () => {
+    test("are refused when one is missing, wrong, listed twice or none is listed, and can be corrected", async () => {
       const upload = await begin("parts/wrong.pdf");
       const one = { partNumber: 1, etag: await uploadPart(upload, 1, first) };
       const two = { partNumber: 2, etag: await uploadPart(upload, 2, second) };
@@ -181,40 +183,50 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
         [one, { ...two, etag: '"no-digest"' }],
         [one, one, two],
       ];
-      for (const parts of wrong) await expect(storage().joinParts(upload, parts)).rejects.toThrow(WrongParts);
+      for (const parts of wrong)
+        await expect(storage().joinParts(upload, parts, whole.length)).rejects.toThrow(WrongParts);
       expect(await storage().size("parts/wrong.pdf")).toBeNull();
-      await storage().joinParts(upload, [one, two]);
+      await storage().joinParts(upload, [one, two], whole.length);
       expect(await storage().size("parts/wrong.pdf")).toBe(first.length + second.length);
     });
 
-    test("of one upload are not those of another to the same key", async () => {
+    test("are refused when together they are too large, and nothing is joined", async () => {
+      const upload = await begin("parts/large.pdf");
+      const parts = await sendAll(upload);
+      await expect(storage().joinParts(upload, parts, whole.length - 1)).rejects.toThrow(WrongParts);
+      expect(await storage().size("parts/large.pdf")).toBeNull();
+      await storage().joinParts(upload, parts, whole.length);
+      expect(await storage().size("parts/large.pdf")).toBe(whole.length);
+    });
+
+    test("of one upload cannot be used in another with the same key", async () => {
       const [upload, other] = [await begin("parts/two.pdf"), await begin("parts/two.pdf")];
       const part = { partNumber: 1, etag: await uploadPart(upload, 1, third) };
-      await expect(storage().joinParts(other, [part])).rejects.toThrow(WrongParts);
-      await storage().joinParts(upload, [part]);
+      await expect(storage().joinParts(other, [part], whole.length)).rejects.toThrow(WrongParts);
+      await storage().joinParts(upload, [part], whole.length);
       await storage().dropParts(other);
       expect(await get(storage(), "parts/two.pdf")).toEqual(third);
     });
 
-    test("leave nothing when they are dropped, and cannot be joined then", async () => {
+    test("are deleted when they are dropped, and can no longer be joined", async () => {
       const before = await count();
       const upload = await begin("parts/dropped.pdf");
       const parts = await sendAll(upload);
       await storage().dropParts(upload);
       expect(await count()).toBe(before);
       await storage().dropParts(upload);
-      await expect(storage().joinParts(upload, parts)).rejects.toThrow(WrongParts);
+      await expect(storage().joinParts(upload, parts, whole.length)).rejects.toThrow(WrongParts);
       expect(await storage().size("parts/dropped.pdf")).toBeNull();
     });
 
-    test("that were joined are a file, which dropping them does not touch", async () => {
+    test("that were joined are not affected by dropping the upload", async () => {
       const upload = await begin("parts/done.pdf");
-      await storage().joinParts(upload, [{ partNumber: 1, etag: await uploadPart(upload, 1, third) }]);
+      await storage().joinParts(upload, [{ partNumber: 1, etag: await uploadPart(upload, 1, third) }], third.length);
       await storage().dropParts(upload);
       expect(await get(storage(), "parts/done.pdf")).toEqual(third);
     });
 
-    test("are forgotten once they have lain unfinished for long, unless they are not ours", async () => {
+    test("are deleted after a long time unfinished, but not those of other programs", async () => {
       const before = await count();
       const [upload, other] = [await begin("parts/forgotten.pdf"), await begin("parts/other.pdf")];
       for (const each of [upload, other]) await uploadPart(each, 1, third);
@@ -226,10 +238,10 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       await storage().dropParts(other);
     });
 
-    test.each(["../x", "a//b", "", "a b"])("%j is no key for them", async (key) => {
+    test.each(["../x", "a//b", "", "a b"])("cannot have the key %j", async (key) => {
       const upload = { key, uploadId: "1" };
       await expect(begin(key)).rejects.toThrow("malformed");
-      await expect(storage().joinParts(upload, [{ partNumber: 1, etag: "x" }])).rejects.toThrow("malformed");
+      await expect(storage().joinParts(upload, [{ partNumber: 1, etag: "x" }], 1)).rejects.toThrow("malformed");
     });
   });
 }

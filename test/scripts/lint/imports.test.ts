@@ -7,7 +7,7 @@ import { expect, test } from "@jest/globals";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Runs the rule, with the table of eslint.config.js, on each line of code as a file of that path; answers what it says of each. */
+/** Runs the rule with the table of eslint.config.js on each line of code as a file of that path; returns the messages. */
 async function refusals(files: readonly (readonly [path: string, code: string])[]): Promise<unknown> {
   const program = `
     import { Linter } from "eslint";
@@ -25,7 +25,7 @@ async function refusals(files: readonly (readonly [path: string, code: string])[
   return JSON.parse(stdout);
 }
 
-test("a room imports itself, what lies in it, and the rooms below it", async () => {
+test("a room may import itself, its contents and the rooms in its list", async () => {
   const allowed = [
     ["lib/pos/iiko.ts", 'import "./menu.js"'],
     ["api/app.ts", 'import "./routes/boxes/search.js"'],
@@ -37,7 +37,7 @@ test("a room imports itself, what lies in it, and the rooms below it", async () 
   expect(await refusals(allowed)).toEqual(allowed.map(() => ""));
 });
 
-test("a room imports nothing else, whichever way", async () => {
+test("a room may import nothing else, in any form of import", async () => {
   const refused = [
     ["lib/domain/money.ts", 'import "../process/log.js"', "lib/domain may not import lib/process."],
     ["queues/push.ts", 'import type { Db } from "../sql/db.js"', "queues may not import sql/db.ts."],
@@ -53,7 +53,7 @@ test("a room imports nothing else, whichever way", async () => {
   expect(await refusals(refused.map(([path, code]) => [path, code]))).toEqual(refused.map(([, , message]) => message));
 });
 
-test("imports make no circle", async () => {
+test("there are no import cycles", async () => {
   const folders = ["lib", "queues", "sql", "api", "workers", "scripts"];
   const listed = await Promise.all(
     folders.map(async (folder) => {

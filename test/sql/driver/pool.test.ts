@@ -1,9 +1,10 @@
-import { expect, test } from "@jest/globals";
-import { sql } from "../../../sql/db.js";
+import { describe, expect, test } from "@jest/globals";
+import { faultOf, sql } from "../../../sql/db.js";
 import { openPool } from "../../../sql/driver/pool.js";
+import { lockRows } from "../../support/locks.js";
 import { until } from "../../support/until.js";
 
-test("a pool gives its statements its own time, and one that takes longer ends without its session", async () => {
+test("a pool has its own statement timeout, which does not end the session", async () => {
   const pool = openPool("searches", { connections: 1, timeoutMs: 200 });
   const session = () => pool.db`select pg_backend_pid() as pid, current_setting('application_name') as name`;
   const [before] = await session();
@@ -13,7 +14,7 @@ test("a pool gives its statements its own time, and one that takes longer ends w
   await pool.close();
 });
 
-test("a pool opens no more connections than it may, and replaces those that are lost", async () => {
+test("a pool opens no more connections than its limit, and replaces lost ones", async () => {
   const pool = openPool("searches", { connections: 2 });
   const sessions = async () => {
     const one = () => pool.db<{ pid: number }[]>`select pg_backend_pid() as pid from pg_sleep(0.01)`;
@@ -29,10 +30,62 @@ test("a pool opens no more connections than it may, and replaces those that are 
   await pool.close();
 });
 
-test("a pool that stops refuses what comes, and carries out what runs", async () => {
+test("a session whose server became read-only is not used again, so that the next may reach the primary", async () => {
+  const pool = openPool("searches", { connections: 1 });
+  await sql`create table written (id integer)`;
+  await pool.db`set default_transaction_read_only = on`;
+  const refused = await pool.db`insert into written values (1)`.catch((error: unknown) => error);
+  expect([refused, faultOf(refused)]).toEqual([expect.objectContaining({ code: "25006" }), "unreachable"]);
+  await pool.db`insert into written values (2)`;
+  expect([...(await sql`select id from written`)]).toEqual([{ id: 2 }]);
+  await pool.close();
+});
+
+describe("a pool that limits how many statements are in flight", () => {
+  const lockedOut = (pool: ReturnType<typeof openPool>) => pool.db`select pg_advisory_xact_lock_shared(1)`;
+  const lock = () => lockRows((tx) => tx`select pg_advisory_xact_lock(1)`);
+
+  test("sends the others in the order of their arrival", async () => {
+    const pool = openPool("searches", { connections: 1, atOnce: 2 });
+    const release = await lock();
+    const ended: number[] = [];
+    const statements = [1, 2, 3, 4].map((n) => lockedOut(pool).then(() => ended.push(n)));
+    await until(() => pool.running() === 2);
+    await release();
+    await Promise.all(statements);
+    expect(ended).toEqual([1, 2, 3, 4]);
+    await pool.close();
+  });
+
+  test("refuses those that wait when it is stopped", async () => {
+    const pool = openPool("searches", { connections: 1, atOnce: 1 });
+    const release = await lock();
+    const running = lockedOut(pool);
+    const refused = expect(lockedOut(pool)).rejects.toMatchObject({ code: "08006" });
+    await until(() => pool.running() === 1);
+    pool.stop();
+    await release();
+    await Promise.all([running, refused]);
+    await pool.close();
+  });
+});
+
+test("gives each statement in flight the whole timeout, and the session of those that timed out before", async () => {
+  const pool = openPool("searches", { connections: 1, timeoutMs: 400 });
+  const session = async () => (await pool.db`select pg_backend_pid() as pid`)[0];
+  const before = await session();
+  // together far longer than the timeout and its grace on this side
+  const slow = Array.from({ length: 5 }, () => pool.db`select pg_sleep(60)`.catch((error: unknown) => error));
+  const next = session();
+  expect(await Promise.all(slow)).toEqual(Array(5).fill(expect.objectContaining({ code: "57014" })));
+  expect(await next).toEqual(before);
+  await pool.close();
+});
+
+test("a stopped pool refuses new statements and completes running ones", async () => {
   const pool = openPool("searches", { connections: 1 });
   const running = pool.db`select pg_sleep(0.1)`;
-  expect(pool.running()).toBe(1);
+  await until(() => pool.running() === 1);
   pool.stop();
   await expect(pool.db`select`).rejects.toMatchObject({ code: "08006" });
   await Promise.all([running, pool.close()]);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import postgres from "postgres";
 import { startOwnPostgres, type OwnPostgres } from "../../support/own-postgres.js";
 
-// What postgres.js does by itself when a connection is lost or hangs. A test that fails here after an upgrade says that it
-// does better now: see in sql/driver/README.md what of our own connections that makes needless.
+// How postgres.js itself behaves when a connection is lost or hangs. A test that fails here after an upgrade means that it
+// has improved: sql/driver/README.md says which of our workarounds can then go.
 
 const TIMEOUT_MS = 500;
 
@@ -30,7 +30,7 @@ const isPending = (work: Promise<unknown>) =>
     new Promise<true>((resolve) => setImmediate(resolve, true)),
   ]);
 
-test("it goes on with a transaction on the next connection, without what was done before", async () => {
+test("it continues a transaction on the next connection, without the statements before", async () => {
   await server.ask("create table steps (step integer)");
   const pool = plainPool();
   let work: Promise<void> | undefined;
@@ -40,7 +40,7 @@ test("it goes on with a transaction on the next connection, without what was don
         await tx`insert into steps values (1)`;
         const [session] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
         await server.ask("select pg_terminate_backend($1)", [session?.pid]);
-        // another caller, for whom it connects again
+        // another caller, for whom it reconnects
         await pool`select`;
         await tx`insert into steps values (2)`;
       })()),
@@ -51,7 +51,7 @@ test("it goes on with a transaction on the next connection, without what was don
   await pool.end();
 });
 
-test("it waits for ever for a server process that does not answer, where our connection gives up", async () => {
+test("it waits forever for a hung server process, while our connection gives up", async () => {
   const pool = plainPool();
   const stopped: number[] = [];
   const stop = ([row]: readonly { pid: number }[]) => {

@@ -14,7 +14,7 @@ const without = (call: WebhookCall, name: string): WebhookCall => others(call, {
 const spaced = (call: WebhookCall) => Buffer.from(JSON.stringify(JSON.parse(call.body.toString()), null, 1));
 const bodied = (call: WebhookCall, body: Buffer | string): WebhookCall => ({ ...call, body: Buffer.from(body) });
 
-/** What a forger may send, by what is wrong with it; secrets are those of the deployment unless they are given. */
+/** Forged calls by what is wrong with them; they use the deployment's secrets unless others are given. */
 export type Forgeries = Record<string, WebhookCall | [call: WebhookCall, secrets: string[]]>;
 
 function headerForgeries(call: WebhookCall, name: string): Forgeries {
@@ -24,7 +24,7 @@ function headerForgeries(call: WebhookCall, name: string): Forgeries {
     [`an empty ${name}`]: others(call, { [name]: "" }),
     [`a blank ${name}`]: others(call, { [name]: " " }),
     [`${name} as a list`]: others(call, { [name]: [value] }),
-    [`${name} cut short`]: others(call, { [name]: value.slice(0, -1) }),
+    [`${name} truncated`]: others(call, { [name]: value.slice(0, -1) }),
     [`${name} too long`]: others(call, { [name]: `${value}x` }),
     [`${name} in capitals`]: others(call, { [name]: `${value.toUpperCase()} ` }),
   };
@@ -33,10 +33,10 @@ function headerForgeries(call: WebhookCall, name: string): Forgeries {
 function bodyForgeries(call: WebhookCall): Forgeries {
   const text = call.body.toString();
   return {
-    "a body that is spaced anew": bodied(call, spaced(call)),
-    "a body with a blank behind it": bodied(call, `${text} `),
+    "a body with other whitespace": bodied(call, spaced(call)),
+    "a body with a trailing space": bodied(call, `${text} `),
     "a body with a byte order mark": bodied(call, `\ufeff${text}`),
-    "a body cut short": bodied(call, text.slice(0, -1)),
+    "a body truncated": bodied(call, text.slice(0, -1)),
     "no body": bodied(call, ""),
     "another body": bodied(
       call,
@@ -49,10 +49,10 @@ const secretForgeries = (call: WebhookCall, another: string): Forgeries => ({
   "no secret": [call, []],
   "an empty secret": [call, [""]],
   "another account's secret": [call, [another]],
-  "a secret of the past": [call, [another, `${another}x`]],
+  "a former secret": [call, [another, `${another}x`]],
 });
 
-/** Of a call to a subscription whose address is `to`. */
+/** Forgeries of a call to a subscription whose address is `to`. */
 export function forgeriesOfSquare(vendor: Awaited<ReturnType<typeof startSquare>>, to: string): Forgeries {
   const name = "x-square-hmacsha256-signature";
   const event = vendor.event();
@@ -75,7 +75,7 @@ export function forgeriesOfSquare(vendor: Awaited<ReturnType<typeof startSquare>
     ),
     "signed without an address": signed(mac("sha256", body).digest("base64")),
     "signed in hexadecimal": signed(mac("sha256", to + body).digest("hex")),
-    "signed in base64 for addresses": signed(`${mac("sha256", to + body).digest("base64url")}_`),
+    "signed in base64url": signed(`${mac("sha256", to + body).digest("base64url")}_`),
     "signed with SHA-1": signed(mac("sha1", to + body).digest("base64")),
     "signed in the older header": others(without(call, name), {
       "x-square-signature": mac("sha1", to + body).digest("base64"),
@@ -100,7 +100,7 @@ export function forgeriesOfPoster(vendor: Awaited<ReturnType<typeof startPoster>
     "a signature that is null": changed({ verify: null }),
     "a signature that is true": changed({ verify: true }),
     "a signature in a list": changed({ verify: [verify] }),
-    "a signature cut short": changed({ verify: String(verify).slice(0, -1) }),
+    "a signature truncated": changed({ verify: String(verify).slice(0, -1) }),
     "a signature that is too long": changed({ verify: `${String(verify)}0` }),
     "a signature in capitals": changed({ verify: String(verify).toUpperCase() }),
     "a signature in base64": changed({ verify: Buffer.from(String(verify), "hex").toString("base64") }),
@@ -111,8 +111,8 @@ export function forgeriesOfPoster(vendor: Awaited<ReturnType<typeof startPoster>
     "another action": changed({ action: "removed" }),
     "another time": changed({ time: "1" }),
     "other data": changed({ data: '{"a":2}' }),
-    "data that is spaced anew": changed({ data: '{"a": 1}' }),
-    "data that is no text": changed({ data: { a: 1 } }),
+    "data with other whitespace": changed({ data: '{"a": 1}' }),
+    "data that is not text": changed({ data: { a: 1 } }),
     "no data": changed({ data: undefined }),
     "data that was not signed": bodied(call, JSON.stringify({ ...bare, data: "" })),
     "an account that reaches into the object": changed({ account: `${vendor.account};product`, object: "139" }),
@@ -122,7 +122,7 @@ export function forgeriesOfPoster(vendor: Awaited<ReturnType<typeof startPoster>
     ),
     "an action that reaches into the data": changed({ action: 'changed;{"a":1}', data: undefined }),
     "a time that reaches back into the data": changed({ data: undefined, time: `{"a":1};${String(fields["time"])}` }),
-    "a body cut short": bodied(call, call.body.subarray(0, -1)),
+    "a body truncated": bodied(call, call.body.subarray(0, -1)),
     "no body": bodied(call, ""),
     "a list": bodied(call, `[${call.body.toString()}]`),
   };
@@ -146,7 +146,7 @@ export function forgeriesOfIiko(vendor: Awaited<ReturnType<typeof startIiko>>): 
   };
 }
 
-/** Of a call at this moment. */
+/** Forgeries of a call at this time. */
 export function forgeriesOfGeneric(vendor: Awaited<ReturnType<typeof startGenericPos>>, now: Date): Forgeries {
   const event = vendor.event();
   const body = JSON.stringify(event);
@@ -157,7 +157,7 @@ export function forgeriesOfGeneric(vendor: Awaited<ReturnType<typeof startGeneri
   const mac = (text: string, by: Buffer | string = key) => createHmac("sha256", by).update(text);
   const content = `${id}.${seconds}.${body}`;
   const signed = (signature: string) => others(call, { "webhook-signature": signature });
-  /** Signed as it should be, with the time written in this way. */
+  /** A valid signature with the time written in this form. */
   const timed = (written: string) =>
     others(call, {
       "webhook-timestamp": written,
@@ -173,17 +173,17 @@ export function forgeriesOfGeneric(vendor: Awaited<ReturnType<typeof startGeneri
     ...secretForgeries(call, newWebhookSecret()),
     "an old secret, while there are two": [call, [newWebhookSecret(), newWebhookSecret()]],
     "a stale time": timed(String(seconds - 301)),
-    "a time to come": timed(String(seconds + 301)),
+    "a future time": timed(String(seconds + 301)),
     "a time of 1970": timed("0"),
     "a time in milliseconds": timed(String(now.getTime())),
     "a time with a fraction": timed(`${seconds}.0`),
     "a time with a sign": timed(`+${seconds}`),
-    "a time with a blank": timed(` ${seconds}`),
-    "a time with letters behind it": timed(`${seconds}abc`),
+    "a time with a space": timed(` ${seconds}`),
+    "a time with trailing letters": timed(`${seconds}abc`),
     "a time in hexadecimal": timed(`0x${seconds.toString(16)}`),
     "a time with an exponent": timed(`${seconds}e0`),
     "no time at all": timed("NaN"),
-    "a time in words": timed(now.toISOString()),
+    "a time as ISO text": timed(now.toISOString()),
     "a later time than was signed": others(call, { "webhook-timestamp": String(seconds + 1) }),
     "another id than was signed": others(call, { "webhook-id": "msg_another" }),
     "an id that reaches into the time": others(call, { "webhook-id": `${id}.${seconds}`, "webhook-timestamp": "1" }),
@@ -193,9 +193,9 @@ export function forgeriesOfGeneric(vendor: Awaited<ReturnType<typeof startGeneri
     "a version and nothing": signed("v1,"),
     "many versions and nothing": signed("v1, v1, v1,"),
     "a signature in hexadecimal": signed(`v1,${mac(content).digest("hex")}`),
-    "a signature in base64 for addresses": signed(`v1,${mac(content).digest("base64url")}_`),
+    "a signature in base64url": signed(`v1,${mac(content).digest("base64url")}_`),
     "a signature without its padding": signed(`v1,${right.replace(/=+$/, "")}`),
-    "a signature with a comma behind it": signed(`v1,${right},`),
+    "a signature with a trailing comma": signed(`v1,${right},`),
     "a signature of the body alone": signed(`v1,${mac(body).digest("base64")}`),
     "a signature without the id": signed(`v1,${mac(`${seconds}.${body}`).digest("base64")}`),
     "a signature with the secret's letters": signed(`v1,${mac(content, vendor.secret).digest("base64")}`),

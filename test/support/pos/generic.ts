@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { deliver, ok, refusal, startVendor, type SignedCall, type StandInItem } from "./vendor.js";
 
-/** A secret as the Standard Webhooks have it. */
+/** A secret in the format of Standard Webhooks. */
 export const newWebhookSecret = () => `whsec_${randomBytes(24).toString("base64")}`;
 
-/** A call that tells of an event, or of a body that is none, signed with every one of `keys` as the protocol has it. */
+/** A webhook call with an event or another body, signed with each of `keys` as the protocol requires. */
 export function signed(sent: unknown, keys: readonly string[], at = new Date()): SignedCall {
   const body = typeof sent === "string" ? sent : JSON.stringify(sent);
   const id = `msg_${randomUUID()}`;
@@ -23,7 +23,7 @@ export function signed(sent: unknown, keys: readonly string[], at = new Date()):
 /** An item of the generic menu; `price` is in major units. */
 export type GenericItem = Record<string, unknown>;
 
-/** A system of the partner's own that speaks the generic protocol. */
+/** A partner's own system that speaks the generic protocol. */
 export async function startGenericPos({ pageSize = 100 } = {}) {
   const account = `shop-${randomUUID().slice(0, 8)}`;
   const token = randomUUID();
@@ -48,7 +48,7 @@ export async function startGenericPos({ pageSize = 100 } = {}) {
     data,
   });
 
-  /** Signs an event; `at` is when, `keys` are the secrets to sign with. */
+  /** Signs an event at the time `at` with the secrets `keys`. */
   const sign = (sent: unknown = event(), { at = new Date(), keys = [secret] } = {}) => signed(sent, keys, at);
 
   return {
@@ -59,9 +59,9 @@ export async function startGenericPos({ pageSize = 100 } = {}) {
     credentials: { accountId: account, baseUrl: vendor.url, token },
     event,
     sign,
-    /** Sends an event; the one that makes one read the menu again when none is given. */
+    /** A call with this event, by default `menu.updated`. */
     send: (to: string, sent: unknown = event()) => deliver(to, sign(sent)),
-    /** The menu, item by item. */
+    /** Sets the menu. */
     setMenu: (items: readonly unknown[]) => void (menu = items),
     serve(items: readonly StandInItem[]): void {
       menu = items.map(({ id, price, available = true, ...rest }) => ({

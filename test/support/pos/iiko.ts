@@ -10,7 +10,7 @@ export interface Nomenclature {
   sizes: Record<string, unknown>[];
 }
 
-/** A product as the nomenclature has it; `price` is in major units. */
+/** A product of the nomenclature; `price` is in major units. */
 export const product = (id: string, name: string, price: unknown, fields: Record<string, unknown> = {}) => ({
   id,
   code: "00001",
@@ -85,7 +85,7 @@ export async function startIiko() {
     ...fields,
   });
 
-  /** A call that carries the token which was registered with the webhook's address. */
+  /** A call with the token that was registered for the webhook. */
   const sign = (events: unknown = [event()], authToken = secret): SignedCall => ({
     headers: { "content-type": "application/json", authorization: `Bearer ${authToken}` },
     body: typeof events === "string" ? events : JSON.stringify(events),
@@ -100,16 +100,16 @@ export async function startIiko() {
     keyCredentials: { ...keys, organizationId: account },
     event,
     sign,
-    /** The events that make one read the menu again. */
+    /** The events that request a menu sync. */
     send: (to: string, events: unknown = [event()]) => deliver(to, sign(events)),
-    /** Makes every token that was given out one of the past. */
+    /** Expires every issued token. */
     expireTokens: () => tokens.clear(),
-    /** The nomenclature as it is from now on, under a new revision. */
+    /** Sets the nomenclature, with a new revision. */
     setNomenclature(next: Partial<Nomenclature>): void {
       nomenclature = { groups: [], productCategories: [], products: [], sizes: [], ...next };
       revision += 1;
     },
-    /** What is on the stop list from now on; it has no part in the revision. */
+    /** Sets the stop list, which does not change the revision. */
     setStopList: (entries: { productId: string; sizeId?: string | null; balance: number }[]) =>
       void (stopped = entries),
     serve(items: readonly StandInItem[]): void {

@@ -5,7 +5,7 @@ const failure = (code: number, message: string) => ok({ error: { code, message }
 
 export type PosterProduct = Record<string, unknown>;
 
-/** A product as `menu.getProducts` gives it, sold at spots 1 and 2; `price` is in kopecks. */
+/** A product as `menu.getProducts` returns it, sold at spots 1 and 2; `price` is in kopecks. */
 export const product = (id: string, name: string, price: number, fields: PosterProduct = {}): PosterProduct => ({
   product_id: id,
   product_name: name,
@@ -62,7 +62,7 @@ export async function startPoster() {
     ...fields,
   });
 
-  /** Signs an event as Poster does: in its own body. */
+  /** Signs an event as Poster does, in the body. */
   const sign = (sent: Record<string, unknown> = event(), key = secret): SignedCall => {
     const { account, object, object_id, action, data, time } = sent;
     const signed = [account, object, object_id, action, ...(data === undefined ? [] : [data]), time, key].join(";");
@@ -78,9 +78,9 @@ export async function startPoster() {
     credentials: { account, token },
     event,
     sign,
-    /** The event that makes one read the menu again. */
+    /** The event that requests a menu sync. */
     send: (to: string, sent: Record<string, unknown> = event()) => deliver(to, sign(sent)),
-    /** The menu, product by product. */
+    /** Sets the menu. */
     setMenu(next: PosterProduct[], of: Record<string, unknown>[] = []): void {
       products = next;
       categories = of;

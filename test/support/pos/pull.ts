@@ -25,7 +25,7 @@ export async function pullAll(
   }
 }
 
-/** A call as it comes in; `headers` and `body` take the place of what was signed. */
+/** A received call; `headers` and `body` replace the signed ones. */
 export const received = (
   { headers, body }: SignedCall,
   other: { headers?: WebhookCall["headers"]; body?: string | Buffer } = {},

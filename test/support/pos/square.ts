@@ -3,14 +3,14 @@ import { deliver, ok, refusal, startVendor, type SignedCall, type StandInItem } 
 
 const error = (category: string, code: string) => ({ errors: [{ category, code, detail: "as the sandbox says" }] });
 
-/** An object of the catalog, as `GET /v2/catalog/list` gives it. */
+/** An object of the catalog, as `GET /v2/catalog/list` returns it. */
 export interface CatalogObject {
   type: string;
   id: string;
   [field: string]: unknown;
 }
 
-/** A category and an item with its variations, as the catalog has them; `price` is in minor units. */
+/** The catalog's objects for a category and an item with variations; `price` is in minor units. */
 export const category = (id: string, name: string): CatalogObject => ({
   type: "CATEGORY",
   id,
@@ -64,7 +64,7 @@ export async function startSquare({ pageSize = 100 } = {}) {
       if (!Number.isInteger(start)) return refusal(400, error("INVALID_REQUEST_ERROR", "INVALID_CURSOR"));
       const end = start + pageSize;
       const next = end < objects.length ? { cursor: Buffer.from(String(end)).toString("base64url") } : {};
-      // a catalog without objects is answered without the field
+      // for an empty catalog the field is absent
       return ok(objects.length === 0 ? {} : { objects: objects.slice(start, end), ...next });
     }
     return refusal(404, error("INVALID_REQUEST_ERROR", "NOT_FOUND"));
@@ -98,15 +98,15 @@ export async function startSquare({ pageSize = 100 } = {}) {
     secret,
     token,
     locations,
-    /** What the partner's credentials are. */
+    /** The partner's credentials. */
     credentials: { accessToken: token, merchantId: account },
     event,
     sign,
-    /** The event that makes one read the menu again, sent to its notification URL. */
+    /** The event that requests a menu sync, sent to the notification URL. */
     send: (to: string, sent: unknown = event()) => deliver(to, sign(to, sent)),
-    /** The catalog, object by object. */
+    /** Sets the catalog's objects. */
     setCatalog: (objects: CatalogObject[]) => void (catalog = objects),
-    /** A menu of these items, each with one variation whose id is the item's. */
+    /** Sets a menu of these items, each with one variation that has the item's id. */
     serve(items: readonly StandInItem[]): void {
       const names = [...new Set(items.map((sent) => sent.category))];
       const idOf = (name: string) => `CAT-${names.indexOf(name)}`;

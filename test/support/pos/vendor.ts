@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 
-/** What a vendor's menu has, in words that all of them share; `price` is in minor units. */
+/** A menu item in a form common to all vendors; `price` is in minor units. */
 export interface StandInItem {
   id: string;
   name: string;
@@ -12,7 +12,7 @@ export interface StandInItem {
   available?: boolean;
 }
 
-/** A request as a vendor was sent it. */
+/** A request that the vendor received. */
 export interface VendorRequest {
   method: string;
   /** Path and query. */
@@ -26,17 +26,17 @@ export interface VendorRequest {
 export interface VendorAnswer {
   status?: number;
   headers?: Record<string, string>;
-  /** Sent as it is when it is a string or bytes, as JSON when it is anything else. */
+  /** A string or bytes are sent unchanged, other values as JSON. */
   body: unknown;
 }
 
-/** A webhook call, ready to be sent. */
+/** A webhook call to send. */
 export interface SignedCall {
   headers: Record<string, string>;
   body: string;
 }
 
-/** What goes wrong instead of an answer; `hang` never answers, `drop` cuts the connection, `slowly` trickles for ever. */
+/** A fault in place of an answer: `hang` never answers, `drop` cuts the connection, `slowly` sends a few bytes forever. */
 export type Trouble = VendorAnswer | "hang" | "drop" | "slowly";
 
 export const ok = (body: unknown): VendorAnswer => ({ body });
@@ -52,7 +52,7 @@ async function read(request: IncomingMessage): Promise<VendorRequest> {
   return { method: request.method ?? "", path, query, headers: request.headers, body };
 }
 
-/** A POS vendor's server: it answers as `answer` says, and goes wrong as a test tells it to. */
+/** A POS vendor's server, which answers with `answer` and has the faults that a test sets. */
 export async function startVendor(answer: (request: VendorRequest) => VendorAnswer) {
   const requests: VendorRequest[] = [];
   const troubles: { trouble: Trouble; left: number; path: string }[] = [];
@@ -91,11 +91,11 @@ export async function startVendor(answer: (request: VendorRequest) => VendorAnsw
     url: `http://127.0.0.1:${address.port}`,
     /** Every request, in order. */
     requests,
-    /** Goes wrong this many times with the next requests whose path contains `path`. */
+    /** Fails the next requests whose path contains `path`, this many times. */
     trouble(trouble: Trouble, { times = 1, path = "" } = {}): void {
       troubles.push({ trouble, left: times, path });
     },
-    /** Asks for patience, this many times. */
+    /** Answers 429 with Retry-After this many times. */
     limit(retryAfter: string, times = 1): void {
       troubles.push({
         trouble: { status: 429, headers: { "retry-after": retryAfter }, body: {} },
@@ -103,12 +103,12 @@ export async function startVendor(answer: (request: VendorRequest) => VendorAnsw
         path: "",
       });
     },
-    /** Forgets what should go wrong, and what it was asked. */
+    /** Clears the faults and the recorded requests. */
     recover(): void {
       troubles.length = 0;
       requests.length = 0;
     },
-    /** Answers nothing until the function that is given back is called. */
+    /** Delays answers until the returned function is called. */
     hold(): () => void {
       let release = (): void => undefined;
       held = new Promise<void>((resolve) => (release = resolve));
@@ -125,6 +125,6 @@ export async function startVendor(answer: (request: VendorRequest) => VendorAnsw
   };
 }
 
-/** Makes a webhook call as the vendor would. */
+/** Sends a webhook call as the vendor would. */
 export const deliver = (to: string, { headers, body }: SignedCall): Promise<Response> =>
   fetch(to, { method: "POST", headers, body });

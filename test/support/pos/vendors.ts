@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { AdapterName } from "../../../lib/pos/index.js";
 import { newWebhookSecret, startGenericPos } from "./generic.js";
 import { startIiko } from "./iiko.js";
 import { startPoster } from "./poster.js";
@@ -8,8 +9,8 @@ import type { SignedCall, StandInItem } from "./vendor.js";
 const webhook = (adapter: string) => `${process.env["PUBLIC_URL"] ?? ""}/api/v1/pos/webhooks/${adapter}`;
 
 /**
- * Starts a stand-in for every vendor, and has the configuration, which must not have been read yet, lead to them: with the
- * secrets that their events are signed with. What all of them can do is said in one way.
+ * Starts a stand-in for every vendor behind a common interface, and sets their addresses and webhook secrets in the
+ * environment. Call it before importing anything that reads the configuration.
  */
 export async function startVendors() {
   process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
@@ -23,11 +24,11 @@ export async function startVendors() {
   process.env["POS_SQUARE_URL"] = square.url;
   process.env["POS_POSTER_URL"] = poster.url;
   process.env["POS_IIKO_URL"] = iiko.url;
-  const of = { square, poster, iiko, generic };
+  const of = { square, poster, iiko, generic } satisfies Record<AdapterName, object>;
   process.env["POS_WEBHOOK_SECRETS"] = JSON.stringify(
     Object.fromEntries(Object.entries(of).map(([adapter, { secret }]) => [adapter, [secret]])),
   );
-  /** The event that has one read the menu again, each time another one, with the call that tells of it. */
+  /** A call with a new event that requests a menu sync. */
   const newCall: Record<keyof typeof of, (secret?: string) => SignedCall> = {
     square: (secret) => square.sign(webhook("square"), square.event(), secret),
     poster: (secret) => poster.sign(poster.event({ object_id: Math.ceil(Math.random() * 1e9) }), secret),
@@ -40,7 +41,7 @@ export async function startVendors() {
     iiko: { apiLogin: randomUUID() },
     generic: { token: randomUUID() },
   };
-  const names = ["square", "poster", "iiko", "generic"] as const;
+  const names = Object.keys(of).filter((name): name is AdapterName => name in of);
   return {
     ...of,
     all: names.map((adapter) => {

@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomUUID, verify } from "node:crypto";
 import { z } from "zod";
-import { startService, type Answer, type Told } from "./service.js";
+import { startService, type Answer, type Reaction } from "./service.js";
 
 const text = z.string();
 const seconds = z.string().regex(/^\d{1,7}(\.\d{1,9})?s$/);
 
-/** What the HTTP v1 API takes of a message to one token, as far as anybody here uses it; an unknown name is refused. */
+/** A message to one token in the HTTP v1 API, with the fields that the service uses; others are refused. */
 const Send = z.strictObject({
   validate_only: z.boolean().optional(),
   message: z.strictObject({
@@ -50,7 +50,7 @@ interface Details {
   retryAfter?: string;
 }
 
-/** An error in the form of Google's APIs, with FCM's own code and the field at fault where there are any. */
+/** An error of Google's APIs, optionally with FCM's own code and the invalid field. */
 function googleError(code: number, status: string, message: string, details: Details = {}): Answer {
   const { errorCode, field, retryAfter } = details;
   return {
@@ -77,7 +77,7 @@ function googleError(code: number, status: string, message: string, details: Det
   };
 }
 
-/** The refusals that FCM documents, and some of what stands before it. */
+/** The refusals that FCM documents, and some of the proxies in front of it. */
 export const fcmRefusals = {
   unregistered: googleError(404, "NOT_FOUND", "Requested entity was not found.", { errorCode: "UNREGISTERED" }),
   noSuchProject: googleError(404, "NOT_FOUND", "Requested entity was not found."),
@@ -120,14 +120,14 @@ export const fcmRefusals = {
 
 const Claims = z.object({ iss: text, aud: text, scope: text, iat: z.number(), exp: z.number() });
 
-/** Google as a sender of messages meets it: access tokens for signed assertions, and FCM's HTTP v1 API; answers as told. */
+/** Google's endpoints for senders: access tokens for signed assertions, and FCM's HTTP v1 API, with configurable answers. */
 export async function startFcm() {
   const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
   const email = "sender@marketplace.iam.gserviceaccount.com";
   const tokens = new Set<string>();
   const received: FcmMessage[] = [];
-  const answers: Told[] = [];
-  const tokenAnswers: Told[] = [];
+  const answers: Reaction[] = [];
+  const tokenAnswers: Reaction[] = [];
   let attempts = 0;
   let tokenRequests = 0;
   let lifetime = 3_599;
@@ -186,10 +186,10 @@ export async function startFcm() {
     if (request.method !== "POST" || project === undefined) return { status: 404, body: "Not Found" };
     attempts += 1;
     if (!request.headers["content-type"]?.startsWith("application/json")) return { status: 415, body: "not JSON" };
-    const told = answers.shift();
-    if (told !== undefined && typeof told !== "string") return told;
+    const reaction = answers.shift();
+    if (reaction !== undefined && typeof reaction !== "string") return reaction;
     const answer = send(project, request.headers.authorization ?? "", body);
-    return told ?? answer;
+    return reaction ?? answer;
   });
 
   return {
@@ -205,18 +205,18 @@ export async function startFcm() {
       client_email: email,
       token_uri: `${service.url}/token`,
     }),
-    /** The messages that it took. */
+    /** The accepted messages. */
     received,
-    /** How often it was sent something for a message, whatever became of it. */
+    /** The number of requests to send a message, whatever the answer. */
     attempts: () => attempts,
     tokenRequests: () => tokenRequests,
-    /** The answers to the next messages, in order; after the last, what Google would say. */
-    answerWith: (...next: Told[]) => void answers.splice(0, answers.length, ...next),
+    /** Sets the answers to the next messages, in order; later ones are answered as by Google. */
+    answerWith: (...next: Reaction[]) => void answers.splice(0, answers.length, ...next),
     /** The same for requests for an access token. */
-    answerTokensWith: (...next: Told[]) => void tokenAnswers.splice(0, tokenAnswers.length, ...next),
-    /** Tokens are good for so many seconds from now on. */
+    answerTokensWith: (...next: Reaction[]) => void tokenAnswers.splice(0, tokenAnswers.length, ...next),
+    /** Sets the lifetime of new tokens, in seconds. */
     grantFor: (seconds: number) => void (lifetime = seconds),
-    /** No token that was given so far is good any more. */
+    /** Revokes all issued tokens. */
     revokeTokens: () => tokens.clear(),
   };
 }

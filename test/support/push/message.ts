@@ -1,6 +1,6 @@
 import type { PushMessage } from "../../../lib/messaging/push-sender.js";
 
-/** A message with everything that it may have. */
+/** A message with all optional fields. */
 export const newMessage = (changes: Partial<PushMessage> = {}): PushMessage => ({
   notificationId: "01890000-0000-7000-8000-000000000001",
   kind: "ORDER_READY",

@@ -6,8 +6,8 @@ import { startFcm } from "./fcm.js";
 import { startWebPush } from "./web-push.js";
 
 /**
- * A recipient with devices at a Web Push service and at FCM, for tests of the worker that sends; a new recipient before each
- * test. It is imported before everything that reads the configuration.
+ * A recipient with devices at a Web Push service and at FCM, for tests of the push worker; each test gets a new recipient.
+ * Import this before anything that reads the configuration.
  */
 export const [web, fcm] = [await startWebPush(), await startFcm()];
 export const vapid = newVapidKeys();
@@ -49,7 +49,7 @@ afterAll(async () => {
   await Promise.all([web.stop(), fcm.stop()]);
 });
 
-/** Sets the recipient's preferences; there are no quiet hours unless they are given. */
+/** Sets the recipient's preferences, by default without quiet hours. */
 export async function prefer({ push = true, marketing = false, start = "00:00", end = "00:00" }): Promise<void> {
   await sql`
     insert into notification_preferences (user_id, push, sms, email, marketing, quiet_hours_start, quiet_hours_end)
@@ -59,7 +59,7 @@ export async function prefer({ push = true, marketing = false, start = "00:00", 
       quiet_hours_start = excluded.quiet_hours_start, quiet_hours_end = excluded.quiet_hours_end`;
 }
 
-/** What the recipient's clock shows in so many minutes. */
+/** The recipient's local time in `minutes` minutes. */
 export const clock = (minutes: number) =>
   new Date(Date.now() + minutes * 60_000).toLocaleTimeString("sv-SE", { timeZone: "Europe/Moscow" });
 
@@ -83,7 +83,7 @@ let phones = 0;
 export const addPhone = (locale?: string) =>
   insertDevice({ address: `phone:${(phones += 1)}-of-this-test`, keys: null }, locale);
 
-/** Inserts a notification of the recipient; no delivery was tried yet. */
+/** Inserts a notification for the recipient, without deliveries. */
 export async function notify(
   kind = "ORDER_ACCEPTED",
   about: { orderId?: string; partnerId?: string; boxId?: string } = {},
@@ -110,7 +110,7 @@ export const deliveries = (notificationId: string) =>
     where notification_id = ${notificationId}::uuid
     order by device_id`;
 
-/** Runs a job; answers what it threw, and what it logged. */
+/** Runs a job; returns the error it threw and its log lines. */
 export async function deliver(notificationId: string, attempt = 1) {
   const run = { ...task({ notificationId }), attempt };
   const thrown = await deliverPush(run).then(
@@ -120,7 +120,7 @@ export async function deliver(notificationId: string, attempt = 1) {
   return { thrown, lines: run.lines };
 }
 
-/** Until when a job is snoozed, in milliseconds. */
+/** The time until which a job is snoozed, in milliseconds. */
 export const snoozedTo = (thrown: unknown): number => {
   if (thrown instanceof Snooze) return thrown.until.getTime();
   throw new Error(`not snoozed: ${String(thrown)}`);

@@ -5,12 +5,12 @@ export interface Answer {
   status: number;
   headers?: OutgoingHttpHeaders;
   body?: string;
-  /** The connection is cut in the middle of the body. */
+  /** Cuts the connection in the middle of the body. */
   cut?: true;
 }
 
-/** An answer, or none: `hang` takes a request and never answers, `drop` takes it and cuts the connection. */
-export type Told = Answer | "hang" | "drop";
+/** An answer, or none: `hang` never answers a request, and `drop` cuts its connection. */
+export type Reaction = Answer | "hang" | "drop";
 
 function reply(response: ServerResponse, { status, headers, body = "", cut }: Answer): void {
   if (!cut) {
@@ -21,17 +21,17 @@ function reply(response: ServerResponse, { status, headers, body = "", cut }: An
   response.write(body, () => response.destroy());
 }
 
-/** A server on a port of its own that reads each request whole; `answer` says what it comes to. */
-export async function startService(answer: (request: IncomingMessage, body: Buffer) => Told) {
+/** A server that reads each request completely and reacts with `answer`. */
+export async function startService(answer: (request: IncomingMessage, body: Buffer) => Reaction) {
   const arrivals: (() => void)[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const told = answer(request, Buffer.concat(chunks));
+      const reaction = answer(request, Buffer.concat(chunks));
       arrivals.splice(0).forEach((arrived) => arrived());
-      if (told === "drop") request.socket.destroy();
-      else if (told !== "hang") reply(response, told);
+      if (reaction === "drop") request.socket.destroy();
+      else if (reaction !== "hang") reply(response, reaction);
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");

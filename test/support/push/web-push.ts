@@ -2,7 +2,7 @@ import { createECDH, createPublicKey, randomBytes, randomUUID, verify } from "no
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { decrypt, type Secrets } from "../../../scripts/demo/browser.js";
-import { startService, type Answer, type Told } from "./service.js";
+import { startService, type Answer, type Reaction } from "./service.js";
 
 const Payload = z.object({
   title: z.string(),
@@ -12,7 +12,7 @@ const Payload = z.object({
 });
 const Claims = z.object({ aud: z.string(), exp: z.number(), sub: z.string().regex(/^(mailto:|https:)/) });
 
-/** A message as the browser would show it. */
+/** A message as a browser shows it. */
 export interface ShownMessage extends z.output<typeof Payload> {
   subscription: string;
   ttl: number;
@@ -20,7 +20,7 @@ export interface ShownMessage extends z.output<typeof Payload> {
   topic: string;
 }
 
-/** A browser that subscribed: what it gave its app, and what it keeps. */
+/** A subscription: what the browser gave its app, and its private half. */
 interface Subscriber extends Secrets {
   /** The VAPID public key that it subscribed with, in base64url. */
   serverKey: string;
@@ -39,7 +39,7 @@ function need(condition: boolean, status: number, why: string): asserts conditio
   if (!condition) throw new Refused(status, why);
 }
 
-/** Checks the signature that a message comes with (RFC 8292): a JWT of the key that the subscription is bound to. */
+/** Checks the VAPID signature of a message (RFC 8292): a JWT by the key that the subscription is bound to. */
 export function checkVapid(authorization: string, origin: string, serverKey: string, now = Date.now()): void {
   const [, token = "", key = ""] = /^vapid t=([\w.-]+), ?k=([\w-]+)$/.exec(authorization) ?? [];
   const [head = "", claims = "", signature = ""] = token.split(".");
@@ -65,26 +65,26 @@ export function checkVapid(authorization: string, origin: string, serverKey: str
   );
   need(signed, 401, "wrong signature");
   const { aud, exp } = Claims.parse(read(claims));
-  need(aud === origin, 401, "for somebody else");
+  need(aud === origin, 401, "for another audience");
   need(exp * 1_000 > now && exp * 1_000 <= now + 24 * 60 * 60_000, 401, "expired, or good for more than a day");
   need(key === serverKey, 403, "not the key of the subscription");
 }
 
-/** A push service of browsers, and the browsers behind it: checks and opens what it is sent as they would, and answers as told. */
+/** A Web Push service with its browsers: it verifies and decrypts messages as they would, with configurable answers. */
 export async function startWebPush() {
   const subscribers = new Map<string, Subscriber>();
   const shown: ShownMessage[] = [];
   const refused: string[] = [];
-  const answers: Told[] = [];
+  const answers: Reaction[] = [];
   let attempts = 0;
   const service = await startService((request, body) => {
     attempts += 1;
-    const told = answers.shift();
+    const reaction = answers.shift();
     try {
       const message = accept(request, body);
-      // what is answered with an error was not taken; without an answer nobody knows
-      if (told === undefined || typeof told === "string" || told.status < 300) shown.push(message);
-      return told ?? { status: 201, headers: { location: `${service.url}/message/${randomUUID()}` } };
+      // an error means that the message was refused; without an answer it may have been accepted
+      if (reaction === undefined || typeof reaction === "string" || reaction.status < 300) shown.push(message);
+      return reaction ?? { status: 201, headers: { location: `${service.url}/message/${randomUUID()}` } };
     } catch (error) {
       const { status, why } = error instanceof Refused ? error : new Refused(400, String(error));
       refused.push(why);
@@ -121,14 +121,14 @@ export async function startWebPush() {
     url: service.url,
     arrival: service.arrival,
     stop: service.stop,
-    /** What browsers have shown, in order. */
+    /** The messages that browsers have shown, in order. */
     shown,
-    /** Why messages were not even taken for messages. */
+    /** The reasons why requests were not valid messages. */
     refused,
     attempts: () => attempts,
-    /** The answers to the next messages, in order; 201 after the last. */
-    answerWith: (...next: Told[]) => void answers.splice(0, answers.length, ...next),
-    /** A browser subscribes with a server's public key; what its app then sends us. */
+    /** Sets the answers to the next messages, in order; later ones get 201. */
+    answerWith: (...next: Reaction[]) => void answers.splice(0, answers.length, ...next),
+    /** Subscribes a browser with a public key; returns what its app registers. */
     subscribe(serverKey: string) {
       const ecdh = createECDH("prime256v1");
       ecdh.generateKeys();

@@ -6,7 +6,7 @@ const code = "424242";
 process.env["OTP_FIXED_CODE"] = code;
 process.env["OTP_SENDS_PER_ADDRESS"] = "1000";
 
-const { startApi } = await import("../../../support/api.js");
+const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 
@@ -28,8 +28,6 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-
 async function logIn(phone: string): Promise<Reply> {
   await client.post("/api/v1/auth/otp/send", { phone });
   return client.post("/api/v1/auth/otp/verify", { phone, code });
@@ -46,7 +44,7 @@ describe("notification preferences", () => {
     quietHoursEnd: "08:00:00",
   };
 
-  test("are the defaults until they are changed, each alone, each user's own", async () => {
+  test("have defaults, and each can be changed alone and by its user only", async () => {
     expect((await anna.client.get(path)).body).toEqual(defaults);
     const first = await anna.client.put(path, { marketing: true });
     expect([first.status, first.body]).toEqual([200, { ...defaults, marketing: true }]);
@@ -56,14 +54,14 @@ describe("notification preferences", () => {
     expect((await (await cast.user(client)).client.get(path)).body).toEqual(defaults);
   });
 
-  test("changed at once in different fields are all changed", async () => {
+  test("keep concurrent changes to different fields", async () => {
     const changes = [{ push: false }, { sms: false }, { marketing: true }, { quietHoursEnd: "09:30:15" }];
     await Promise.all(changes.map((change) => anna.client.put(path, change)));
     expect((await anna.client.get(path)).body).toEqual(Object.assign({}, defaults, ...changes));
   });
 
   test.each([
-    ["nothing", {}],
+    ["an empty body", {}],
     ["a word", { push: "yes" }],
     ["null", { sms: null }],
     ["hours and minutes", { quietHoursStart: "22:00" }],
@@ -74,10 +72,10 @@ describe("notification preferences", () => {
   });
 });
 
-describe("the own picture", () => {
+describe("one's own avatar", () => {
   const set = (avatarUrl: unknown) => anna.client.post("/api/v1/users/me/avatar", { avatarUrl });
 
-  test("is set by its address", async () => {
+  test("is set by its URL", async () => {
     const avatarUrl = "https://cdn.example.com/anna.webp?size=2#face";
     const reply = await set(avatarUrl);
     expect([reply.status, reply.body]).toEqual([200, { id: anna.id, avatarUrl }]);
@@ -97,7 +95,7 @@ describe("the own picture", () => {
   });
 });
 
-test("a registration that was rejected binds nobody who logs in with its phone", async () => {
+test("a rejected registration does not make the owner of its phone a partner", async () => {
   const phone = cast.newPhone();
   const id = (await client.post("/api/v1/partners/register", { ...cast.bakeryProfile, phone })).string("id");
   const admin = await cast.admin(client);
@@ -107,7 +105,7 @@ test("a registration that was rejected binds nobody who logs in with its phone",
   expect(outcome(await person.post("/api/v1/partners/register", cast.bakeryProfile))).toBe("201");
 });
 
-test("an order may come to more than the dearest thing in it", async () => {
+test("an order's total may exceed the highest price of an item", async () => {
   const bakery = await cast.bakery(client);
   const menuItemId = await cast.addMenuItem(bakery, { price: 9_000_000 });
   const order = { items: [{ menuItemId, qty: 100 }], totalAmount: 900_000_000, partnerId: bakery.id };
@@ -118,7 +116,7 @@ test("an order may come to more than the dearest thing in it", async () => {
 describe("a deleted account", () => {
   const deleteMe = (who: Character) => who.client.delete("/api/v1/users/me");
 
-  test("is gone for everyone at once: its tokens, its sessions, its devices and favourites", async () => {
+  test("loses its tokens, sessions, devices and favourites at once", async () => {
     const phone = cast.newPhone();
     const tokens = await logIn(phone);
     const as = client.as(tokens.string("accessToken"));
@@ -144,18 +142,18 @@ describe("a deleted account", () => {
     ).toMatchObject([{ devices: 0, favorites: 0, sessions: 0 }]);
 
     const again = client.as((await logIn(phone)).string("accessToken"));
-    const anew = (await again.get("/api/v1/users/me")).body;
-    expect(anew["id"]).not.toBe(me["id"]);
-    expect(anew).toMatchObject({ phone, firstName: null });
+    const created = (await again.get("/api/v1/users/me")).body;
+    expect(created["id"]).not.toBe(me["id"]);
+    expect(created).toMatchObject({ phone, firstName: null });
   });
 
-  test("keeps the other accounts", async () => {
+  test("does not affect other accounts", async () => {
     const boris = await cast.user(client);
     await deleteMe(anna);
     expect(outcome(await boris.client.get("/api/v1/users/me"))).toBe("200");
   });
 
-  test("deleted ten times at once is deleted once", async () => {
+  test("is deleted once by ten concurrent requests", async () => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => deleteMe(anna)));
     expect(replies.map(outcome).sort()).toEqual(["204", ...Array<string>(9).fill("401 UNAUTHORIZED")]);
   });
@@ -169,14 +167,14 @@ describe("a deleted account", () => {
     expect(read.body).toMatchObject({ status: "ACCEPTED" });
   });
 
-  test("is an admin's no more", async () => {
+  test("loses its admin role", async () => {
     const admin = await cast.admin(client);
     await deleteMe(admin);
     expect(outcome(await admin.client.get("/api/v1/admin/partners"))).toBe("401 UNAUTHORIZED");
   });
 
   test.each(["ACTIVE", "PENDING_REVIEW"] as const)(
-    "leaves its partner, %s, suspended and free for another owner",
+    "leaves its %s partner suspended and free for another owner",
     async (status) => {
       const { id, owner } = await cast.bakery(client, status);
       const boxId = status === "ACTIVE" && (await cast.listBox({ id, owner }));
@@ -203,10 +201,10 @@ describe("a deleted account", () => {
     await deleteMe(owner);
     expect((await anna.client.get("/api/v1/partners/me/status")).body).toEqual({ status: "ACTIVE", active: true });
     await deleteMe(anna);
-    expect(await sql`select owner_id, status from partners where id = ${id}::uuid`).toMatchObject([{ owner_id: null }]);
+    expect(await sql`select owner_id, status from partners where id = ${id}::uuid`).toMatchObject([{ ownerId: null }]);
   });
 
-  test("does not get its partner back with its phone", async () => {
+  test("does not get its partner back by logging in again", async () => {
     const phone = cast.newPhone();
     await client.post("/api/v1/partners/register", { ...cast.bakeryProfile, phone });
     const owner = client.as((await logIn(phone)).string("accessToken"));

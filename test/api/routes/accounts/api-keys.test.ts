@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -19,12 +19,11 @@ afterAll(async () => {
 });
 
 const path = "/api/v1/admin/api-keys";
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const make = (body: object) => admin.client.post(path, body);
 const banners = (key: string) => client.as(key).get("/api/v1/ads/banners?placement=home-top");
 
 describe("service keys", () => {
-  test("are shown once, kept as a digest, and listed without the key", async () => {
+  test("are shown once, stored as a digest, and listed without the key", async () => {
     const made = await make({ name: "Приложение", scopes: ["ads:read", "geo:write", "ads:read"] });
     const key = made.string("key");
     expect(made.status).toBe(201);
@@ -45,7 +44,7 @@ describe("service keys", () => {
     expect(listed.text + JSON.stringify(rows)).not.toContain(key.slice(4));
   });
 
-  test("open what they are for, until they are revoked", async () => {
+  test("give access to their scopes until they are revoked", async () => {
     const made = await make({ name: "Баннеры", scopes: ["ads:read"] });
     const key = made.string("key");
     expect(outcome(await banners(key))).toBe("200");
@@ -56,14 +55,14 @@ describe("service keys", () => {
     expect(outcome(await admin.client.delete(one))).toBe("404 NOT_FOUND");
   });
 
-  test("a changed key is unknown", async () => {
+  test("are refused when a character differs", async () => {
     const key = (await make({ name: "Баннеры", scopes: ["ads:read"] })).string("key");
     for (const changed of [key.slice(0, -1), `${key}A`, key.toUpperCase(), `sfk_${"A".repeat(43)}`, "sfk_"]) {
       expect(outcome(await banners(changed))).toBe("401 UNAUTHORIZED");
     }
   });
 
-  test("a partner that a key has moved was moved by nobody", async () => {
+  test("are not recorded as the actor of a partner's move", async () => {
     const bakery = await cast.bakery(client);
     const key = (await make({ name: "Карта", scopes: ["geo:write"] })).string("key");
     const place = { partnerId: bakery.id, latitude: 55.8, longitude: 37.7 };
@@ -71,17 +70,17 @@ describe("service keys", () => {
     expect((await client.get(`/api/v1/partners/${bakery.id}`)).body).toMatchObject({ latitude: 55.8, longitude: 37.7 });
     expect(
       await sql`select actor_id from audit_events where subject_id = ${bakery.id}::uuid and action = 'PARTNER_LOCATION'`,
-    ).toMatchObject([{ actor_id: null }]);
+    ).toMatchObject([{ actorId: null }]);
   });
 
-  test("making and revoking one is on record", async () => {
+  test("are audited when created and revoked", async () => {
     const id = (await make({ name: "На время", scopes: ["ads:read"] })).string("id");
     await admin.client.delete(`${path}/${id}`);
     expect(
       await sql`select action, actor_id from audit_events where subject_id = ${id}::uuid order by id`,
     ).toMatchObject([
-      { action: "API_KEY_MADE", actor_id: admin.id },
-      { action: "API_KEY_REVOKED", actor_id: admin.id },
+      { action: "API_KEY_MADE", actorId: admin.id },
+      { action: "API_KEY_REVOKED", actorId: admin.id },
     ]);
   });
 
@@ -89,7 +88,7 @@ describe("service keys", () => {
     ["no name", { name: "" }],
     ["no scopes", { scopes: [] }],
     ["an unknown scope", { scopes: ["orders:write"] }],
-    ["a scope that is no list", { scopes: "ads:read" }],
+    ["scopes that are not a list", { scopes: "ads:read" }],
   ])("%s: 400 VALIDATION_ERROR", async (_case, fields) => {
     expect(outcome(await make({ name: "Ключ", scopes: ["ads:read"], ...fields }))).toBe("400 VALIDATION_ERROR");
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { closeDatabase } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -27,12 +27,11 @@ afterAll(async () => {
 });
 
 const path = "/api/v1/users/me/favorites";
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const add = (targetType: unknown, targetId: unknown, as = anna) => as.client.post(path, { targetType, targetId });
 const list = async (as = anna) => (await as.client.get(path)).list;
 
 describe("favourites", () => {
-  test("are boxes and partners, newest first, each user's own", async () => {
+  test("are boxes and partners, newest first, separate for each user", async () => {
     const first = await add("box", boxId);
     expect(first.status).toBe(201);
     expect(first.body).toEqual({ id: expect.any(String), targetType: "BOX", targetId: boxId });
@@ -42,7 +41,7 @@ describe("favourites", () => {
     expect(await list(await cast.user(client))).toEqual([]);
   });
 
-  test("added again, also at once, are the same favourite", async () => {
+  test("are not duplicated when added again, also concurrently", async () => {
     const added = await add("BOX", boxId);
     const again = await Promise.all(Array.from({ length: 10 }, () => add("BOX", boxId)));
     for (const { status, body } of again) expect([status, body]).toEqual([200, added.body]);
@@ -53,7 +52,7 @@ describe("favourites", () => {
     expect(await list(boris)).toHaveLength(1);
   });
 
-  test("are taken out by their owner alone", async () => {
+  test("are removed by their owner only", async () => {
     const { body } = await add("BOX", boxId);
     const one = `${path}/${String(body["id"])}`;
     expect(outcome(await (await cast.user(client)).client.delete(one))).toBe("404 NOT_FOUND");
@@ -62,7 +61,7 @@ describe("favourites", () => {
     expect(await list()).toEqual([]);
   });
 
-  test("come page by page", async () => {
+  test("are listed page by page", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.unshift((await add("BOX", await cast.listBox(bakery))).string("id"));
     const first = await anna.client.get(`${path}?limit=3`);
@@ -72,7 +71,7 @@ describe("favourites", () => {
     expect(second.headers.get("link")).toBeNull();
   });
 
-  test("of what customers do not see: 404 NOT_FOUND", async () => {
+  test("must be visible to customers: otherwise 404 NOT_FOUND", async () => {
     const hidden = await cast.listBox(bakery);
     await bakery.owner.client.post(`/api/v1/boxes/${hidden}/hide`);
     const deleted = await cast.listBox(bakery);
@@ -100,7 +99,7 @@ describe("favourites", () => {
     ["another kind of target", { targetType: "USER" }],
     ["no kind", { targetType: undefined }],
     ["no id", { targetId: undefined }],
-    ["an id that is none", { targetId: "7" }],
+    ["an invalid id", { targetId: "7" }],
   ])("%s: 400 VALIDATION_ERROR", async (_case, fields) => {
     expect(outcome(await anna.client.post(path, { targetType: "BOX", targetId: boxId, ...fields }))).toBe(
       "400 VALIDATION_ERROR",

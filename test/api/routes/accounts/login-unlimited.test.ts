@@ -3,10 +3,13 @@ import { afterAll, expect, test } from "@jest/globals";
 process.env["RATE_LIMIT_DISABLED"] = "1";
 process.env["OTP_SENDS_PER_ADDRESS"] = "1";
 process.env["OTP_SENDS_TOTAL"] = "1";
+process.env["OTP_SENDS_PER_PHONE"] = "1";
+process.env["OTP_GUESSES_PER_ADDRESS"] = "1";
+process.env["REGISTRATIONS_PER_ADDRESS"] = "1";
 process.env["OTP_FIXED_CODE"] = "424242";
 
 const { startApi } = await import("../../../support/api.js");
-const { newPhone } = await import("../../../support/cast.js");
+const { bakeryProfile, newPhone } = await import("../../../support/cast.js");
 const { closeDatabase } = await import("../../../../sql/db.js");
 
 const { client, stop } = await startApi();
@@ -18,7 +21,7 @@ afterAll(async () => {
 
 const send = async (phone: string) => (await client.post("/api/v1/auth/otp/send", { phone })).status;
 
-test("RATE_LIMIT_DISABLED lifts the limits per address and deployment, never the 3 sends per phone", async () => {
+test("RATE_LIMIT_DISABLED lifts the limits per address and deployment, but not the 3 codes per phone", async () => {
   const phone = newPhone();
   const others = await Promise.all(Array.from({ length: 10 }, () => send(newPhone())));
   expect(new Set(others)).toEqual(new Set([200]));
@@ -27,7 +30,16 @@ test("RATE_LIMIT_DISABLED lifts the limits per address and deployment, never the
   expect(own.filter((status) => status === 429)).toHaveLength(17);
 });
 
-test("OTP_FIXED_CODE is every phone's code, and is needed like any other", async () => {
+test("RATE_LIMIT_DISABLED lifts the limits on wrong codes and registrations per address", async () => {
+  for (let n = 0; n < 3; n += 1) {
+    const phone = newPhone();
+    await send(phone);
+    expect((await client.post("/api/v1/auth/otp/verify", { phone, code: "000000" })).status).toBe(400);
+    expect((await client.post("/api/v1/partners/register", bakeryProfile)).status).toBe(201);
+  }
+});
+
+test("OTP_FIXED_CODE is the code of every phone, and must be requested like any other", async () => {
   const phone = newPhone();
   const verify = async (code: string) => (await client.post("/api/v1/auth/otp/verify", { phone, code })).status;
   expect(await verify("424242")).toBe(400);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { isServiceId } from "../../../../lib/domain/service-id.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import { user, type Character } from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -19,10 +19,8 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
-
 describe("GET /users/me", () => {
-  test("shows one's own profile", async () => {
+  test("returns the caller's profile", async () => {
     const me = await anna.client.get("/api/v1/users/me");
     expect(me.status).toBe(200);
     expect(me.body).toEqual({
@@ -39,13 +37,13 @@ describe("GET /users/me", () => {
     });
   });
 
-  test("needs a valid token", async () => {
+  test("requires a valid token", async () => {
     for (const token of [null, "", "x.y.z"]) {
       expect(outcome(await client.as(token).get("/api/v1/users/me"))).toBe("401 UNAUTHORIZED");
     }
   });
 
-  test("a deleted account is unknown at once, although its token is not over", async () => {
+  test("refuses a deleted account at once, although its token has not expired", async () => {
     const boris = await user(client);
     await sql`update users set deleted_at = now() where id = ${boris.id}::uuid`;
     expect(outcome(await boris.client.get("/api/v1/users/me"))).toBe("401 UNAUTHORIZED");
@@ -55,7 +53,7 @@ describe("GET /users/me", () => {
 });
 
 describe("PUT /users/me", () => {
-  test("changes what is sent and leaves the rest", async () => {
+  test("changes the given fields and keeps the rest", async () => {
     const vera = await user(client);
     const first = await vera.client.put("/api/v1/users/me", {
       firstName: "Вера",
@@ -80,7 +78,7 @@ describe("PUT /users/me", () => {
     expect((await anna.client.get("/api/v1/users/me")).body).toMatchObject({ firstName: null });
   });
 
-  test("ignores fields that are not one's own to change", async () => {
+  test("ignores fields that users may not change", async () => {
     const gleb = await user(client);
     const reply = await gleb.client.put("/api/v1/users/me", {
       firstName: "Глеб",
@@ -99,27 +97,27 @@ describe("PUT /users/me", () => {
   });
 
   test.each([
-    ["nothing", {}],
+    ["an empty body", {}],
     ["only unknown fields", { nickname: "x" }],
     ["an empty name", { firstName: " " }],
     ["too long a name", { lastName: "я".repeat(101) }],
     ["a name with NUL", { firstName: "a\u0000b" }],
     ["a name with half a character", { firstName: "\ud800" }],
     ["a name that is a number", { firstName: 1 }],
-    ["a name that is null", { firstName: null }],
+    ["a null name", { firstName: null }],
     ["a language without a region", { locale: "ru" }],
     ["another form of locale", { locale: "RU-ru" }],
-    ["no e-mail address", { email: "vera" }],
-    ["no time zone", { timezone: "Mars/Olympus" }],
-    ["an offset for a time zone", { timezone: "+03:00" }],
-    ["one right and one wrong field", { firstName: "Вера", locale: "x" }],
-    ["no object", []],
+    ["an invalid e-mail address", { email: "vera" }],
+    ["an unknown time zone", { timezone: "Mars/Olympus" }],
+    ["an offset instead of a time zone", { timezone: "+03:00" }],
+    ["one valid and one invalid field", { firstName: "Вера", locale: "x" }],
+    ["an array", []],
   ])("%s: 400 VALIDATION_ERROR", async (_name, body) => {
     expect(outcome(await anna.client.put("/api/v1/users/me", body))).toBe("400 VALIDATION_ERROR");
   });
 });
 
-test("GET /users/me/service-id shows the public identifier", async () => {
+test("GET /users/me/service-id returns the public identifier", async () => {
   const reply = await anna.client.get("/api/v1/users/me/service-id");
   expect(reply.body).toEqual({ serviceId: expect.any(String) });
   expect(isServiceId(reply.string("serviceId"))).toBe(true);

@@ -8,7 +8,8 @@ process.env["TRUST_PROXY"] = "1";
 process.env["RATE_LIMIT_ADDRESS"] = "1000000";
 
 const { bakeryProfile, newPhone } = await import("../../../support/cast.js");
-const { outcome, tally, times, startLogins } = await import("../../../support/logins.js");
+const { outcome } = await import("../../../support/api.js");
+const { tally, times, startLogins } = await import("../../../support/logins.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 
 const { client, stop, refresh, logout, logIn } = await startLogins();
@@ -36,7 +37,7 @@ describe("roles at login", () => {
     expect(outcome(await client.as(reply.string("accessToken")).get("/api/v1/admin/partners"))).toBe("200");
   });
 
-  test("an admin role that was granted counts at once, and in the next token; so does its end", async () => {
+  test("a granted admin role takes effect at once and in the next token, and so does its revocation", async () => {
     const { updateAdmin } = await import("../../../../sql/queries/users.js");
     const phone = newPhone();
     const tokens = await logIn(phone);
@@ -50,7 +51,7 @@ describe("roles at login", () => {
     expect(await updateAdmin(sql, newPhone(), true)).toBe(false);
   });
 
-  test("who logs in with the phone of a waiting partner owns it; nobody gets two", async () => {
+  test("a phone's first login makes the user owner of the partner that waits for it, and of no second one", async () => {
     const phone = newPhone();
     const register = async () =>
       (await client.post("/api/v1/partners/register", { ...bakeryProfile, phone })).string("id");
@@ -68,14 +69,14 @@ describe("roles at login", () => {
     expect(owners.map(({ ownerId }) => ownerId)).toEqual([null, claims.sub]);
   });
 
-  test("a partner that registers after its owner's first login is linked at the next", async () => {
+  test("a partner registered after its owner's first login is linked at the next login", async () => {
     const phone = newPhone();
     await logIn(phone);
     await client.post("/api/v1/partners/register", { ...bakeryProfile, phone });
     expect(scopeOf(await logIn(phone))).toBe("USER PARTNER");
   });
 
-  test("staff work for their partner", async () => {
+  test("staff get the role of their partner", async () => {
     const phone = newPhone();
     const { sub = "" } = decodeJwt((await logIn(phone)).string("accessToken"));
     const partnerId = (await client.post("/api/v1/partners/register", bakeryProfile)).string("id");
@@ -85,7 +86,7 @@ describe("roles at login", () => {
 });
 
 describe("POST /auth/token/refresh", () => {
-  test("gives new tokens for the same user, again and again", async () => {
+  test("returns new tokens for the same user, repeatedly", async () => {
     const login = await logIn(newPhone());
     const seen = new Set<string>();
     let token = login.string("refreshToken");
@@ -100,7 +101,7 @@ describe("POST /auth/token/refresh", () => {
     }
   });
 
-  test("gives the same successor once more within 10 seconds, and no third time", async () => {
+  test("returns the same successor once more within 10 seconds, but not a third time", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     const first = await refresh(token);
     const second = await refresh(token);
@@ -109,14 +110,14 @@ describe("POST /auth/token/refresh", () => {
     expect(outcome(await refresh(first.string("refreshToken")))).toBe("401 INVALID_REFRESH_TOKEN");
   });
 
-  test("a replayed answer can be gone on with", async () => {
+  test("the successor from a repeated refresh can be used", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     await refresh(token);
     const answer = await refresh(token);
     expect(outcome(await refresh(answer.string("refreshToken")))).toBe("200");
   });
 
-  test("a stolen token used after 10 seconds ends the whole session, and no other", async () => {
+  test("a stolen token used after 10 seconds ends that session, and no other", async () => {
     const phone = newPhone();
     const other = (await logIn(phone)).string("refreshToken");
     const stolen = (await logIn(phone)).string("refreshToken");
@@ -127,7 +128,7 @@ describe("POST /auth/token/refresh", () => {
     expect(outcome(await refresh(other))).toBe("200");
   });
 
-  test("a token whose successor was used was not lost: it ends the session at once", async () => {
+  test("reusing a token whose successor was used ends the session at once", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     const second = (await refresh(token)).string("refreshToken");
     const third = (await refresh(second)).string("refreshToken");
@@ -135,7 +136,7 @@ describe("POST /auth/token/refresh", () => {
     expect(outcome(await refresh(third))).toBe("401 INVALID_REFRESH_TOKEN");
   });
 
-  test("20 at once: one exchange, one repetition, and then the session is over", async () => {
+  test("20 concurrent refreshes: one exchange, one repetition, then the session ends", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     const replies = await Promise.all(times(20, () => refresh(token)));
     expect(tally(replies)).toEqual({ "200": 2, "401 INVALID_REFRESH_TOKEN": 18 });
@@ -144,14 +145,14 @@ describe("POST /auth/token/refresh", () => {
     expect(outcome(await refresh(first ?? ""))).toBe("401 INVALID_REFRESH_TOKEN");
   });
 
-  test("two at once: both get the same successor, and the session lives", async () => {
+  test("two concurrent refreshes get the same successor, and the session continues", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     const [first, second] = await Promise.all([refresh(token), refresh(token)]);
     expect(first.string("refreshToken")).toBe(second.string("refreshToken"));
     expect(outcome(await refresh(first.string("refreshToken")))).toBe("200");
   });
 
-  test("a token is good for 30 days", async () => {
+  test("a token is valid for 30 days", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     await sql`update refresh_tokens set expires_at = expires_at - interval '30 days' + interval '1 minute' where rotated_at is null`;
     const successor = (await refresh(token)).string("refreshToken");
@@ -159,14 +160,14 @@ describe("POST /auth/token/refresh", () => {
     expect(outcome(await refresh(successor))).toBe("401 INVALID_REFRESH_TOKEN");
   });
 
-  test("a deleted account gets no more tokens", async () => {
+  test("a deleted account gets no new tokens", async () => {
     const phone = newPhone();
     const token = (await logIn(phone)).string("refreshToken");
     await sql`update users set deleted_at = now() where phone = ${phone}`;
     expect(outcome(await refresh(token))).toBe("401 INVALID_REFRESH_TOKEN");
   });
 
-  test("unknown tokens: 401 INVALID_REFRESH_TOKEN; an access token is one", async () => {
+  test("unknown tokens, among them access tokens: 401 INVALID_REFRESH_TOKEN", async () => {
     const login = await logIn(newPhone());
     const unknown = [
       "x",
@@ -181,7 +182,7 @@ describe("POST /auth/token/refresh", () => {
   });
 
   test.each([
-    ["nothing", {}],
+    ["an empty body", {}],
     ["an empty token", { refreshToken: "" }],
     ["a number", { refreshToken: 1 }],
     ["null", { refreshToken: null }],
@@ -199,13 +200,28 @@ describe("POST /auth/logout", () => {
     expect(outcome(await refresh(token))).toBe("401 INVALID_REFRESH_TOKEN");
   });
 
-  test("20 at once: one of them did it", async () => {
+  test("voids the session's access tokens at once, and those of no other session", async () => {
+    const phone = newPhone();
+    const [here, there] = [await logIn(phone), await logIn(phone)];
+    const later = await refresh(here.string("refreshToken"));
+    const meOf = async (tokens: Reply) =>
+      outcome(await client.as(tokens.string("accessToken")).get("/api/v1/users/me"));
+    expect(await Promise.all([here, later, there].map(meOf))).toEqual(["200", "200", "200"]);
+    await logout(later.string("refreshToken"));
+    expect(await Promise.all([here, later, there].map(meOf))).toEqual(["401 UNAUTHORIZED", "401 UNAUTHORIZED", "200"]);
+    const as = client.as(later.string("accessToken"));
+    for (const path of ["/partners/me", "/admin/partners", "/ads/banners?placement=home-top"])
+      expect(outcome(await as.get(`/api/v1${path}`))).toBe("401 UNAUTHORIZED");
+    expect(outcome(await as.post("/api/v1/partners/register", bakeryProfile))).toBe("401 UNAUTHORIZED");
+  });
+
+  test("succeeds once for 20 concurrent requests", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     const replies = await Promise.all(times(20, () => logout(token)));
     expect(tally(replies)).toEqual({ "204": 1, "400 INVALID_TOKEN": 19 });
   });
 
-  test("leaves the user's other sessions alone", async () => {
+  test("keeps the user's other sessions", async () => {
     const phone = newPhone();
     const here = (await logIn(phone)).string("refreshToken");
     const there = (await logIn(phone)).string("refreshToken");
@@ -213,14 +229,14 @@ describe("POST /auth/logout", () => {
     expect(outcome(await refresh(there))).toBe("200");
   });
 
-  test("a token that was exchanged before is used again: the session ends all the same", async () => {
+  test("ends the session also by a token that was exchanged before", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     const successor = (await refresh(token)).string("refreshToken");
     expect(outcome(await logout(token))).toBe("400 INVALID_TOKEN");
     expect(outcome(await refresh(successor))).toBe("401 INVALID_REFRESH_TOKEN");
   });
 
-  test("logging out while refreshing leaves no session behind", async () => {
+  test("leaves no session behind when it races with a refresh", async () => {
     const token = (await logIn(newPhone())).string("refreshToken");
     const [left, refreshed] = await Promise.all([logout(token), refresh(token)]);
     expect(["204", "400 INVALID_TOKEN"]).toContain(outcome(left));
@@ -233,8 +249,8 @@ describe("POST /auth/logout", () => {
   });
 });
 
-describe("what is kept", () => {
-  test("expired tokens and the sessions that have none left are forgotten, live ones are not", async () => {
+describe("the daily purge", () => {
+  test("deletes expired tokens and sessions without tokens, and keeps live ones", async () => {
     const { deleteExpiredRefreshTokens } = await import("../../../../sql/queries/sessions.js");
     const phone = newPhone();
     const live = (await logIn(phone)).string("refreshToken");
@@ -245,7 +261,7 @@ describe("what is kept", () => {
     await sql`
       update refresh_tokens set expires_at = now() - interval '1 second'
       where session_id in (select sessions.id from sessions join users on users.id = sessions.user_id where phone = ${other})`;
-    // a session of which one token of two has expired goes on
+    // a session with one expired and one valid token stays
     const successor = (await refresh(live)).string("refreshToken");
     await sql`update refresh_tokens set expires_at = now() - interval '1 second' where rotated_at is not null`;
 

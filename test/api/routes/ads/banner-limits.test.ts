@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import type { Client, Reply } from "../../../support/api.js";
+import type { Client } from "../../../support/api.js";
 import { stopTheClock } from "../../../support/clock.js";
 
 process.env["RATE_LIMIT_BANNERS"] = "5";
 process.env["RATE_LIMIT_ADDRESS"] = "8";
 process.env["TRUST_PROXY"] = "1";
 
-const { startApi } = await import("../../../support/api.js");
+const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { closeDatabase } = await import("../../../../sql/db.js");
 
@@ -25,12 +25,11 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const get = (path: string, address: string, as: Client) => as.get(path, { headers: { "x-forwarded-for": address } });
 const banners = (address: string, as = api.client, query = "placement=home") =>
   get(`/api/v1/ads/banners?${query}`, address, as);
 
-test("reads of banners are limited per address, whoever calls from there: 429 RATE_LIMIT until the minute is over", async () => {
+test("banner requests are limited per address, for any caller: 429 RATE_LIMIT until the minute ends", async () => {
   const anna = await cast.user(api.client);
   const address = "203.0.113.1";
   expect(outcome(await banners(address))).toBe("200");
@@ -50,7 +49,7 @@ test("reads of banners are limited per address, whoever calls from there: 429 RA
   expect(outcome(await banners(address))).toBe("200");
 });
 
-test("they do not count against the general limits, nor the general ones against them", async () => {
+test("banner requests and other requests are limited independently", async () => {
   const address = "203.0.113.3";
   for (let n = 0; n < 6; n += 1) await banners(address);
   const box = () => get("/api/v1/boxes/7", address, api.client);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { ShortCache } from "../../../../api/http/short-cache.js";
 import { weightedOrder } from "../../../../lib/domain/weighted-order.js";
 import { closeDatabase, databaseStats, sql, transaction } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, type Reply, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { until } from "../../../support/until.js";
 
@@ -16,11 +16,11 @@ beforeAll(async () => {
   admin = (await cast.admin(client)).client;
 });
 
-/** How far the clock that the cache goes by is ahead. */
+/** How far the cache's clock is ahead. */
 let ahead = 0;
 const realNow = performance.now.bind(performance);
 
-/** Each test has a placement of its own. */
+/** Each test uses its own placement. */
 let placement = "";
 let tests = 0;
 
@@ -42,16 +42,15 @@ const second = 1_000;
 const day = 24 * 60 * 60 * second;
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const read = (query = "", headers: Record<string, string> = {}) =>
   client.get(`/api/v1/ads/banners?placement=${placement}${query}`, { headers });
 const ids = ({ list }: Reply) => list.map(({ id }) => id);
-/** Reads what is shown now, not what was shown when it was last read. */
-const readAnew = (query = "", headers: Record<string, string> = {}) => {
+/** Reads past the server's cache. */
+const readFresh = (query = "", headers: Record<string, string> = {}) => {
   ahead += 5 * second;
   return read(query, headers);
 };
-const shown = async (query = "") => ids(await readAnew(query)).sort();
+const shown = async (query = "") => ids(await readFresh(query)).sort();
 
 const pathOf = (campaignId: string, rest = "") => `/api/v1/admin/ads/campaigns/${campaignId}${rest}`;
 const add = async (campaignId: string, fields: Record<string, unknown> = {}) =>
@@ -64,19 +63,19 @@ async function activeCampaign(fields: Record<string, unknown> = {}): Promise<str
   return id;
 }
 
-describe("what is shown", () => {
-  test("a banner of an active campaign, as it is and nothing else", async () => {
+describe("GET /ads/banners", () => {
+  test("returns a banner of an active campaign with its public fields only", async () => {
     const fields = cast.newBanner({ placement });
     const id = await add(await activeCampaign(), { ...fields, locale: "ru-RU", cityId: "omsk", weight: 9 });
     expect((await read("&locale=ru-RU&cityId=omsk")).list).toEqual([{ id, ...fields }]);
   });
 
-  test("nothing where nobody knows the placement", async () => {
+  test("returns nothing for an unknown placement", async () => {
     const unknown = await read();
     expect([unknown.status, unknown.text]).toEqual([200, "[]"]);
   });
 
-  test("only while its campaign is ACTIVE, and until the banner is deleted", async () => {
+  test("shows a banner only while its campaign is ACTIVE and it is not deleted", async () => {
     const campaignId = await cast.campaign(admin, { placements: [placement] });
     const id = await add(campaignId);
     const seen = [await shown()];
@@ -93,7 +92,7 @@ describe("what is shown", () => {
     expect(seen).toEqual([[], [id], [], [id], [], [next], []]);
   });
 
-  test("only within the dates of both, the campaign and the banner", async () => {
+  test("shows a banner only within its own and its campaign's dates", async () => {
     const dates = {
       now: { starts_at: inMs(-day), ends_at: inMs(day) },
       "since now": { starts_at: inMs(-1), ends_at: inMs(day) },
@@ -121,7 +120,7 @@ describe("what is shown", () => {
     ]);
   });
 
-  test("for a locale and a city: what is for them, and what is for all", async () => {
+  test("filters by locale and city, and includes banners without a filter", async () => {
     const campaignId = await activeCampaign();
     const [all, russian, english, omsk, russianInOmsk] = [
       await add(campaignId),
@@ -138,25 +137,25 @@ describe("what is shown", () => {
     expect(await shown("&cityId=omsk&locale=ru-RU")).toEqual([all, russian, omsk, russianInOmsk].sort());
   });
 
-  test("only what is for the placement", async () => {
+  test("filters by placement", async () => {
     const campaignId = await activeCampaign();
     const here = await add(campaignId);
     await add(campaignId, { placement: `${placement}-other` });
     expect(await shown()).toEqual([here]);
   });
 
-  test("of more than a hundred, the heaviest", async () => {
+  test("shows at most a hundred banners, and prefers the heaviest", async () => {
     const campaignId = await activeCampaign();
     const heavy = await add(campaignId, { weight: 2 });
     await sql`
       insert into ad_banners (campaign_id, image_url, link, placement, starts_at, ends_at)
       select ${campaignId}::uuid, 'https://a.ru/', 'https://a.ru/', ${placement}, now(), now() + interval '1 day'
       from generate_series(1, 150)`;
-    const found = ids(await readAnew());
+    const found = ids(await readFresh());
     expect([found.length, found.includes(heavy)]).toEqual([100, true]);
   });
 
-  test("in the order that is this moment's turn, by weight", async () => {
+  test("orders banners by weight, in an order that changes every five seconds", async () => {
     const campaignId = await activeCampaign();
     const weights = [1, 1, 5, 5, 20, 20, 100, 100];
     const all: { id: string; weight: number }[] = [];
@@ -166,14 +165,14 @@ describe("what is shown", () => {
       return [turn - 1, turn, turn + 1].map((n) => weightedOrder(all, String(n)).map(({ id }) => id));
     };
     const possible = ordersNow();
-    const first = ids(await readAnew());
+    const first = ids(await readFresh());
     expect([...possible, ...ordersNow()]).toContainEqual(first);
     for (let n = 0; n < 5; n += 1) expect(ids(await read())).toEqual(first);
   });
 });
 
 describe("the cache", () => {
-  test("what was read is shown for five seconds, for these parameters only", async () => {
+  test("keeps an answer for five seconds, separately for each query", async () => {
     const campaignId = await activeCampaign();
     const first = await add(campaignId);
     expect(ids(await read())).toEqual([first]);
@@ -185,7 +184,7 @@ describe("the cache", () => {
     expect(ids(await read()).sort()).toEqual([first, next].sort());
   });
 
-  test("a hundred who ask at once cost one look at the database", async () => {
+  test("loads once for a hundred concurrent requests", async () => {
     const id = await add(await activeCampaign());
     const asked = jest.spyOn(ShortCache.prototype, "get");
     let replies: Promise<Reply[]> = Promise.resolve([]);
@@ -198,13 +197,13 @@ describe("the cache", () => {
     expect((await replies).map(ids)).toEqual(Array(100).fill([id]));
   });
 
-  test("may be kept by others for as long", async () => {
+  test("lets clients cache the answer for the same time", async () => {
     expect((await read()).headers.get("cache-control")).toBe("public, max-age=5");
   });
 
-  test("a look at the database that fails is not kept", async () => {
+  test("does not keep a failed load", async () => {
     await sql`alter table ad_banners rename to ad_banners_away`;
-    const failed = await readAnew();
+    const failed = await readFresh();
     await sql`alter table ad_banners_away rename to ad_banners`;
     expect([outcome(failed), outcome(await read())]).toEqual(["500 INTERNAL", "200"]);
   });
@@ -214,7 +213,7 @@ describe("Last-Modified", () => {
   const lastModified = ({ headers }: Reply) => headers.get("last-modified") ?? "";
   const since = (date: string) => ({ "if-modified-since": date });
 
-  /** As if nothing had happened for three days. */
+  /** Moves all changes three days into the past. */
   beforeEach(async () => {
     await sql`update ad_campaigns set starts_at = null, ends_at = null, updated_at = now() - interval '3 days'`;
     await sql`
@@ -222,17 +221,17 @@ describe("Last-Modified", () => {
       set starts_at = now() - interval '4 days', ends_at = now() + interval '4 days', updated_at = now() - interval '3 days'`;
   });
 
-  test("is when the last change was, to the second, and whoever has that gets 304", async () => {
+  test("is the time of the last change, to the second, and answers 304 to clients that have it", async () => {
     const campaignId = await activeCampaign();
     await sql`update ad_campaigns set updated_at = '2026-06-01T15:00:00.999Z' where id = ${campaignId}::uuid`;
     await sql`update ad_campaigns set updated_at = '2020-01-01' where id <> ${campaignId}::uuid`;
     await sql`update ad_banners set updated_at = '2020-01-01', starts_at = '2020-01-01'`;
-    const shown = await readAnew();
+    const shown = await readFresh();
     expect(lastModified(shown)).toBe("Mon, 01 Jun 2026 15:00:00 GMT");
     for (const date of ["2100", "Fri, 01 Jan 2100 00:00:00 GMT", "yesterday"])
-      expect((await readAnew("", since(date))).status).toBe(200);
+      expect((await readFresh("", since(date))).status).toBe(200);
     for (const date of [lastModified(shown), new Date().toUTCString()]) {
-      const again = await readAnew("", since(date));
+      const again = await readFresh("", since(date));
       expect([again.status, again.text, lastModified(again)]).toEqual([304, "", lastModified(shown)]);
       expect(again.headers.get("cache-control")).toBe("public, max-age=5");
     }
@@ -242,14 +241,14 @@ describe("Last-Modified", () => {
     expect((await read("", { ...since(lastModified(shown)), "if-none-match": '"a"' })).status).toBe(200);
   });
 
-  test("goes without an ETag: the order takes turns while nothing changes", async () => {
+  test("is sent without an ETag, since the order changes on its own", async () => {
     expect((await read()).headers.get("etag")).toBeNull();
   });
 
-  test("is never within the last five seconds, when more may happen that counts as earlier", async () => {
+  test("is at least five seconds in the past, so that a later change is always newer", async () => {
     const before = Date.now();
     await activeCampaign();
-    const changed = Date.parse(lastModified(await readAnew()));
+    const changed = Date.parse(lastModified(await readFresh()));
     expect(changed).toBeLessThanOrEqual(Date.now() - 5 * second);
     expect(changed).toBeGreaterThan(before - 15 * second);
   });
@@ -267,22 +266,22 @@ describe("Last-Modified", () => {
     ["a banner is added", (id) => add(id)],
     ["a banner is changed", (id, banner) => admin.put(pathOf(id, `/banners/${banner}`), { link: "https://b.ru/" })],
     ["a banner is deleted", (id, banner) => admin.delete(pathOf(id, `/banners/${banner}`))],
-    ["a banner's time has come", bannerStarts],
-    ["a banner's time is over", bannerEnds],
+    ["a banner's period begins", bannerStarts],
+    ["a banner's period ends", bannerEnds],
     ["the campaign is paused", (id) => admin.post(pathOf(id, "/pause"))],
     ["the campaign is completed", (id) => admin.post(pathOf(id, "/complete"))],
     ["the campaign's dates are changed", (id) => admin.put(pathOf(id), { startsAt: inMs(day) })],
-    ["the campaign's time has come", campaignStarts],
-    ["the campaign's time is over", campaignEnds],
-  ])("moves on when %s", async (_case, change) => {
+    ["the campaign's period begins", campaignStarts],
+    ["the campaign's period ends", campaignEnds],
+  ])("advances when %s", async (_case, change) => {
     const campaignId = await activeCampaign();
     const bannerId = await add(campaignId);
     await sql`update ad_campaigns set updated_at = now() - interval '3 days'`;
     await sql`update ad_banners set updated_at = now() - interval '3 days', starts_at = now() - interval '4 days'`;
-    const before = await readAnew();
-    expect((await readAnew("", since(lastModified(before)))).status).toBe(304);
+    const before = await readFresh();
+    expect((await readFresh("", since(lastModified(before)))).status).toBe(304);
     await change(campaignId, bannerId);
-    const after = await readAnew("", since(lastModified(before)));
+    const after = await readFresh("", since(lastModified(before)));
     expect(after.status).toBe(200);
     expect(Date.parse(lastModified(after))).toBeGreaterThan(Date.parse(lastModified(before)));
     expect((await read("", since(lastModified(after)))).status).toBe(304);
@@ -295,14 +294,14 @@ test.each([
   ["a placement of other characters", "placement=home%20top"],
   ["a placement of 51 letters", `placement=${"x".repeat(51)}`],
   ["two placements", "placement=a&placement=b"],
-  ["a locale that is none", "placement=a&locale=russian"],
+  ["an invalid locale", "placement=a&locale=russian"],
   ["a city of other characters", "placement=a&cityId=New%20York"],
-  ["a city that is empty", "placement=a&city="],
+  ["an empty city", "placement=a&city="],
 ])("%s: 400 BAD_REQUEST", async (_case, query) => {
   expect(outcome(await client.get(`/api/v1/ads/banners?${query}`))).toBe("400 BAD_REQUEST");
 });
 
-test("is public; a token that is sent must be valid: 401 UNAUTHORIZED", async () => {
+test("banners are public, but a given token must be valid: 401 UNAUTHORIZED", async () => {
   const path = `/api/v1/ads/banners?placement=${placement}`;
   expect(outcome(await (await cast.user(client)).client.get(path))).toBe("200");
   expect(outcome(await client.as("x.y.z").get(path))).toBe("401 UNAUTHORIZED");

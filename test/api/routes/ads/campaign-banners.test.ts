@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -27,18 +27,17 @@ const unknownId = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
 const day = 24 * 60 * 60 * 1_000;
 
 const inDays = (days: number) => new Date(Date.now() + days * day).toISOString();
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const banners = (id = campaignId) => `/api/v1/admin/ads/campaigns/${id}/banners`;
 const add = (fields: Record<string, unknown> = {}) => client.post(banners(), cast.newBanner(fields));
 const move = (path: string) => client.post(`/api/v1/admin/ads/campaigns/${campaignId}/${path}`);
 const actionsOn = async (id: string) =>
   (
-    await sql<{ actor_id: string; action: string }[]>`
+    await sql<{ actorId: string; action: string }[]>`
       select actor_id, action from audit_events where subject_id = ${id}::uuid order by id`
-  ).map(({ actor_id, action }) => [actor_id, action]);
+  ).map(({ actorId, action }) => [actorId, action]);
 
 describe("POST …/banners", () => {
-  test("adds a banner, and it is read as it was sent", async () => {
+  test("adds a banner, which is read back as it was sent", async () => {
     const fields = cast.newBanner({ locale: "ru-RU", cityId: "moscow", weight: 100, placement: "cart" });
     const added = await add(fields);
     expect(added.status).toBe(201);
@@ -49,30 +48,30 @@ describe("POST …/banners", () => {
     expect(await actionsOn(added.string("id"))).toEqual([[admin.id, "BANNER_CREATE"]]);
   });
 
-  test("without filters it is for everyone, and weighs 1", async () => {
+  test("defaults to no filters and a weight of 1", async () => {
     expect((await add()).body).toMatchObject({ locale: null, cityId: null, weight: 1 });
   });
 
   test.each([
     ["without an image", "imageUrl", { imageUrl: undefined }],
     ["with an image that is not on https", "imageUrl", { imageUrl: "http://cdn.example.com/a.webp" }],
-    ["with an image that is none", "imageUrl", { imageUrl: "data:image/png;base64,AAAA" }],
+    ["with an image URL of another scheme", "imageUrl", { imageUrl: "data:image/png;base64,AAAA" }],
     ["without a link", "link", { link: undefined }],
-    ["with a link that runs", "link", { link: "javascript:alert(1)" }],
+    ["with a link that is a script", "link", { link: "javascript:alert(1)" }],
     ["with a link with a password", "link", { link: "https://me:secret@example.com/" }],
     ["with too long a link", "link", { link: `https://example.com/${"x".repeat(2_048)}` }],
-    ["with a link in pieces", "link", { link: "https://example.com/a b" }],
+    ["with a link that has a space", "link", { link: "https://example.com/a b" }],
     ["without a placement", "placement", { placement: undefined }],
     ["for a placement that is not the campaign's", "placement", { placement: "checkout" }],
     ["for a malformed locale", "locale", { locale: "russian" }],
     ["for a malformed city", "cityId", { cityId: "New York" }],
     ["without a start", "startsAt", { startsAt: undefined }],
     ["without an end", "endsAt", { endsAt: undefined }],
-    ["with an end that is over", "endsAt", { startsAt: inDays(-2), endsAt: inDays(-1) }],
+    ["with an end in the past", "endsAt", { startsAt: inDays(-2), endsAt: inDays(-1) }],
     ["with an end before its start", "endsAt", { startsAt: inDays(2), endsAt: inDays(1) }],
-    ["without weight", "weight", { weight: 0 }],
+    ["with a weight of 0", "weight", { weight: 0 }],
     ["with too much weight", "weight", { weight: 101 }],
-    ["with half a weight", "weight", { weight: 1.5 }],
+    ["with a fractional weight", "weight", { weight: 1.5 }],
   ])("%s: 400 BAD_REQUEST", async (_case, path, fields) => {
     const refused = await add(fields);
     expect(outcome(refused)).toBe("400 BAD_REQUEST");
@@ -81,7 +80,7 @@ describe("POST …/banners", () => {
   });
 });
 
-test("GET …/banners lists the campaign's own, by age, page by page", async () => {
+test("GET …/banners lists the campaign's banners, oldest first, page by page", async () => {
   const ids = [(await add()).string("id"), (await add()).string("id")];
   await client.post(banners(await cast.campaign(client)), cast.newBanner());
   const first = await client.get(`${banners()}?limit=1`);
@@ -92,7 +91,7 @@ test("GET …/banners lists the campaign's own, by age, page by page", async () 
 });
 
 describe("PUT …/banners/{bannerId}", () => {
-  test("changes what is sent and leaves the rest; null takes a filter away", async () => {
+  test("changes the given fields and keeps the rest; null removes a filter", async () => {
     const banner = await add({ locale: "ru-RU", cityId: "moscow" });
     const path = `${banners()}/${banner.string("id")}`;
     const changes = { placement: "cart", locale: null, weight: 7, endsAt: inDays(9) };
@@ -113,18 +112,18 @@ describe("PUT …/banners/{bannerId}", () => {
   });
 
   test.each([
-    ["nothing", {}],
+    ["an empty body", {}],
     ["another campaign's placement", { placement: "checkout" }],
     ["a start after the end", { startsAt: inDays(2) }],
     ["an end before the start", { startsAt: inDays(4), endsAt: inDays(3) }],
-    ["no weight", { weight: null }],
+    ["a null weight", { weight: null }],
   ])("%s: 400 BAD_REQUEST", async (_case, changes) => {
     const path = `${banners()}/${(await add()).string("id")}`;
     expect(outcome(await client.put(path, changes))).toBe("400 BAD_REQUEST");
   });
 });
 
-test("DELETE …/banners/{bannerId} takes a banner away for good, and its row stays", async () => {
+test("DELETE …/banners/{bannerId} hides a banner for good, and keeps its row", async () => {
   const id = (await add()).string("id");
   const path = `${banners()}/${id}`;
   const deleted = await client.delete(path);
@@ -139,7 +138,7 @@ test("DELETE …/banners/{bannerId} takes a banner away for good, and its row st
   ]);
 });
 
-test("in a campaign that is COMPLETED banners are deleted, not added or changed: 409 CONFLICT", async () => {
+test("banners of a COMPLETED campaign can be deleted, but not added or changed: 409 CONFLICT", async () => {
   const path = `${banners()}/${(await add()).string("id")}`;
   await move("activate");
   expect(outcome(await client.put(path, { weight: 2 }))).toBe("200");
@@ -149,7 +148,7 @@ test("in a campaign that is COMPLETED banners are deleted, not added or changed:
   expect(outcome(await client.delete(path))).toBe("204");
 });
 
-test("banners are added while their placement is taken away, over and over: none is left without its placement", async () => {
+test("a placement is never removed while a banner for it is being added", async () => {
   for (let round = 0; round < 10; round += 1) {
     campaignId = await cast.campaign(client, { placements: ["home-top", "cart"] });
     const replies = await Promise.all([
@@ -163,7 +162,7 @@ test("banners are added while their placement is taken away, over and over: none
   }
 });
 
-test("another campaign's banner, and one that does not exist: 404 NOT_FOUND", async () => {
+test("a banner that is unknown or of another campaign: 404 NOT_FOUND", async () => {
   const id = (await add()).string("id");
   const foreign = `${banners(await cast.campaign(client))}/${id}`;
   for (const path of [foreign, `${banners()}/${unknownId}`, `${banners()}/7`]) {

@@ -4,8 +4,8 @@ import { config } from "../../../../lib/process/config.js";
 import { addDays, dayOf } from "../../../../lib/domain/days.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 import { insertAdBatch } from "../../../../sql/queries/ad-batches.js";
-import { runAdJobs } from "../../../support/ad-jobs.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { runAdJobs, validCount } from "../../../support/ad-jobs.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -28,16 +28,17 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const stats = (query = "", headers: Record<string, string> = {}) =>
   admin.get(`/api/v1/admin/ads/campaigns/${campaignId}/stats${query}`, { headers });
 
 async function count(day: string, impressions: number, clicks: number, of = bannerId): Promise<void> {
-  await insertAdBatch(sql, { id: randomUUID(), day, counts: [{ bannerId: of, impressions, clicks }] });
+  await insertAdBatch(sql, { id: randomUUID(), day, counts: [validCount(of, impressions, clicks)] });
   await runAdJobs();
 }
 
-test("shows every day that was asked for, with what was counted of all the campaign's banners and charged", async () => {
+const none = { invalidImpressions: 0, invalidClicks: 0 };
+
+test("lists every requested day with the impressions, clicks and charges of all the campaign's banners", async () => {
   const second = await cast.banner(admin, campaignId);
   const stranger = await cast.banner(admin, await cast.activeCampaign(admin, { cpm: 1 }));
   await count("2028-02-27", 7, 7);
@@ -47,14 +48,14 @@ test("shows every day that was asked for, with what was counted of all the campa
   await count("2028-02-29", 9, 9, stranger);
   await admin.delete(`/api/v1/admin/ads/campaigns/${campaignId}/banners/${second}`);
   expect((await stats("?from=2028-02-28&to=2028-03-02")).list).toEqual([
-    { day: "2028-02-28", impressions: 1_500, clicks: 4, spent: 2.25 },
-    { day: "2028-02-29", impressions: 0, clicks: 0, spent: 0 },
-    { day: "2028-03-01", impressions: 1, clicks: 0, spent: 0 },
-    { day: "2028-03-02", impressions: 0, clicks: 0, spent: 0 },
+    { day: "2028-02-28", impressions: 1_500, clicks: 4, spent: 2.25, ...none },
+    { day: "2028-02-29", impressions: 0, clicks: 0, spent: 0, ...none },
+    { day: "2028-03-01", impressions: 1, clicks: 0, spent: 0, ...none },
+    { day: "2028-03-02", impressions: 0, clicks: 0, spent: 0, ...none },
   ]);
 });
 
-test("without days, the last thirty as they are in the deployment's zone", async () => {
+test("covers the last thirty days in the deployment's zone by default", async () => {
   const days = async (query: string) => (await stats(query)).list.map(({ day }) => day);
   const today = dayOf(Date.now(), config.DEFAULT_TIMEZONE);
   const last = await days("");
@@ -64,31 +65,33 @@ test("without days, the last thirty as they are in the deployment's zone", async
   expect((await days(`?from=${today}`))[0]).toBe(today);
 });
 
-test("as CSV for who wants that", async () => {
+test("are available as CSV", async () => {
   await count("2026-06-01", 1_000, 2);
   const csv = await stats("?from=2026-06-01&to=2026-06-02", { accept: "text/csv" });
-  expect(csv.text).toBe("day,impressions,clicks,spent\r\n2026-06-01,1000,2,1.5\r\n2026-06-02,0,0,0\r\n");
+  expect(csv.text).toBe(
+    "day,impressions,clicks,spent,invalidImpressions,invalidClicks\r\n2026-06-01,1000,2,1.5,0,0\r\n2026-06-02,0,0,0,0,0\r\n",
+  );
 });
 
 test.each([
-  ["a day that is none", "?from=2026-02-30"],
+  ["a day that does not exist", "?from=2026-02-30"],
   ["no day at all", "?to=null"],
-  ["neither a day", "?from=&to=today"],
+  ["two invalid days", "?from=&to=today"],
   ["an instant", "?to=2026-02-03T00:00:00Z"],
-  ["a day long ago", "?from=1999-12-31"],
-  ["a day far away", "?to=9999-12-31"],
-  ["the last before the first", "?from=2026-06-02&to=2026-06-01"],
-  ["more than a leap year", "?from=2024-01-01&to=2025-01-01"],
-  ["a first day to come", "?from=2199-01-01"],
+  ["a day too far in the past", "?from=1999-12-31"],
+  ["a day too far in the future", "?to=9999-12-31"],
+  ["a last day before the first", "?from=2026-06-02&to=2026-06-01"],
+  ["more than 366 days", "?from=2024-01-01&to=2025-01-01"],
+  ["a first day in the future", "?from=2199-01-01"],
 ])("%s: 400 BAD_REQUEST", async (_case, query) => {
   expect(outcome(await stats(query))).toBe("400 BAD_REQUEST");
 });
 
-test("a leap year is one answer", async () => {
+test("a leap year fits in one answer", async () => {
   expect((await stats("?from=2024-01-01&to=2024-12-31")).list).toHaveLength(366);
 });
 
-test("of a campaign that nobody knows: 404 NOT_FOUND", async () => {
+test("of an unknown campaign: 404 NOT_FOUND", async () => {
   campaignId = randomUUID();
   expect(outcome(await stats())).toBe("404 NOT_FOUND");
 });

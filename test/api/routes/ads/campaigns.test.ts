@@ -4,7 +4,7 @@ import { campaignMoves, type CampaignMove, type CampaignStatus } from "../../../
 import { closeDatabase, sql, transaction } from "../../../../sql/db.js";
 import { lockCampaign } from "../../../../sql/queries/campaigns.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, type Reply, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { task } from "../../../support/task.js";
 
@@ -28,7 +28,6 @@ const day = 24 * 60 * 60 * 1_000;
 const campaigns = "/api/v1/admin/ads/campaigns";
 
 const inDays = (days: number) => new Date(Date.now() + days * day).toISOString();
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const create = (fields: Record<string, unknown> = {}) => client.post(campaigns, cast.newCampaign(fields));
 const read = async (id: string) => (await client.get(`${campaigns}/${id}`)).body;
 const change = (id: string, changes: unknown) => client.put(`${campaigns}/${id}`, changes);
@@ -36,10 +35,10 @@ const make = (id: string, move: CampaignMove) => client.post(`${campaigns}/${id}
 const isOver = (id: string) =>
   sql`update ad_campaigns set starts_at = null, ends_at = now() - interval '1 second' where id = ${id}::uuid`;
 const auditOf = (id: string) =>
-  sql<{ actor_id: string | null; action: string; details: unknown }[]>`
+  sql<{ actorId: string | null; action: string; details: unknown }[]>`
     select actor_id, action, details from audit_events where subject_id = ${id}::uuid order by id`;
 
-/** A campaign that was brought to this status by an admin. */
+/** A campaign that an admin has moved to this status. */
 async function campaignThatIs(status: CampaignStatus, fields: Record<string, unknown> = {}): Promise<string> {
   const id = await cast.campaign(client, fields);
   const ways = { DRAFT: [], ACTIVE: ["ACTIVATE"], PAUSED: ["ACTIVATE", "PAUSE"], COMPLETED: ["ACTIVATE", "COMPLETE"] };
@@ -48,15 +47,15 @@ async function campaignThatIs(status: CampaignStatus, fields: Record<string, unk
 }
 
 describe("POST /admin/ads/campaigns", () => {
-  test("makes a draft", async () => {
+  test("creates a draft", async () => {
     const made = await create({ name: "Лето", status: "ACTIVE", id: unknownId });
     expect(made.status).toBe(201);
     expect(made.body).toEqual({ id: expect.any(String), name: "Лето", status: "DRAFT" });
     expect(made.headers.get("location")).toBe(`${campaigns}/${made.string("id")}`);
-    expect(await auditOf(made.string("id"))).toMatchObject([{ actor_id: admin.id, action: "CAMPAIGN_CREATE" }]);
+    expect(await auditOf(made.string("id"))).toMatchObject([{ actorId: admin.id, action: "CAMPAIGN_CREATE" }]);
   });
 
-  test("keeps every field, to the kopeck and the millisecond", async () => {
+  test("stores every field, to the kopeck and the millisecond", async () => {
     const fields = {
       placements: ["home-top", "Cart_2"],
       budget: 1_234.5,
@@ -77,16 +76,16 @@ describe("POST /admin/ads/campaigns", () => {
     });
     expect(
       await sql`select budget_minor, cpm_minor from ad_campaigns where id = ${made.string("id")}::uuid`,
-    ).toMatchObject([{ budget_minor: 123_450, cpm_minor: 1 }]);
+    ).toMatchObject([{ budgetMinor: 123_450, cpmMinor: 1 }]);
   });
 
   test.each([
-    ["a campaign without a budget to speak of", { budget: 0 }],
+    ["a campaign with a budget of 0", { budget: 0 }],
     ["20 placements", { placements: Array.from({ length: 20 }, (_, n) => `place-${n}`) }],
     ["a placement of 50 letters", { placements: ["x".repeat(50)] }],
     ["only a start", { startsAt: inDays(-1) }],
     ["only an end", { endsAt: inDays(1) }],
-  ])("%s is made", async (_case, fields) => {
+  ])("%s is accepted", async (_case, fields) => {
     expect(outcome(await create(fields))).toBe("201");
   });
 
@@ -95,35 +94,35 @@ describe("POST /admin/ads/campaigns", () => {
     ["with a blank name", "name", { name: " " }],
     ["with too long a name", "name", { name: "x".repeat(201) }],
     ["without placements", "placements", { placements: undefined }],
-    ["with no placement", "placements", { placements: [] }],
+    ["with an empty list of placements", "placements", { placements: [] }],
     ["with 21 placements", "placements", { placements: Array.from({ length: 21 }, (_, n) => `place-${n}`) }],
     ["with a placement twice", "placements", { placements: ["home", "home"] }],
     ["with a placement of other characters", "placements.0", { placements: ["home top"] }],
     ["with a placement of 51 letters", "placements.0", { placements: ["x".repeat(51)] }],
     ["with a placement that is no text", "placements.0", { placements: [7] }],
-    ["with placements that are no list", "placements", { placements: "home" }],
+    ["with placements that are not a list", "placements", { placements: "home" }],
     ["without a budget", "budget", { budget: undefined }],
     ["with a negative budget", "budget", { budget: -1 }],
-    ["with a budget in words", "budget", { budget: "1000" }],
-    ["with a third of a kopeck", "budget", { budget: 0.001 }],
+    ["with a budget as text", "budget", { budget: "1000" }],
+    ["with a fraction of a kopeck", "budget", { budget: 0.001 }],
     ["with a negative price", "cpm", { cpm: -1 }],
-    ["with an end that is over", "endsAt", { endsAt: inDays(-1) }],
+    ["with an end in the past", "endsAt", { endsAt: inDays(-1) }],
     ["with an end at its start", "endsAt", { startsAt: "2099-01-01T00:00Z", endsAt: "2099-01-01T00:00Z" }],
-    ["with a start that is no instant", "startsAt", { startsAt: "tomorrow" }],
+    ["with an invalid start", "startsAt", { startsAt: "tomorrow" }],
   ])("%s: 400 BAD_REQUEST", async (_case, path, fields) => {
     const refused = await create(fields);
     expect(outcome(refused)).toBe("400 BAD_REQUEST");
     expect(refused.body["errors"]).toEqual([{ path, message: expect.any(String) }]);
   });
 
-  test("no token: 401 UNAUTHORIZED, no admin: 403 FORBIDDEN", async () => {
+  test("requires an admin: 401 UNAUTHORIZED without a token, 403 FORBIDDEN for others", async () => {
     expect(outcome(await api.client.post(campaigns, cast.newCampaign()))).toBe("401 UNAUTHORIZED");
     const { client: other } = (await cast.bakery(api.client)).owner;
     expect(outcome(await other.post(campaigns, cast.newCampaign()))).toBe("403 FORBIDDEN");
   });
 });
 
-test("GET /admin/ads/campaigns lists them newest first, by status, page by page", async () => {
+test("GET /admin/ads/campaigns lists campaigns newest first, by status, page by page", async () => {
   await sql`update ad_campaigns set status = 'COMPLETED'`;
   const [first, second, third] = [
     await campaignThatIs("PAUSED"),
@@ -143,7 +142,7 @@ test("GET /admin/ads/campaigns lists them newest first, by status, page by page"
 
 describe("PUT /admin/ads/campaigns/{id}", () => {
   test.each(["DRAFT", "ACTIVE", "PAUSED"] as const)(
-    "while %s, changes what is sent and leaves the rest",
+    "changes the given fields of a %s campaign and keeps the rest",
     async (status) => {
       const id = await campaignThatIs(status, { cpm: 90 });
       const before = await read(id);
@@ -160,19 +159,19 @@ describe("PUT /admin/ads/campaigns/{id}", () => {
       });
       expect(await read(id)).toMatchObject({ name: "Осень", budget: 0.5, cpm: null, startsAt: null, status });
       expect((await auditOf(id)).slice(-2)).toMatchObject([
-        { actor_id: admin.id, action: "CAMPAIGN_CHANGE", details: { fields: ["startsAt", "endsAt", "budget"] } },
-        { details: { fields: ["name", "placements", "startsAt", "cpm"] } },
+        { actorId: admin.id, action: "CAMPAIGN_CHANGE", details: { fields: ["budget", "startsAt", "endsAt"] } },
+        { details: { fields: ["name", "placements", "cpm", "startsAt"] } },
       ]);
     },
   );
 
-  test("that is COMPLETED: 409 CONFLICT", async () => {
+  test("a COMPLETED campaign cannot be changed: 409 CONFLICT", async () => {
     const id = await campaignThatIs("COMPLETED");
     expect(outcome(await change(id, { budget: 7 }))).toBe("409 CONFLICT");
     expect(await read(id)).toMatchObject({ budget: 50_000 });
   });
 
-  test("a placement stays while there is a banner for it: 409 CONFLICT", async () => {
+  test("a placement with a banner cannot be removed: 409 CONFLICT", async () => {
     const id = await cast.campaign(client, { placements: ["home-top", "cart"] });
     const banner = await client.post(`${campaigns}/${id}/banners`, cast.newBanner());
     expect(outcome(await change(id, { placements: ["cart"] }))).toBe("409 CONFLICT");
@@ -181,7 +180,7 @@ describe("PUT /admin/ads/campaigns/{id}", () => {
     expect(outcome(await change(id, { placements: ["cart"] }))).toBe("200");
   });
 
-  test("the end stays after the start, whichever of them is sent: 400 BAD_REQUEST", async () => {
+  test("the end must be after the start, whichever is changed: 400 BAD_REQUEST", async () => {
     const id = await cast.campaign(client, { startsAt: inDays(5), endsAt: inDays(6) });
     for (const changes of [
       { startsAt: inDays(7) },
@@ -196,11 +195,11 @@ describe("PUT /admin/ads/campaigns/{id}", () => {
   });
 
   test.each([
-    ["nothing", {}],
+    ["an empty body", {}],
     ["only unknown fields", { status: "ACTIVE" }],
     ["a null name", { name: null }],
-    ["no placement", { placements: [] }],
-    ["an end that is over", { endsAt: inDays(-1) }],
+    ["an empty list of placements", { placements: [] }],
+    ["an end in the past", { endsAt: inDays(-1) }],
   ])("%s: 400 BAD_REQUEST", async (_case, changes) => {
     expect(outcome(await change(await cast.campaign(client), changes))).toBe("400 BAD_REQUEST");
   });
@@ -210,7 +209,7 @@ describe("moves", () => {
   const statuses = ["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"] as const;
   const moves = ["ACTIVATE", "PAUSE", "COMPLETE"] as const;
 
-  test("whatever is asked in whatever order, a campaign goes only where its moves lead, and each is on record once", async () => {
+  test("any sequence of requests makes only allowed moves, each audited once", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...moves), { maxLength: 8 }), async (asked) => {
         const id = await cast.campaign(client);
@@ -234,14 +233,14 @@ describe("moves", () => {
     );
   });
 
-  test("one move asked for twenty times at once is made once", async () => {
+  test("twenty concurrent requests for one move make it once", async () => {
     const id = await campaignThatIs("ACTIVE");
     const replies = await Promise.all(Array.from({ length: 20 }, () => make(id, "PAUSE")));
     expect(new Set(replies.map(outcome))).toEqual(new Set(["200"]));
     expect((await auditOf(id)).filter(({ action }) => action === "CAMPAIGN_PAUSE")).toHaveLength(1);
   });
 
-  test("a campaign whose end is over is not activated: 409 CONFLICT", async () => {
+  test("a campaign whose end has passed cannot be activated: 409 CONFLICT", async () => {
     for (const status of ["DRAFT", "PAUSED"] as const) {
       const id = await campaignThatIs(status);
       await isOver(id);
@@ -250,7 +249,7 @@ describe("moves", () => {
     }
   });
 
-  test("an end that comes completes what was activated, once, and nobody is the actor", async () => {
+  test("activated campaigns are completed once when their end comes, without an actor", async () => {
     const ids: Record<string, string> = {};
     for (const status of statuses) {
       ids[status] = await campaignThatIs(status);
@@ -269,10 +268,10 @@ describe("moves", () => {
       "ACTIVE",
     ]);
     const record = await auditOf(ids["ACTIVE"]!);
-    expect(record.filter(({ action }) => action === "CAMPAIGN_COMPLETE")).toMatchObject([{ actor_id: null }]);
+    expect(record.filter(({ action }) => action === "CAMPAIGN_COMPLETE")).toMatchObject([{ actorId: null }]);
   });
 
-  test("a campaign that an admin is changing just now is completed the next time", async () => {
+  test("a campaign that is locked by an admin's change is completed by the next run", async () => {
     const [busy, free] = [await campaignThatIs("ACTIVE"), await campaignThatIs("ACTIVE")];
     for (const id of [busy, free]) await isOver(id);
     const status = async (id: string) => (await read(id))["status"];
@@ -286,7 +285,7 @@ describe("moves", () => {
   });
 });
 
-test.each([unknownId, "7"])("a campaign %s that does not exist: 404 NOT_FOUND", async (id) => {
+test.each([unknownId, "7"])("an unknown campaign %s: 404 NOT_FOUND", async (id) => {
   const replies = [
     await client.get(`${campaigns}/${id}`),
     await change(id, { budget: 1 }),

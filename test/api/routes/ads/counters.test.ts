@@ -12,15 +12,19 @@ const [first, second, third] = [1, 2, 3].map((n) => `01978d2e-5a6b-7c3d-8e9f-000
   string,
 ];
 
-/** What is kept, added up: batches and jobs, impressions and clicks of each banner. */
+const nothing = { impressions: 0, clicks: 0, invalidImpressions: 0, invalidClicks: 0 };
+
+/** The stored batches and jobs, and the sums of each banner's impressions and clicks. */
 async function kept() {
   const [rows] = await sql<{ batches: number; jobs: number }[]>`
     select (select count(*) from ad_batches) as batches,
            (select count(*) from staged_jobs j join ad_batches b on j.payload ->> 'batchId' = b.id::text where j.queue = 'ad-events')
              as jobs`;
-  const sums = await sql<{ id: string; impressions: number; clicks: number }[]>`
-    select c.id, sum(c.impressions) as impressions, sum(c.clicks) as clicks
-    from ad_batches b, unnest(b.banner_ids, b.impressions, b.clicks) as c (id, impressions, clicks)
+  const sums = await sql<({ id: string } & typeof nothing)[]>`
+    select c.id, sum(c.impressions) as impressions, sum(c.clicks) as clicks,
+           sum(c.invalid_impressions) as invalid_impressions, sum(c.invalid_clicks) as invalid_clicks
+    from ad_batches b, unnest(b.banner_ids, b.impressions, b.clicks, b.invalid_impressions, b.invalid_clicks)
+      as c (id, impressions, clicks, invalid_impressions, invalid_clicks)
     group by c.id
     order by c.id`;
   return { ...rows, counts: Object.fromEntries(sums.map(({ id, ...counts }) => [id, counts])) };
@@ -33,45 +37,51 @@ afterAll(async () => {
 });
 
 describe("with Postgres", () => {
-  test("a thousand answers and clicks are one batch, with the job that adds it up", async () => {
+  test("a thousand answers and clicks become one batch, with the job that adds it up", async () => {
     const counters = new AdCounters();
     const [one, other] = [[first, second], [second]];
     for (let n = 0; n < 500; n += 1) {
-      counters.countImpressions(one);
-      counters.countImpressions(other);
-      counters.countImpressions([]);
+      counters.countImpressions(one, true);
+      counters.countImpressions(other, true);
+      counters.countImpressions([], true);
     }
-    counters.countClick(second);
-    counters.countClick(third);
-    counters.countClick(third);
+    counters.countClick(second, true);
+    counters.countClick(third, true);
+    counters.countClick(third, false);
     await counters.flush();
     expect(await kept()).toEqual({
       batches: 1,
       jobs: 1,
       counts: {
-        [first]: { impressions: 500, clicks: 0 },
-        [second]: { impressions: 1_000, clicks: 1 },
-        [third]: { impressions: 0, clicks: 2 },
+        [first]: { ...nothing, impressions: 500 },
+        [second]: { ...nothing, impressions: 1_000, clicks: 1 },
+        [third]: { ...nothing, clicks: 1, invalidClicks: 1 },
       },
     });
     await counters.flush();
     expect(await kept()).toMatchObject({ batches: 1, jobs: 1 });
   });
 
-  test("is handed in by itself, to the last", async () => {
+  test("counters flush automatically, up to the last count", async () => {
     const counters = new AdCounters();
-    counters.countImpressions([first]);
+    counters.countImpressions([first], true);
     await until(async () => (await kept()).batches === 1);
-    counters.countClick(first);
-    counters.countImpressions([first]);
+    counters.countClick(first, true);
+    counters.countImpressions([first], true);
     await until(async () => (await kept()).batches === 2);
-    expect((await kept()).counts).toEqual({ [first]: { impressions: 2, clicks: 1 } });
+    expect((await kept()).counts).toEqual({ [first]: { ...nothing, impressions: 2, clicks: 1 } });
   });
 
-  test("whatever is counted and whatever becomes of the flushes, in the end everything is kept once", async () => {
+  test("with any sequence of counts and flushes that succeed or fail, everything is stored exactly once", async () => {
     const act = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ act: fc.constant("answer" as const), banners: fc.nat(2) }) },
-      { weight: 2, arbitrary: fc.record({ act: fc.constant("click" as const), banners: fc.nat(2) }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({ act: fc.constant("answer" as const), banners: fc.nat(2), valid: fc.boolean() }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({ act: fc.constant("click" as const), banners: fc.nat(2), valid: fc.boolean() }),
+      },
       {
         weight: 3,
         arbitrary: fc.record({ act: fc.constantFrom("flush" as const, "refused" as const, "answer lost" as const) }),
@@ -91,22 +101,22 @@ describe("with Postgres", () => {
               if (fates[n] === "answer lost") throw new Error("the connection was lost");
             }),
         );
-        const expected = new Map<string, { impressions: number; clicks: number }>();
-        const count = (id: string, name: "impressions" | "clicks") => {
-          const known = expected.get(id) ?? { impressions: 0, clicks: 0 };
+        const expected = new Map<string, typeof nothing>();
+        const count = (id: string, name: keyof typeof nothing) => {
+          const known = expected.get(id) ?? nothing;
           expected.set(id, { ...known, [name]: known[name] + 1 });
         };
         const flushes = [Promise.resolve(), Promise.resolve(), Promise.resolve()];
         for (const { process: n, what } of steps) {
           const list = "banners" in what ? lists[what.banners]! : [];
           if (what.act === "answer") {
-            processes[n]!.countImpressions(list);
-            for (const id of list) count(id, "impressions");
+            processes[n]!.countImpressions(list, what.valid);
+            for (const id of list) count(id, what.valid ? "impressions" : "invalidImpressions");
           } else if (what.act === "click") {
-            processes[n]!.countClick(list[0]!);
-            count(list[0]!, "clicks");
+            processes[n]!.countClick(list[0]!, what.valid);
+            count(list[0]!, what.valid ? "clicks" : "invalidClicks");
           } else {
-            // a process has one fate at a time, and counts on meanwhile
+            // a process runs one flush at a time, and keeps counting meanwhile
             await flushes[n];
             fates[n] = what.act;
             flushes[n] = processes[n]!.flush().catch(() => undefined);
@@ -124,7 +134,7 @@ describe("with Postgres", () => {
   });
 });
 
-describe("in time", () => {
+describe("timing", () => {
   let handedIn: AdBatch[] = [];
   let away = false;
   const handIn = (batch: AdBatch) => {
@@ -144,33 +154,33 @@ describe("in time", () => {
   const counted = () =>
     handedIn.map(({ day, counts }) => [day, counts.reduce((sum, { impressions }) => sum + impressions, 0)]);
 
-  test("ten thousand impressions do not wait for the second to be over", async () => {
+  test("ten thousand impressions are flushed at once", async () => {
     const counters = new AdCounters(handIn);
     const answer = Array.from({ length: 100 }, (_, n) => `01978d2e-5a6b-7c3d-8e9f-${String(n).padStart(12, "0")}`);
-    for (let n = 0; n < 99; n += 1) counters.countImpressions(answer);
+    for (let n = 0; n < 99; n += 1) counters.countImpressions(answer, true);
     await jest.advanceTimersByTimeAsync(999);
     expect(counted()).toEqual([]);
-    counters.countImpressions(answer);
+    counters.countImpressions(answer, true);
     await jest.advanceTimersByTimeAsync(0);
     expect(counted()).toEqual([["2026-06-01", 10_000]]);
   });
 
-  test("many different answers between two flushes are all counted", async () => {
+  test("many counts between two flushes are all included", async () => {
     const counters = new AdCounters(handIn);
-    for (let n = 0; n < 5_000; n += 1) counters.countImpressions([first]);
+    for (let n = 0; n < 5_000; n += 1) counters.countImpressions([first], true);
     await jest.advanceTimersByTimeAsync(1_000);
     expect(counted()).toEqual([["2026-06-01", 5_000]]);
   });
 
-  test("while Postgres is away, a day's counts become one batch besides the one that was tried; days are kept apart", async () => {
+  test("while Postgres is away counts collect in one batch per day, apart from the batch that is being retried", async () => {
     const counters = new AdCounters(handIn);
     away = true;
     // a second before midnight in Moscow
     jest.setSystemTime(Date.parse("2026-06-01T20:59:59Z"));
-    counters.countImpressions([first]);
+    counters.countImpressions([first], true);
     await counters.flush().catch(() => undefined);
     for (let minute = 0; minute < 30; minute += 1) {
-      counters.countImpressions([first]);
+      counters.countImpressions([first], true);
       await jest.advanceTimersByTimeAsync(60_000);
     }
     expect(new Set(handedIn.map(({ id }) => id)).size).toBe(1);

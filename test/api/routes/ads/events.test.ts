@@ -4,8 +4,8 @@ import { adCounters } from "../../../../api/routes/ads/counters.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 import { insertAdBatch } from "../../../../sql/queries/ad-batches.js";
 import { closeSignals } from "../../../../sql/signals.js";
-import { runAdJobs } from "../../../support/ad-jobs.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { runAdJobs, validCount } from "../../../support/ad-jobs.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   admin = (await cast.admin(client)).client;
 });
 
-/** Each test has a placement of its own. */
+/** Each test uses its own placement. */
 let placement = "";
 let tests = 0;
 
@@ -35,7 +35,6 @@ afterAll(async () => {
 
 const hour = 60 * 60 * 1_000;
 const campaigns = "/api/v1/admin/ads/campaigns";
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const show = (headers: Record<string, string> = {}, as = client) =>
   as.get(`/api/v1/ads/banners?placement=${placement}`, { headers });
 const clickOf = (bannerId: string) => `/api/v1/ads/banners/${bannerId}/click`;
@@ -49,7 +48,7 @@ async function shownBanner(fields: Record<string, unknown> = {}) {
 
 const read = async (campaignId: string) => (await admin.get(`${campaigns}/${campaignId}`)).body;
 
-/** What was counted of a campaign until now, with all that is on its way. */
+/** Everything counted for a campaign so far, pending counts included. */
 async function counted(campaignId: string) {
   await adCounters.flush();
   await runAdJobs();
@@ -58,7 +57,7 @@ async function counted(campaignId: string) {
 }
 
 describe("an impression", () => {
-  test("is each banner of each answer, whoever asks, from the server's cache too", async () => {
+  test("is counted for each banner of each answer, for any caller, also from the server's cache", async () => {
     const { campaignId, bannerId } = await shownBanner();
     const other = await cast.banner(admin, campaignId, { placement });
     for (const as of [client, client, (await cast.user(client)).client])
@@ -71,7 +70,7 @@ describe("an impression", () => {
     ]);
   });
 
-  test("is none when the caller has the answer already, or wants only its head", async () => {
+  test("is not counted for a 304 or a HEAD request", async () => {
     const { campaignId } = await shownBanner();
     const shown = await show();
     const again = await show({ "if-modified-since": shown.headers.get("last-modified") ?? "" });
@@ -82,13 +81,13 @@ describe("an impression", () => {
     expect(await counted(campaignId)).toEqual({ impressions: 2, clicks: 0 });
   });
 
-  test("is none of who is refused", async () => {
+  test("is not counted for a refused request", async () => {
     const { campaignId } = await shownBanner();
     expect(outcome(await show({}, client.as("x.y.z")))).toBe("401 UNAUTHORIZED");
     expect(await counted(campaignId)).toEqual({ impressions: 0, clicks: 0 });
   });
 
-  test("costs, and the budget ends the campaign", async () => {
+  test("is charged, and completes the campaign when the budget is spent", async () => {
     const { campaignId } = await shownBanner({ cpm: 1_000, budget: 3 });
     await Promise.all(Array.from({ length: 5 }, () => show()));
     expect(await counted(campaignId)).toEqual({ impressions: 5, clicks: 0 });
@@ -97,13 +96,13 @@ describe("an impression", () => {
 });
 
 describe("GET /ads/banners/{id}/click", () => {
-  test("leads to the banner's link, and is counted each time", async () => {
+  test("redirects to the banner's link and counts each click", async () => {
     const { campaignId, bannerId } = await shownBanner();
     for (const id of [bannerId, bannerId.toUpperCase()]) {
       const followed = await click(id);
       expect([followed.status, followed.text]).toEqual([302, ""]);
       expect(followed.headers.get("location")).toBe("https://example.com/summer");
-      // or a browser would not ask again
+      // otherwise browsers would not ask again
       expect(followed.headers.get("cache-control")).toBe("no-store");
     }
     expect((await head(clickOf(bannerId))).status).toBe(302);
@@ -115,28 +114,28 @@ describe("GET /ads/banners/{id}/click", () => {
   const [before, after] = [new Date(Date.now() - hour), new Date(Date.now() + hour)];
   test.each<[string, (campaignId: string, bannerId: string) => PromiseLike<unknown>]>([
     ["the campaign is paused", (id) => admin.post(`${campaigns}/${id}/pause`)],
-    ["the campaign is complete", (id) => admin.post(`${campaigns}/${id}/complete`)],
+    ["the campaign is completed", (id) => admin.post(`${campaigns}/${id}/complete`)],
     [
-      "the campaign's time has not come",
+      "the campaign's period has not begun",
       (id) => sql`update ad_campaigns set starts_at = ${after} where id = ${id}::uuid`,
     ],
-    ["the campaign's time is over", (id) => sql`update ad_campaigns set ends_at = ${before} where id = ${id}::uuid`],
+    ["the campaign's period is over", (id) => sql`update ad_campaigns set ends_at = ${before} where id = ${id}::uuid`],
     [
-      "the banner's time has not come",
+      "the banner's period has not begun",
       (_id, banner) => sql`update ad_banners set starts_at = ${after} where id = ${banner}::uuid`,
     ],
     [
-      "the banner's time is over",
+      "the banner's period is over",
       (_id, banner) => sql`update ad_banners set ends_at = ${before} where id = ${banner}::uuid`,
     ],
-  ])("is not counted when %s, and leads there all the same", async (_case, change) => {
+  ])("redirects but does not count when %s", async (_case, change) => {
     const { campaignId, bannerId } = await shownBanner();
     await change(campaignId, bannerId);
     expect((await click(bannerId)).headers.get("location")).toBe("https://example.com/summer");
     expect(await counted(campaignId)).toEqual({ impressions: 0, clicks: 0 });
   });
 
-  test("of a banner that is unknown, deleted or of a draft: 404 NOT_FOUND", async () => {
+  test("a banner that is unknown, deleted or in a draft: 404 NOT_FOUND", async () => {
     const { campaignId, bannerId } = await shownBanner();
     await admin.delete(`${campaigns}/${campaignId}/banners/${bannerId}`);
     const draft = await cast.banner(admin, await cast.campaign(admin));
@@ -144,12 +143,12 @@ describe("GET /ads/banners/{id}/click", () => {
   });
 });
 
-test("a budget stays above what is spent: 409 CONFLICT", async () => {
+test("a budget cannot be set to or below the amount spent: 409 CONFLICT", async () => {
   const { campaignId, bannerId } = await shownBanner({ cpm: 1_000, budget: 10 });
   await insertAdBatch(sql, {
     id: randomUUID(),
     day: "2026-06-01",
-    counts: [{ bannerId, impressions: 5, clicks: 0 }],
+    counts: [validCount(bannerId, 5)],
   });
   await runAdJobs();
   const change = (fields: unknown) => admin.put(`${campaigns}/${campaignId}`, fields);

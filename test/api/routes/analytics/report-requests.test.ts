@@ -42,7 +42,7 @@ const order = (bakery: number, hoursAgo: number, totalMinor: number, boxId: stri
   lines: boxId === null ? [] : [{ boxId, menuItemId: null, priceMinor: totalMinor, qty: 1 }],
 });
 
-describe("what is asked for", () => {
+describe("report parameters", () => {
   beforeEach(async () => {
     const boxes = Array.from({ length: 101 }, (_, n) => {
       const made = at(10 * 24 + n);
@@ -53,7 +53,7 @@ describe("what is asked for", () => {
     await makePast(boxes, [...orders, order(1, 100, 5), order(1, 101, 5)]);
   });
 
-  test("without a period it is 30 days; it is one of four: 400 BAD_REQUEST", async () => {
+  test("the period defaults to 30 days and must be one of four: otherwise 400 BAD_REQUEST", async () => {
     expect((await report("dashboard")).body).toMatchObject({ period: "30d", orders: 103 });
     expect((await report("dashboard?period=7d")).body).toMatchObject({ period: "7d", orders: 2, gmv: 0.1 });
     const paths = ["dashboard", "top-boxes", "top-partners", "order-heatmap", "listing-heatmap", "peak-hours"];
@@ -67,7 +67,7 @@ describe("what is asked for", () => {
     );
   });
 
-  test("rankings have 10 rows unless more or fewer are asked for, 100 at most", async () => {
+  test("rankings have 10 rows by default and 100 at most", async () => {
     const length = async (path: string) => (await report(path)).list.length;
     expect(await length("top-boxes")).toBe(10);
     expect(await length("top-boxes?limit=3")).toBe(3);
@@ -84,7 +84,7 @@ describe("what is asked for", () => {
     }
   });
 
-  test("rankings go by what was due, or by orders", async () => {
+  test("rankings are sorted by gmv or by orders", async () => {
     const ids = async (query: string) => (await report(`top-partners${query}`)).list.map(({ partnerId }) => partnerId);
     await sql`truncate order_items, order_events`;
     await sql`delete from orders where partner_id = ${bakeries[0]!.id}::uuid and total_minor < 1000`;
@@ -94,7 +94,7 @@ describe("what is asked for", () => {
     expect(outcome(await report("top-partners?sort=name"))).toBe("400 BAD_REQUEST");
   });
 
-  test("a partner that does not exist: 404 NOT_FOUND; an id that is none: 400 BAD_REQUEST", async () => {
+  test("an unknown partner: 404 NOT_FOUND; an invalid id: 400 BAD_REQUEST", async () => {
     const paths = ["dashboard", "top-boxes", "top-partners", "order-heatmap", "listing-heatmap", "peak-hours"];
     for (const path of paths) {
       expect(outcome(await report(`${path}?partnerId=${unknownId}`))).toBe("404 NOT_FOUND");
@@ -103,7 +103,7 @@ describe("what is asked for", () => {
     for (const id of [unknownId, "7"]) expect(outcome(await report(`partners/${id}`))).toBe("404 NOT_FOUND");
   });
 
-  test("a partner's own figures are for its staff, whatever its status", async () => {
+  test("staff see their partner's own figures, whatever its status", async () => {
     const clerk = await cast.user(api.client);
     const { id } = await cast.bakery(api.client, "SUSPENDED");
     await sql`insert into partner_staff (user_id, partner_id) values (${clerk.id}::uuid, ${id}::uuid)`;
@@ -118,7 +118,7 @@ describe("what is asked for", () => {
     const asCsv = (path: string, accept = "text/csv") =>
       admin.get(`/api/v1/admin/analytics/${path}`, { headers: { accept } });
 
-    test("a list: a line of names, then a line for each, quoted where it must be", async () => {
+    test("a list is a header and one line per row, quoted where needed", async () => {
       const { list } = await report("top-boxes?limit=2");
       await sql`update boxes set title = 'Хлеб, "тот самый"' where id = ${String(list[1]!["boxId"])}::uuid`;
       const csv = await asCsv("top-boxes?limit=2");
@@ -135,7 +135,7 @@ describe("what is asked for", () => {
       );
     });
 
-    test("one object is one line, and no rows are only the names", async () => {
+    test("an object is one line, and no rows leave only the header", async () => {
       expect((await asCsv("dashboard?period=7d")).text).toBe(
         "orders,gmv,activePartners,commission,foodSavedGrams,period\r\n2,0.1,1,3,0,7d\r\n",
       );
@@ -143,13 +143,13 @@ describe("what is asked for", () => {
       expect((await asCsv("top-boxes")).text).toBe("boxId,title,orders,gmv\r\n");
     });
 
-    test("the partner's own", async () => {
+    test("a partner's own report is available", async () => {
       const { id, owner } = bakeries[1]!;
       const csv = await owner.client.get("/api/v1/partners/me/analytics", { headers: { accept: "text/csv" } });
       expect(csv.text).toBe(`partnerId,orders,gmv\r\n${id},2,0.1\r\n`);
     });
 
-    test("only to a client that prefers it; caches learn that the answer depends on that", async () => {
+    test("only clients that prefer CSV get it, and the answer varies by Accept", async () => {
       for (const accept of [
         "*/*",
         "application/json",
@@ -167,7 +167,7 @@ describe("what is asked for", () => {
       expect((await asCsv("peak-hours", "text/csv, application/json;q=0.9")).text).toMatch(/^hour,count\r\n/);
     });
 
-    test("a refusal is a problem document all the same", async () => {
+    test("a refusal is still a problem document", async () => {
       expect(outcome(await asCsv("dashboard?period=2y"))).toBe("400 BAD_REQUEST");
     });
   });

@@ -6,7 +6,7 @@ import { stopTheClock } from "../../../support/clock.js";
 import type { PastBox, PastOrder } from "../../../support/past.js";
 import { sized } from "../../../support/size.js";
 
-/** Where the clocks go forward at midnight and back to it, so that one midnight a year is missing and one comes twice. */
+/** In this zone clocks change at midnight: one midnight a year is missing, and one comes twice. */
 const zone = "America/Havana";
 process.env["DEFAULT_TIMEZONE"] = zone;
 process.env["RATE_LIMIT_DISABLED"] = "1";
@@ -29,7 +29,7 @@ let customer: Character;
 let bakeries: Bakery[];
 let items: { id: string; weightGrams: number | null }[];
 
-/** The partners' names as reports show them. */
+/** Partners' names, as reports show them. */
 const names = new Map<string, string>();
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ const second = 1_000;
 const hour = 60 * 60 * second;
 const day = 24 * hour;
 
-/** Signs someone in at the time that it is supposed to be. */
+/** Signs a user in at the mocked time. */
 const signedIn = async ({ id, client }: Character) => client.as(await signAccessToken({ userId: id, scope: "USER" }));
 const report = (path: string, as = admin) => as.get(`/api/v1/admin/analytics/${path}`);
 
@@ -98,8 +98,8 @@ function box(bakery: number, at: Date, fields: Partial<PastBox> = {}): PastBox {
   return { id: idAt(at.getTime()), partnerId, title: "Набор", at, weightGrams: null, ...fields };
 }
 
-describe("every report is what one gets by counting", () => {
-  /** What reports should say, by going through everything that there is. */
+describe("every report equals a direct count", () => {
+  /** The expected reports, counted from all rows. */
   function count(boxes: PastBox[], orders: PastOrder[], period: Period, partnerId: string | null) {
     const today = dateOf(new Date());
     const first = new Date(Date.parse(today) - (lengths[period] - 1) * day).toISOString().slice(0, 10);
@@ -152,7 +152,7 @@ describe("every report is what one gets by counting", () => {
             const own = lines.filter(({ boxId }) => boxId === id);
             const gmvMinor = sum(own, ({ priceMinor, qty, totalMinor, discountMinor }) => {
               const numerator = BigInt(priceMinor) * BigInt(qty) * BigInt(totalMinor - discountMinor);
-              // rounded half up, in whole numbers
+              // rounded half up, in integers
               return totalMinor === 0 ? 0 : Number((2n * numerator + BigInt(totalMinor)) / (2n * BigInt(totalMinor)));
             });
             return { boxId: id, title, orders: own.length, gmv: toMajor(gmvMinor) };
@@ -166,7 +166,7 @@ describe("every report is what one gets by counting", () => {
     };
   }
 
-  /** Days around those on which the clocks change, the moment itself included, and ordinary ones. */
+  /** Days around the clock changes, with the moment of the change itself, and ordinary days. */
   const now = fc.constantFrom(
     "2026-03-08T04:59:59.999Z",
     "2026-03-08T05:00:00.000Z",
@@ -176,7 +176,7 @@ describe("every report is what one gets by counting", () => {
     "2026-11-07T23:00:00.000Z",
     "2026-12-31T12:00:00.000Z",
   );
-  /** When: anywhere in the last 400 days, just now, and where periods begin. */
+  /** Times anywhere in the last 400 days, at present, and where periods begin. */
   const moment = fc.oneof(
     fc.integer({ min: 0, max: 400 * day }).map((ago) => (now: number) => now - ago),
     fc.constantFrom(0, 1, second).map((ago) => (now: number) => now - ago),
@@ -190,7 +190,7 @@ describe("every report is what one gets by counting", () => {
   const lag = fc.constantFrom(0, 1, 9 * second);
   const weight = fc.option(fc.integer({ min: 1, max: 9_000 }));
   const status = fc.constantFrom("ACCEPTED", "READY", "COMPLETED", "COMPLETED", "CANCELLED", "NO_SHOW");
-  /** Whether something was there before days were rolled up. */
+  /** Whether a row existed before days were rolled up. */
   const late = fc.nat(3).map((n) => n === 0);
   const someBox = fc.record({ when: moment, bakery, lag, late, weight, newWeight: fc.option(weight, { freq: 1 }) });
   const someOrder = fc.record({
@@ -207,7 +207,7 @@ describe("every report is what one gets by counting", () => {
     ),
   });
 
-  test("whatever was ordered, whenever, of whomever, and whichever days were rolled up before it changed", async () => {
+  test("for any orders at any times and any days rolled up before later changes", async () => {
     await fc.assert(
       fc.asyncProperty(
         now,
@@ -233,7 +233,7 @@ describe("every report is what one gets by counting", () => {
               const boxId = own[thing]?.id ?? null;
               return { boxId, menuItemId: boxId === null ? items[n]!.id : null, priceMinor: price, qty };
             });
-            // a thing is in an order once
+            // an order has an item only once
             const distinct = lines.filter(
               (line, index) => lines.findIndex(({ boxId }) => boxId === line.boxId) === index,
             );

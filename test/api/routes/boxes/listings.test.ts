@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -24,24 +24,28 @@ afterAll(async () => {
 const unknownId = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
 const hour = 60 * 60 * 1_000;
 
-// of one moment, so that windows are as long as they say
+// all windows are computed from one moment, so that their lengths are exact
 const now = Date.now();
 const inHours = (hours: number) => new Date(now + hours * hour).toISOString();
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const create = (fields: Record<string, unknown> = {}) => bakery.owner.client.post("/api/v1/boxes", cast.newBox(fields));
 const countBoxes = async () => (await sql`select id from boxes where partner_id = ${bakery.id}::uuid`).length;
 
 describe("POST /boxes", () => {
-  test("lists a box: ACTIVE, and as many are available as were asked for", async () => {
+  test("lists a box as ACTIVE, with the given quantity available", async () => {
     const box = await create({ title: "Набор", quantity: 7 });
     expect(box.status).toBe(201);
     expect(box.body).toEqual({ id: expect.any(String), title: "Набор", quantityAvailable: 7, status: "ACTIVE" });
     expect(box.headers.get("location")).toBe(`/api/v1/boxes/${box.string("id")}`);
   });
 
-  test("keeps every field, to the kopeck and the second", async () => {
+  test("stores every field, to the kopeck and the second", async () => {
     const [start, end] = [inHours(1), inHours(49)];
-    const optional = { description: "Что осталось к вечеру", originalPrice: 999.99, weightGrams: 1_200 };
+    const optional = {
+      description: "Что осталось к вечеру",
+      originalPrice: 999.99,
+      weightGrams: 1_200,
+      maxPerCustomer: 2,
+    };
     const id = await cast.listBox(bakery, {
       price: 249.9,
       ...optional,
@@ -64,11 +68,11 @@ describe("POST /boxes", () => {
       ...optional,
     });
     expect(await sql`select price_minor, quantity_reserved from boxes where id = ${id}::uuid`).toMatchObject([
-      { price_minor: 24_990, quantity_reserved: 0 },
+      { priceMinor: 24_990, quantityReserved: 0 },
     ]);
   });
 
-  test("names what is in it, from the partner's own menu", async () => {
+  test("lists its contents from the partner's own menu", async () => {
     const bread = await cast.addMenuItem(bakery);
     const cake = await cast.addMenuItem(bakery, { name: "Торт" });
     const id = await cast.listBox(bakery, {
@@ -83,7 +87,7 @@ describe("POST /boxes", () => {
     ]);
   });
 
-  test("contents that are unknown, archived or another partner's: 400 VALIDATION_ERROR, and no box", async () => {
+  test("refuses contents that are unknown, archived or another partner's: 400 VALIDATION_ERROR", async () => {
     const own = await cast.addMenuItem(bakery);
     const archived = await cast.addMenuItem(bakery);
     await bakery.owner.client.delete(`/api/v1/menu/items/${archived}`);
@@ -121,7 +125,7 @@ describe("POST /boxes", () => {
     ["a window of 48 hours", { pickupWindowStart: inHours(0), pickupWindowEnd: inHours(48) }],
     ["instants without seconds", { pickupWindowStart: "2099-01-01T18:00+03:00", pickupWindowEnd: "2099-01-01T19:00Z" }],
     ["instants with microseconds", { pickupWindowStart: inHours(1).replace("Z", "999+00:00") }],
-  ])("%s is listed", async (_case, fields) => {
+  ])("accepts %s", async (_case, fields) => {
     expect(outcome(await create(fields))).toBe("201");
   });
 
@@ -135,9 +139,9 @@ describe("POST /boxes", () => {
     ["without a quantity", "quantity", { quantity: undefined }],
     ["with no boxes", "quantity", { quantity: 0 }],
     ["with a negative quantity", "quantity", { quantity: -1 }],
-    ["with half a box", "quantity", { quantity: 1.5 }],
+    ["with a fractional quantity", "quantity", { quantity: 1.5 }],
     ["with 10 001 boxes", "quantity", { quantity: 10_001 }],
-    ["with a quantity in words", "quantity", { quantity: "10" }],
+    ["with a quantity as text", "quantity", { quantity: "10" }],
     ["without a start", "pickupWindowStart", { pickupWindowStart: undefined }],
     ["without an end", "pickupWindowEnd", { pickupWindowEnd: undefined }],
     ["with a start without an offset", "pickupWindowStart", { pickupWindowStart: "2099-01-01T18:00:00" }],
@@ -145,17 +149,18 @@ describe("POST /boxes", () => {
     ["on a day that does not exist", "pickupWindowStart", { pickupWindowStart: "2099-02-30T18:00:00Z" }],
     ["with an end at its start", "pickupWindowEnd", { pickupWindowStart: inHours(2), pickupWindowEnd: inHours(2) }],
     ["with an end before its start", "pickupWindowEnd", { pickupWindowStart: inHours(2), pickupWindowEnd: inHours(1) }],
-    ["with a window that is over", "pickupWindowEnd", { pickupWindowStart: inHours(-2), pickupWindowEnd: inHours(-1) }],
+    ["with a window in the past", "pickupWindowEnd", { pickupWindowStart: inHours(-2), pickupWindowEnd: inHours(-1) }],
     [
-      "with a window over 48 hours",
+      "with a window of more than 48 hours",
       "pickupWindowEnd",
       { pickupWindowStart: inHours(1), pickupWindowEnd: inHours(49.1) },
     ],
-    ["in another age", "pickupWindowEnd", { pickupWindowEnd: "9999-12-31T23:59:59Z" }],
-    ["weighing nothing", "weightGrams", { weightGrams: 0 }],
-    ["with contents that are no list", "items", { items: { menuItemId: unknownId, qty: 1 } }],
-    ["with an id that is none", "items.0.menuItemId", { items: [{ menuItemId: "7", qty: 1 }] }],
-    ["with none of an item", "items.0.qty", { items: [{ menuItemId: unknownId, qty: 0 }] }],
+    ["too far in the future", "pickupWindowEnd", { pickupWindowEnd: "9999-12-31T23:59:59Z" }],
+    ["with a limit of 0 per customer", "maxPerCustomer", { maxPerCustomer: 0 }],
+    ["with a weight of 0", "weightGrams", { weightGrams: 0 }],
+    ["with contents that are not a list", "items", { items: { menuItemId: unknownId, qty: 1 } }],
+    ["with an invalid id", "items.0.menuItemId", { items: [{ menuItemId: "7", qty: 1 }] }],
+    ["with a quantity of 0 for an item", "items.0.qty", { items: [{ menuItemId: unknownId, qty: 0 }] }],
     [
       "with an item twice",
       "items",
@@ -169,14 +174,11 @@ describe("POST /boxes", () => {
     expect(await countBoxes()).toBe(0);
   });
 
-  test.each(["PENDING_REVIEW", "REJECTED", "SUSPENDED"] as const)(
-    "a partner that is %s: 403 FORBIDDEN",
-    async (status) => {
-      bakery = await cast.bakery(client, status);
-      expect(outcome(await create())).toBe("403 FORBIDDEN");
-      expect(await countBoxes()).toBe(0);
-    },
-  );
+  test.each(["PENDING_REVIEW", "REJECTED", "SUSPENDED"] as const)("a %s partner: 403 FORBIDDEN", async (status) => {
+    bakery = await cast.bakery(client, status);
+    expect(outcome(await create())).toBe("403 FORBIDDEN");
+    expect(await countBoxes()).toBe(0);
+  });
 
   test("a user without a partner: 403 FORBIDDEN", async () => {
     expect(outcome(await (await cast.user(client)).client.post("/api/v1/boxes", cast.newBox()))).toBe("403 FORBIDDEN");
@@ -195,7 +197,7 @@ describe("GET /boxes/{id}", () => {
     expect((await read(etag)).body["quantityAvailable"]).toBe(9);
   });
 
-  test("a window that is over counts as EXPIRED before anyone has written so", async () => {
+  test("shows EXPIRED as soon as the window is over, before a task has recorded it", async () => {
     const id = await cast.listBox(bakery);
     await sql`
       update boxes set pickup_window_start = now() - interval '2 hours', pickup_window_end = now() - interval '1 second'
@@ -203,7 +205,7 @@ describe("GET /boxes/{id}", () => {
     expect((await client.get(`/api/v1/boxes/${id}`)).body["status"]).toBe("EXPIRED");
   });
 
-  test("an item that was archived since still says what was in the box", async () => {
+  test("still names an item that was archived after the listing", async () => {
     const bread = await cast.addMenuItem(bakery);
     const id = await cast.listBox(bakery, { items: [{ menuItemId: bread, qty: 2 }] });
     await bakery.owner.client.delete(`/api/v1/menu/items/${bread}`);
@@ -212,7 +214,7 @@ describe("GET /boxes/{id}", () => {
     ]);
   });
 
-  test("hidden: 404 NOT_FOUND", async () => {
+  test("a hidden box: 404 NOT_FOUND", async () => {
     const id = await cast.listBox(bakery);
     await sql`update boxes set hidden_at = now() where id = ${id}::uuid`;
     expect(outcome(await client.get(`/api/v1/boxes/${id}`))).toBe("404 NOT_FOUND");
@@ -239,7 +241,7 @@ describe("GET /boxes/by-partner/{partnerId}", () => {
               where partner_id = ${partnerId}::uuid and title = 'over'`;
   });
 
-  test("is public and shows what can be seen, newest first", async () => {
+  test("is public and shows visible boxes, newest first", async () => {
     expect(await list()).toEqual(["sold out", "on offer"]);
     expect((await client.get(`/api/v1/boxes/by-partner/${bakery.id}`)).list[1]).toEqual({
       id: expect.any(String),
@@ -249,6 +251,7 @@ describe("GET /boxes/by-partner/{partnerId}", () => {
       price: 249.9,
       originalPrice: null,
       weightGrams: null,
+      maxPerCustomer: null,
       quantityAvailable: 10,
       pickupWindowStart: expect.any(String),
       pickupWindowEnd: expect.any(String),
@@ -259,7 +262,7 @@ describe("GET /boxes/by-partner/{partnerId}", () => {
     });
   });
 
-  test("with all=true its people see all, and nobody else more than without", async () => {
+  test("shows all boxes with all=true to the partner's people, and to no other caller", async () => {
     const all = ["over", "expired", "hidden", "sold out", "on offer"];
     const clerk = await cast.user(client);
     await sql`insert into partner_staff (user_id, partner_id) values (${clerk.id}::uuid, ${bakery.id}::uuid)`;
@@ -272,7 +275,7 @@ describe("GET /boxes/by-partner/{partnerId}", () => {
     }
   });
 
-  test("statuses are those that hold now", async () => {
+  test("shows the statuses that hold now", async () => {
     const read = await bakery.owner.client.get(`/api/v1/boxes/by-partner/${bakery.id}?all=true`);
     expect(read.list.map(({ title, status, hidden }) => [title, status, hidden])).toEqual([
       ["over", "EXPIRED", false],
@@ -283,13 +286,13 @@ describe("GET /boxes/by-partner/{partnerId}", () => {
     ]);
   });
 
-  test("a partner that is suspended has nothing on offer, and still sees its own", async () => {
+  test("shows a suspended partner's boxes only to the partner itself", async () => {
     await sql`update partners set status = 'SUSPENDED' where id = ${bakery.id}::uuid`;
     expect(await list()).toEqual([]);
     expect(await list("?all=true", bakery.owner.client)).toHaveLength(5);
   });
 
-  test("a token that is sent must be valid", async () => {
+  test("refuses an invalid token, although none is required", async () => {
     expect(outcome(await client.as("x.y.z").get(`/api/v1/boxes/by-partner/${bakery.id}`))).toBe("401 UNAUTHORIZED");
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Reply } from "../../../support/api.js";
+import { outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -22,7 +22,6 @@ beforeEach(async () => {
   bakery = await cast.bakery(api.client);
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const base = "/api/v1/admin/commissions";
 const global = (ratePercent?: unknown) =>
   ratePercent === undefined ? admin.client.get(`${base}/global`) : admin.client.put(`${base}/global`, { ratePercent });
@@ -43,7 +42,7 @@ async function commissionOfAnOrder(): Promise<unknown> {
   return row?.minor;
 }
 
-test("15 percent until somebody sets a rate; a partner's own goes before the global one, and leaves it when it is deleted", async () => {
+test("the rate is 15 percent by default; a partner's own rate overrides the global one until it is deleted", async () => {
   expect((await global()).body).toEqual({ ratePercent: 15, override: false });
   expect((await own()).body).toEqual({ ratePercent: 15, override: false });
   expect((await global(12.5)).body).toEqual({ ratePercent: 12.5, override: true });
@@ -56,7 +55,7 @@ test("15 percent until somebody sets a rate; a partner's own goes before the glo
 
 const changes = async () => (await admin.client.get(`${base}/changes?limit=50`)).list;
 
-test("of rates that are set at once each record has the one before it", async () => {
+test("each of several concurrent changes records the rate before it", async () => {
   const before = new Set((await changes()).map(({ id }) => id));
   await Promise.all([1, 2, 3, 4, 5, 6].map((rate) => own(rate)));
   const made = (await changes()).filter(({ id }) => !before.has(id));
@@ -66,7 +65,7 @@ test("of rates that are set at once each record has the one before it", async ()
   expect((await own()).body["ratePercent"]).toBe(made[0]?.["newPercent"]);
 });
 
-test("a rate holds for the next order and for no earlier one", async () => {
+test("a rate applies to later orders only", async () => {
   const earlier = await commissionOfAnOrder();
   await global(20);
   const second = await commissionOfAnOrder();
@@ -87,18 +86,18 @@ describe.each([
     expect(outcome(await set(rate))).toBe("400 VALIDATION_ERROR");
   });
 
-  test.each([0, 0.01, 99.99, 100])("%d is kept to the hundredth", async (rate) => {
+  test.each([0, 0.01, 99.99, 100])("%d is stored to the hundredth", async (rate) => {
     expect((await set(rate)).body).toEqual({ ratePercent: rate, override: true });
   });
 });
 
-test("of an unknown partner: 404", async () => {
+test("an unknown partner: 404", async () => {
   const unknown = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
   for (const reply of [await own(undefined, unknown), await own(5, unknown), await drop(unknown)])
     expect(outcome(reply)).toBe("404 NOT_FOUND");
 });
 
-test("every change is on record: who, when, which, from what to what; what changes nothing is not", async () => {
+test("each change is audited with actor, partner, old and new rate; a change to the same rate is not", async () => {
   await global(10);
   await own(5);
   await own(6);

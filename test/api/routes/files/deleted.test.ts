@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { closeBroker } from "../../../../queues/broker.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 import { closeSignals } from "../../../../sql/signals.js";
-import { startApi, type Reply } from "../../../support/api.js";
+import { outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
-import { countWaiting, hold } from "../../../support/hold.js";
+import { countBlocked, lockRows } from "../../../support/locks.js";
 import { sendParts } from "../../../support/parts.js";
 import { fileForm, pdf } from "../../../support/pictures.js";
 import { until } from "../../../support/until.js";
@@ -26,15 +26,14 @@ afterAll(async () => {
 });
 
 const large = Buffer.concat([pdf, Buffer.alloc(11 * 1_048_576)]);
-const outcome = ({ status, body }: Reply) => [status, body["code"]];
 
-/** The documents that lie in storage. */
+/** The documents in storage. */
 const stored = async () => {
   const names = await readdir(process.env["STORAGE_DIR"] ?? "", { recursive: true });
   return names.filter((name) => name.startsWith("documents/") && name.endsWith(".pdf"));
 };
 
-/** Begins a document in parts and sends them all. */
+/** Starts a document in parts and sends them all. */
 async function sendInParts() {
   const reply = await anna.client.post("/api/v1/files/upload", fileForm(large, "application/pdf"));
   const sent = await sendParts(api.client.url, reply.body["uploadPolicy"], large);
@@ -42,18 +41,18 @@ async function sendInParts() {
   return { id: reply.string("fileId"), path, complete: () => anna.client.post(`${path}/complete`, { parts: sent }) };
 }
 
-test("an upload that is deleted after its parts were joined leaves nothing, and is not found", async () => {
+test("an upload deleted after its parts were joined leaves no file and is not found", async () => {
   const { id, complete } = await sendInParts();
-  const commit = await hold((tx) => tx`delete from files where id = ${id}::uuid`);
+  const commit = await lockRows((tx) => tx`delete from files where id = ${id}::uuid`);
   const completing = complete();
-  await until(async () => (await countWaiting()) === 1);
+  await until(async () => (await countBlocked()) === 1);
   expect(await stored()).toHaveLength(1);
   await commit();
-  expect(outcome(await completing)).toEqual([404, "NOT_FOUND"]);
+  expect(outcome(await completing)).toBe("404 NOT_FOUND");
   expect(await stored()).toEqual([]);
 });
 
-test("an upload that is deleted while it is finished is either whole or gone", async () => {
+test("an upload deleted while it is being completed is either complete or gone", async () => {
   for (let n = 0; n < 6; n += 1) {
     const { path, complete } = await sendInParts();
     const completing = complete();
@@ -65,7 +64,7 @@ test("an upload that is deleted while it is finished is either whole or gone", a
   }
 });
 
-test("an upload in one piece that is deleted as it comes in leaves nothing, and is not found", async () => {
+test("an upload in one piece that is deleted while it is being sent leaves no file and is not found", async () => {
   const form = new Response(fileForm(large.subarray(0, 1_048_576), "application/pdf"));
   const whole = Buffer.from(await form.arrayBuffer());
   const sent = request(`${api.client.url}/api/v1/files/upload`, {

@@ -46,11 +46,11 @@ const served = async (address: unknown, init?: RequestInit) => {
   const response = await fetch(api.client.url + pathname + search, init);
   return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
 };
-/** The original goes once the answer is out. */
+/** The original is deleted after the answer. */
 const originalsGone = () => until(() => ![...s3.objects.keys()].some((key) => key.startsWith("originals/")));
 const del = ({ body }: Reply) => anna.client.delete(`/api/v1/files/${String(body["fileId"])}`);
 
-test("an image is kept in the bucket, is served from it, and leaves it when it is deleted", async () => {
+test("an image is stored in the bucket, served from it, and deleted from it", async () => {
   const reply = await upload(await pictureBytes("jpeg", 600, 300), "image/jpeg");
   expect(reply.status).toBe(201);
   await originalsGone();
@@ -64,26 +64,42 @@ test("an image is kept in the bucket, is served from it, and leaves it when it i
   expect((await served(reply.body["url"])).status).toBe(404);
 });
 
-test("a document is kept in the bucket", async () => {
+test("a document is stored in the bucket", async () => {
   const reply = await upload(pdf, "application/pdf");
   expect(reply.status).toBe(201);
   expect((await served(reply.body["url"])).bytes).toEqual(pdf);
   expect((await del(reply)).status).toBe(204);
 });
 
-test("a large image goes to the bucket in parts, past the API", async () => {
-  const big = await heavyPicture(11);
+const isDirect = (url: string) => url.startsWith(s3.endpoint);
+/** The address of a part, wherever the API of this test listens. */
+const here = (url: string) => {
+  const { pathname, search } = new URL(url);
+  return isDirect(url) ? url : api.client.url + pathname + search;
+};
+
+test("a large image is uploaded in parts, the full ones not through the API", async () => {
+  const big = await heavyPicture(18);
   const reply = await upload(big, "image/png");
   expect(reply.status).toBe(202);
   const { parts, partSize, completeUrl } = reply.body["uploadPolicy"] as {
-    parts: { partNumber: number; url: string; method: string }[];
+    parts: { partNumber: number; url: string; method: string; size: number | null }[];
     partSize: number;
     completeUrl: string;
   };
+  expect(parts.map(({ url, size }) => [isDirect(url), size])).toEqual([
+    [true, partSize],
+    [true, partSize],
+    [false, null],
+  ]);
+  for (const { url, size } of parts) {
+    const tooLong = await fetch(here(url), { method: "PUT", body: Buffer.alloc(partSize + 1) });
+    expect(tooLong.status).toBe(size === null ? 413 : 403);
+  }
   const received = s3.received();
   const sent = await Promise.all(
-    parts.map(async ({ partNumber, url, method }) => {
-      expect(new URL(url).origin).toBe(s3.endpoint);
+    parts.map(async ({ partNumber, url: address, method }) => {
+      const url = here(address);
       const body = big.subarray((partNumber - 1) * partSize, partNumber * partSize);
       const response = await fetch(url, { method, body });
       expect(response.status).toBe(200);
@@ -99,23 +115,29 @@ test("a large image goes to the bucket in parts, past the API", async () => {
   expect((await del(done)).status).toBe(204);
 });
 
-/** Begins an upload in parts. */
+/** Starts an upload in parts. */
 const begin = async () => {
   const reply = await upload(await heavyPicture(11), "image/png");
   expect(reply.status).toBe(202);
   return { reply, ...(reply.body["uploadPolicy"] as { parts: { url: string }[]; completeUrl: string }) };
 };
 
-test("an unfinished upload that is deleted takes its parts along, and takes no more of them", async () => {
+test("deleting an unfinished upload deletes its parts and refuses more of them", async () => {
   const { reply, parts } = await begin();
-  const [first = { url: "" }, second = { url: "" }] = parts;
-  expect((await fetch(first.url, { method: "PUT", body: "x" })).status).toBe(200);
+  const full = Buffer.alloc(8 * 1_048_576);
+  const put = async () =>
+    Promise.all(
+      parts.map(
+        async ({ url }) => (await fetch(here(url), { method: "PUT", body: isDirect(url) ? full : "x" })).status,
+      ),
+    );
+  expect(await put()).toEqual([200, 200]);
   expect((await del(reply)).status).toBe(204);
   expect(s3.uploads.size).toBe(0);
-  expect((await fetch(second.url, { method: "PUT", body: "x" })).status).toBe(404);
+  expect(await put()).toEqual([404, 404]);
 });
 
-test("an upload that was begun and forgotten is cleared away, as far as the bucket tells of it", async () => {
+test("an abandoned upload is deleted, unless the bucket does not list uploads", async () => {
   const forget = async () => {
     const { reply } = await begin();
     await sql`delete from files where id = ${reply.string("fileId")}::uuid`;
@@ -131,17 +153,17 @@ test("an upload that was begun and forgotten is cleared away, as far as the buck
   s3.uploads.clear();
 });
 
-describe("while the bucket is out of order", () => {
+describe("while the bucket fails", () => {
   const slow = { status: 503, code: "SlowDown" };
   const unavailable = [503, "UNAVAILABLE", "30"];
   const outcome = ({ status, body, headers }: Reply) => [status, body["code"], headers.get("retry-after")];
-  /** Has an operation fail for good: what may be a moment's trouble is tried three times. */
+  /** Makes an operation fail for good: temporary faults are tried three times. */
   const failing = (operation: string, fault = slow, times = 1) => {
     for (let n = 0; n < times * (fault === slow ? 3 : 1); n += 1) s3.failNext(operation, fault);
   };
 
   test.each([slow, { status: 403, code: "AccessDenied" }, { status: 404, code: "NoSuchBucket" }])(
-    "as with %j, an upload is refused as unavailable, and nothing is left of it",
+    "an upload fails with %j as unavailable and leaves nothing behind",
     async (fault) => {
       const before = new Set(s3.objects.keys());
       failing("PutObject", fault);
@@ -154,13 +176,13 @@ describe("while the bucket is out of order", () => {
     },
   );
 
-  test("files are neither shown nor deleted nor joined, and are there still", async () => {
+  test("files cannot be read, deleted or completed, but still exist", async () => {
     const shown = await upload(await pictureBytes(), "image/jpeg");
     failing("HeadObject");
     expect((await served(shown.body["url"])).status).toBe(503);
     failing("GetObject");
     expect((await served(shown.body["url"])).status).toBe(503);
-    // of each that there may be of it
+    // once for each object that may belong to the file
     failing("DeleteObject", slow, 5);
     expect(outcome(await del(shown))).toEqual(unavailable);
     expect((await anna.client.get(`/api/v1/files/${shown.string("fileId")}`)).status).toBe(200);

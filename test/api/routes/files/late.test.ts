@@ -17,7 +17,7 @@ afterAll(async () => {
   await disconnect();
 });
 
-test("an upload that cannot wait is told where its result will be, and it is there once a worker runs", async () => {
+test("an upload that is not finished in time answers where its result will be, and a worker provides it", async () => {
   const anna = await cast.user(api.client);
   const upload = async (bytes: Uint8Array) => anna.client.post("/api/v1/files/upload", fileForm(bytes, "image/jpeg"));
   const whole = await pictureBytes("jpeg", 500, 500);

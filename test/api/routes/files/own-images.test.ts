@@ -8,7 +8,7 @@ import { closeDatabase, sql } from "../../../../sql/db.js";
 import { closeSignals } from "../../../../sql/signals.js";
 import { convertUpload } from "../../../../workers/images.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { fileForm, pdf, pictureBytes } from "../../../support/pictures.js";
 import { task } from "../../../support/task.js";
@@ -27,8 +27,6 @@ afterAll(async () => {
   await Promise.all([closeBroker(), closeSignals()]);
   await closeDatabase();
 });
-
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 
 /** Uploads a picture, which is converted at once. */
 async function image(as: Client): Promise<{ id: string; url: string; name: string }> {
@@ -59,7 +57,7 @@ const whatIsNone = async (): Promise<[string, string][]> => {
 };
 
 describe("an uploaded image", () => {
-  test("becomes one's own picture, in place of an address and the other way round", async () => {
+  test("can be the avatar, and replace a URL or be replaced by one", async () => {
     const path = "/api/v1/users/me/avatar";
     const { id, url } = await image(anna.client);
     const elsewhere = "https://cdn.example.com/anna.webp";
@@ -75,7 +73,7 @@ describe("an uploaded image", () => {
     }
   });
 
-  test("is shown with a box, until another is, and with the box that repeats it", async () => {
+  test("can be a box's image until it is replaced, and is kept by a repeated box", async () => {
     const bakery = await cast.bakery(api.client);
     const [first, second] = [await image(bakery.owner.client), await image(bakery.owner.client)];
     const boxId = await cast.listBox(bakery, { imageFileId: first.id });
@@ -103,7 +101,7 @@ describe("an uploaded image", () => {
     expect((await bakery.owner.client.post("/api/v1/boxes", listing)).body).toEqual(refused("imageFileId"));
   });
 
-  test("is shown as a banner", async () => {
+  test("can be a banner's image", async () => {
     const admin = await cast.admin(api.client);
     const campaignId = await cast.campaign(admin.client);
     const path = `/api/v1/admin/ads/campaigns/${campaignId}/banners`;
@@ -128,7 +126,7 @@ describe("an uploaded image", () => {
     expect(outcome(await admin.client.put(own, { imageUrl: elsewhere, imageFileId: id }))).toBe("400 BAD_REQUEST");
   });
 
-  test("that is shown cannot be deleted, and can once it is not", async () => {
+  test("cannot be deleted while it is shown", async () => {
     const { id } = await image(anna.client);
     await anna.client.post("/api/v1/users/me/avatar", { fileId: id });
     const refused = await anna.client.delete(`/api/v1/files/${id}`);
@@ -144,7 +142,7 @@ describe("an uploaded image", () => {
   });
 });
 
-test("an image that cannot be deleted is said to be shown with a box, or as a banner", async () => {
+test("the refusal to delete an image says whether a box or a banner shows it", async () => {
   const bakery = await cast.bakery(api.client);
   const boxed = await image(bakery.owner.client);
   await cast.listBox(bakery, { imageFileId: boxed.id });
@@ -156,22 +154,22 @@ test("an image that cannot be deleted is said to be shown with a box, or as a ba
   expect((await admin.client.delete(`/api/v1/files/${shown.id}`)).body["detail"]).toMatch(/as a banner/);
 });
 
-describe("what nobody needs is cleared away", () => {
+describe("the clean-up of files deletes", () => {
   const clearAway = () => runUpkeep(task({ task: "clear-away-files" }));
   const isThere = async (name: string) => (await files.size(keysOf(name).image)) !== null;
   const age = (interval: string) => sql`
     update files
-    set loose_since = loose_since - ${interval}::text::interval, settled_at = settled_at - ${interval}::text::interval,
+    set unused_since = unused_since - ${interval}::text::interval, settled_at = settled_at - ${interval}::text::interval,
         expires_at = expires_at - ${interval}::text::interval, created_at = created_at - ${interval}::text::interval`;
 
-  test("images that nothing shows for a day, and not those that something does", async () => {
+  test("images that nothing has shown for a day, and keeps the others", async () => {
     const bakery = await cast.bakery(api.client);
     const pictures = [await image(anna.client), await image(anna.client), await image(bakery.owner.client)] as const;
     const [loose, avatar, box] = pictures;
     await anna.client.post("/api/v1/users/me/avatar", { fileId: avatar.id });
     await cast.listBox(bakery, { imageFileId: box.id });
     const repeating = await cast.listBox(bakery, { imageFileId: box.id });
-    // no longer shown by this box, and still by the other
+    // only the other box still shows it
     await bakery.owner.client.put(`/api/v1/boxes/${repeating}`, { imageFileId: null });
     await clearAway();
     for (const { name } of pictures) expect(await isThere(name)).toBe(true);
@@ -187,7 +185,7 @@ describe("what nobody needs is cleared away", () => {
     expect(await isThere(avatar.name)).toBe(false);
   });
 
-  test("what a process that was killed was writing", async () => {
+  test("partial files of killed processes", async () => {
     const folder = join(process.env["STORAGE_DIR"] ?? "", "unfinished");
     await mkdir(folder, { recursive: true });
     const path = join(folder, randomUUID());
@@ -200,7 +198,7 @@ describe("what nobody needs is cleared away", () => {
     await expect(access(path)).rejects.toThrow();
   });
 
-  test("uploads that were not finished, and what could not be converted", async () => {
+  test("unfinished uploads, and images that could not be converted", async () => {
     const big = Buffer.concat([await pictureBytes("png"), Buffer.alloc(11 * 1_048_576)]);
     const begun = await anna.client.post("/api/v1/files/upload", fileForm(big, "image/png"));
     expect(outcome(begun)).toBe("202");

@@ -1,50 +1,19 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { images } from "../../../../queues/index.js";
-import { convertUpload } from "../../../../workers/images.js";
-import { startApi, type Reply } from "../../../support/api.js";
-import * as cast from "../../../support/cast.js";
-import { fileForm, heavyPicture, pictureBytes } from "../../../support/pictures.js";
-import { disconnect, startQueueWorker } from "../../../support/queue-worker.js";
-
-let api: Awaited<ReturnType<typeof startApi>>;
-let anna: cast.Character;
-let boris: cast.Character;
-let worker: ReturnType<typeof startQueueWorker>;
-
-beforeAll(async () => {
-  api = await startApi();
-  anna = await cast.user(api.client);
-  boris = await cast.user(api.client);
-  worker = startQueueWorker(images, convertUpload, 2);
-});
-
-afterAll(async () => {
-  await api.stop();
-  await worker.stop();
-  await disconnect();
-});
-
-const path = "/api/v1/files/upload";
-const upload = (bytes: Uint8Array, type: string) => anna.client.post(path, fileForm(bytes, type));
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-
-/** Where a given address leads in this test. */
-const here = (address: unknown) => {
-  const { pathname, search } = new URL(String(address));
-  return api.client.url + pathname + search;
-};
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { outcome, type Reply } from "../../../support/api.js";
+import { fileForm, heavyPicture, pdf, pictureBytes } from "../../../support/pictures.js";
+import { anna, api, boris, here, path, upload } from "../../../support/uploads.js";
 
 interface Policy {
   partSize: number;
-  parts: { partNumber: number; url: string; method: string }[];
+  parts: { partNumber: number; url: string; method: string; size: number | null }[];
   completeUrl: string;
 }
 
 const policyOf = ({ body }: Reply) => body["uploadPolicy"] as Policy;
 
-/** Sends a file in the parts of its policy; answers their numbers and ETags. */
+/** Sends a file in the parts of its policy; returns their numbers and ETags. */
 const sendParts = (bytes: Buffer, { parts, partSize }: Policy) =>
   Promise.all(
     parts
@@ -65,13 +34,13 @@ describe("a file above 10 MB", () => {
   const complete = (policy: Policy, parts: unknown, as = anna.client) =>
     as.post(new URL(policy.completeUrl).pathname, { parts });
 
-  test("comes in parts, and is then as any other", async () => {
+  test("is uploaded in parts, and is then like any other file", async () => {
     const reply = await upload(big, "image/png");
     expect(outcome(reply)).toBe("202");
     const policy = policyOf(reply);
     expect(policy.parts).toHaveLength(Math.ceil(big.length / policy.partSize));
     const location = String(reply.headers.get("location"));
-    // half of them at the first addresses, the others at those that an app finds which had to start again
+    // half of them to the first URLs, the others to the URLs that a restarted app reads
     const half = policy.parts.filter(({ partNumber }) => partNumber % 2 === 1);
     const first = await sendParts(big, { ...policy, parts: half });
     const found = await anna.client.get(location);
@@ -89,7 +58,26 @@ describe("a file above 10 MB", () => {
     expect((await fetch(here(policy.parts[0]?.url), { method: "PUT", body: "x" })).status).toBe(404);
   });
 
-  test("also when it does not say how large it is", async () => {
+  test("gets the size of each part that is certainly full, and an address for all the rest", async () => {
+    const document = Buffer.concat([pdf, Buffer.alloc(2 * 8 * 1_048_576 - pdf.length + 1)]);
+    const policy = policyOf(await upload(document, "application/pdf"));
+    expect(policy.parts.map(({ size }) => size)).toEqual([policy.partSize, null, null]);
+    expect(outcome(await complete(policy, await sendParts(document, policy)))).toBe("201");
+  });
+
+  test("cannot be completed with more bytes than it was announced with", async () => {
+    const policy = policyOf(await upload(big, "image/png"));
+    const bytes = Buffer.alloc(policy.parts.length * policy.partSize);
+    big.copy(bytes);
+    const refused = await complete(policy, await sendParts(bytes, policy));
+    expect([outcome(refused), refused.body["errors"]]).toEqual([
+      "400 VALIDATION_ERROR",
+      [{ path: "parts", message: expect.stringMatching(/^the parts have more than the \d+ bytes/) }],
+    ]);
+    expect(outcome(await complete(policy, await sendParts(big, policy)))).toBe("201");
+  });
+
+  test("is uploaded in parts also when its size is not declared", async () => {
     const form = new Response(fileForm(big, "image/png"));
     const response = await fetch(`${api.client.url}${path}`, {
       method: "POST",
@@ -102,12 +90,12 @@ describe("a file above 10 MB", () => {
     });
     expect(response.status).toBe(202);
     const { uploadPolicy } = (await response.json()) as { uploadPolicy: Policy };
-    expect(uploadPolicy.parts).toHaveLength(13);
+    expect(uploadPolicy.parts.map(({ size }) => size)).toEqual(Array(13).fill(null));
     const parts = await sendParts(big, uploadPolicy);
     expect(outcome(await complete(uploadPolicy, parts))).toBe("201");
   });
 
-  test("is nobody else's to finish, and not with other parts", async () => {
+  test("can be completed only by its owner and with the right parts", async () => {
     const policy = policyOf(await upload(big, "image/png"));
     const parts = await sendParts(big, policy);
     expect(outcome(await complete(policy, parts, boris.client))).toBe("404 NOT_FOUND");
@@ -119,7 +107,7 @@ describe("a file above 10 MB", () => {
     expect(outcome(await complete(policy, parts))).toBe("201");
   });
 
-  test("is not finished while a part is missing, and can be then", async () => {
+  test("cannot be completed while a part is missing", async () => {
     const policy = policyOf(await upload(big, "image/png"));
     const parts = await sendParts(big, policy);
     for (const missing of [1, 2]) {
@@ -135,7 +123,7 @@ describe("a file above 10 MB", () => {
     expect(outcome(await complete(policy, parts))).toBe("201");
   });
 
-  test("is gone when it is deleted, and takes no more parts", async () => {
+  test("accepts no more parts once it is deleted", async () => {
     const reply = await upload(big, "image/png");
     const [part] = policyOf(reply).parts;
     const put = async () => (await fetch(here(part?.url), { method: "PUT", body: "x" })).status;
@@ -147,14 +135,14 @@ describe("a file above 10 MB", () => {
     );
   });
 
-  test("is refused when it is another in the end", async () => {
+  test("is refused when its content differs from its first bytes", async () => {
     const policy = policyOf(await upload(big, "image/png"));
     const parts = await sendParts(Buffer.concat([await pictureBytes("jpeg"), Buffer.alloc(5_000)]), policy);
     expect(outcome(await complete(policy, parts))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
     expect(outcome(await complete(policy, parts))).toBe("404 NOT_FOUND");
   });
 
-  test("takes only parts that are its own, in time, and not too large", async () => {
+  test("accepts only parts with a valid URL and of the allowed size", async () => {
     const policy = policyOf(await upload(big, "image/png"));
     const url = new URL(here(policy.parts[0]?.url));
     const put = async (change: (url: URL) => void, body: string | Buffer = "x") => {
@@ -167,5 +155,7 @@ describe("a file above 10 MB", () => {
     expect(await put((changed) => changed.searchParams.delete("signature"))).toBe(403);
     expect(await put(() => undefined, Buffer.alloc(policy.partSize + 1))).toBe(413);
     expect(await put(() => undefined)).toBe(200);
+    const inChunks = await fetch(url, { method: "PUT", body: new Blob(["x"]).stream(), duplex: "half" });
+    expect([inChunks.status, await inChunks.json()]).toMatchObject([400, { code: "BAD_REQUEST" }]);
   });
 });

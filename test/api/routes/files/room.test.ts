@@ -6,7 +6,7 @@ import { closeBroker } from "../../../../queues/broker.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 import { insertFile } from "../../../../sql/queries/files.js";
 import { closeSignals } from "../../../../sql/signals.js";
-import { startApi, type Reply } from "../../../support/api.js";
+import { outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { sendParts } from "../../../support/parts.js";
 import { fileForm, heavyPicture, pdf } from "../../../support/pictures.js";
@@ -25,7 +25,6 @@ afterAll(async () => {
 
 const upload = ({ client }: cast.Character, bytes: Uint8Array, type: string) =>
   client.post("/api/v1/files/upload", fileForm(bytes, type));
-const outcome = ({ status, body }: Reply) => [status, body["code"]];
 const contentType = "application/pdf";
 const begin = async ({ id }: cast.Character, uploads: number, expiresAt: Date) => {
   for (let n = 0; n < uploads; n += 1)
@@ -36,19 +35,19 @@ const keepDocument = ({ id }: cast.Character, bytes: number) => sql`
   insert into files (user_id, name, content_type, size, status, settled_at)
   values (${id}::uuid, ${randomUUID()}, ${contentType}, ${bytes}::bigint, 'READY', now())`;
 
-test("nobody has more than fifty unfinished uploads, and one that is deleted makes room", async () => {
+test("a user has at most fifty unfinished uploads, and deleting one makes room", async () => {
   const [anna, boris] = [await cast.user(api.client), await cast.user(api.client)];
   await begin(anna, 49, new Date(Date.now() + 3_600_000));
   const last = await upload(anna, await heavyPicture(11), "image/png");
   expect(last.status).toBe(202);
-  expect(outcome(await upload(anna, await heavyPicture(11), "image/png"))).toEqual([409, "CONFLICT"]);
-  expect(outcome(await upload(anna, pdf, contentType))).toEqual([409, "CONFLICT"]);
+  expect(outcome(await upload(anna, await heavyPicture(11), "image/png"))).toBe("409 CONFLICT");
+  expect(outcome(await upload(anna, pdf, contentType))).toBe("409 CONFLICT");
   expect((await upload(boris, pdf, contentType)).status).toBe(201);
   expect((await anna.client.delete(`/api/v1/files/${last.string("fileId")}`)).status).toBe(204);
   expect((await upload(anna, pdf, contentType)).status).toBe(201);
 });
 
-test("those that begin at the same moment find no more room than others, and a refusal leaves nothing in storage", async () => {
+test("concurrent uploads cannot exceed the limit, and refused ones leave nothing in storage", async () => {
   const anna = await cast.user(api.client);
   const uploads = join(process.env["STORAGE_DIR"] ?? "", "uploads");
   const before = (await readdir(uploads)).length;
@@ -60,23 +59,23 @@ test("those that begin at the same moment find no more room than others, and a r
   expect((await readdir(uploads)).length).toBe(before + 10);
 });
 
-test("an upload whose time is over takes no room", async () => {
+test("an expired upload takes no room", async () => {
   const anna = await cast.user(api.client);
   await begin(anna, 50, new Date(Date.now() - 1_000));
   expect((await upload(anna, pdf, contentType)).status).toBe(201);
 });
 
-test("nobody keeps more than a gigabyte of documents", async () => {
+test("a user keeps at most a gigabyte of documents", async () => {
   const anna = await cast.user(api.client);
   const keep = (bytes: number) => keepDocument(anna, bytes);
   await keep(2 ** 30 - pdf.length - 1);
   expect((await upload(anna, pdf, contentType)).status).toBe(201);
   await keep(1);
-  expect(outcome(await upload(anna, pdf, contentType))).toEqual([409, "CONFLICT"]);
+  expect(outcome(await upload(anna, pdf, contentType))).toBe("409 CONFLICT");
   expect((await upload(anna, await heavyPicture(11), "image/png")).status).toBe(202);
 });
 
-test("documents that are to come in parts take their room from the beginning", async () => {
+test("documents in parts reserve their size from the start", async () => {
   const anna = await cast.user(api.client);
   const large = Buffer.concat([pdf, Buffer.alloc(12 * 2 ** 20)]);
   await keepDocument(anna, 2 ** 30 - 30 * 2 ** 20);
@@ -84,7 +83,7 @@ test("documents that are to come in parts take their room from the beginning", a
   expect(replies.map(({ status }) => status).sort()).toEqual([202, 202, 409]);
 });
 
-test("a document that there is no more room for when it has come in is refused, and leaves nothing", async () => {
+test("a document that exceeds the limit once received is refused and leaves nothing behind", async () => {
   const anna = await cast.user(api.client);
   const documents = async () =>
     (await readdir(process.env["STORAGE_DIR"] ?? "", { recursive: true })).filter((name) => name.endsWith(".pdf"))
@@ -99,18 +98,18 @@ test("a document that there is no more room for when it has come in is refused, 
   expect(await sql`select from files where user_id = ${anna.id}::uuid`).toHaveLength(3);
 });
 
-test("a document in parts that there is no more room for in the end is refused", async () => {
+test("a document in parts that exceeds the limit when completed is refused", async () => {
   const anna = await cast.user(api.client);
   const large = Buffer.concat([pdf, Buffer.alloc(11 * 2 ** 20)]);
   const begun = await upload(anna, large, contentType);
   const sent = await sendParts(api.client.url, begun.body["uploadPolicy"], large);
   await keepDocument(anna, 2 ** 30);
   const path = `/api/v1/files/${begun.string("fileId")}`;
-  expect(outcome(await anna.client.post(`${path}/complete`, { parts: sent }))).toEqual([409, "CONFLICT"]);
+  expect(outcome(await anna.client.post(`${path}/complete`, { parts: sent }))).toBe("409 CONFLICT");
   expect((await anna.client.get(path)).status).toBe(404);
 });
 
-test("one's files are listed newest first in pages, with unfinished uploads that can be deleted, and nobody else's", async () => {
+test("users list only their own files, newest first, page by page, with unfinished uploads that can be deleted", async () => {
   const [anna, boris] = [await cast.user(api.client), await cast.user(api.client)];
   const list = async (path = "/api/v1/files") => anna.client.get(path);
   expect((await list()).list).toEqual([]);

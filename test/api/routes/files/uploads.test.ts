@@ -1,41 +1,11 @@
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
-import { images } from "../../../../queues/index.js";
 import { sql } from "../../../../sql/db.js";
-import { convertUpload } from "../../../../workers/images.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
-import * as cast from "../../../support/cast.js";
+import { outcome } from "../../../support/api.js";
 import { fileForm, pdf, picture, pictureBytes } from "../../../support/pictures.js";
-import { disconnect, startQueueWorker } from "../../../support/queue-worker.js";
+import { anna, api, boris, here, path, upload } from "../../../support/uploads.js";
 
-let api: Awaited<ReturnType<typeof startApi>>;
-let anna: cast.Character;
-let boris: cast.Character;
-let worker: ReturnType<typeof startQueueWorker>;
-
-beforeAll(async () => {
-  api = await startApi();
-  anna = await cast.user(api.client);
-  boris = await cast.user(api.client);
-  worker = startQueueWorker(images, convertUpload, 2);
-});
-
-afterAll(async () => {
-  await api.stop();
-  await worker.stop();
-  await disconnect();
-});
-
-const path = "/api/v1/files/upload";
-const upload = (bytes: Uint8Array, type: string, as: Client = anna.client) => as.post(path, fileForm(bytes, type));
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-
-/** Where a given address leads in this test. */
-const here = (address: unknown) => {
-  const { pathname, search } = new URL(String(address));
-  return api.client.url + pathname + search;
-};
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
 describe("an image", () => {
@@ -59,7 +29,7 @@ describe("an image", () => {
     expect((await anna.client.get(`/api/v1/files/${String(fileId)}`)).body).toEqual(reply.body);
   });
 
-  test("leaves nothing of its original, nor of where it was taken", async () => {
+  test("keeps neither its original nor its GPS position", async () => {
     const exif = { IFD0: { Make: "SecretCam" }, IFD3: { GPSLatitudeRef: "N", GPSLatitude: "55/1 45/1 0/1" } };
     const turned = await picture(200, 100).jpeg().withExif(exif).withMetadata({ orientation: 6 }).toBuffer();
     const { body } = await upload(turned, "image/jpeg");
@@ -74,7 +44,7 @@ describe("an image", () => {
       expect([404, 403]).toContain((await fetch(other)).status);
   });
 
-  test("is served in ranges, and not again to who has it", async () => {
+  test("is served in ranges, and answers 304 to clients that have it", async () => {
     const { body } = await upload(await pictureBytes(), "image/jpeg");
     const address = here(body["url"]);
     const whole = await bytesOf(await fetch(address));
@@ -97,14 +67,17 @@ describe("an image", () => {
   });
 });
 
-test.each(["", "application/octet-stream"])("a file that is sent as %j is what its content says", async (type) => {
-  expect((await upload(await pictureBytes("png"), type)).body).toMatchObject({ contentType: "image/webp" });
-  expect((await upload(pdf, type)).body).toMatchObject({ contentType: "application/pdf" });
-  expect(outcome(await upload(Buffer.from("hello"), type))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
-});
+test.each(["", "application/octet-stream"])(
+  "the type of a file sent as %j is detected from its content",
+  async (type) => {
+    expect((await upload(await pictureBytes("png"), type)).body).toMatchObject({ contentType: "image/webp" });
+    expect((await upload(pdf, type)).body).toMatchObject({ contentType: "application/pdf" });
+    expect(outcome(await upload(Buffer.from("hello"), type))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
+  },
+);
 
 describe("a document", () => {
-  test("has an address that expires, and is downloaded", async () => {
+  test("has a URL that expires, and is served as a download", async () => {
     const reply = await upload(pdf, "application/pdf");
     expect(outcome(reply)).toBe("201");
     expect(reply.body).toMatchObject({
@@ -123,24 +96,24 @@ describe("a document", () => {
   test.each([
     ["without a signature", (url: URL) => url.searchParams.delete("signature")],
     ["with another signature", (url: URL) => url.searchParams.set("signature", "AAAA")],
-    ["with a later end", (url: URL) => url.searchParams.set("expires", "99999999999")],
-    ["after its end", (url: URL) => url.searchParams.set("expires", "1000000000")],
-    ["without an end", (url: URL) => url.searchParams.delete("expires")],
+    ["with a later expiry", (url: URL) => url.searchParams.set("expires", "99999999999")],
+    ["after its expiry", (url: URL) => url.searchParams.set("expires", "1000000000")],
+    ["without an expiry", (url: URL) => url.searchParams.delete("expires")],
     ["of another document", (url: URL) => (url.pathname = `/files/${"0".repeat(40)}.pdf`)],
-  ])("is not to be had %s", async (_case, change) => {
+  ])("is not served %s", async (_case, change) => {
     const url = new URL(here((await upload(pdf, "application/pdf")).body["url"]));
     change(url);
     expect((await fetch(url)).status).toBe(403);
   });
 
-  test("gets a new address whenever its owner asks, and nobody else", async () => {
+  test("gets a new URL whenever its owner reads it, but no other user does", async () => {
     const id = (await upload(pdf, "application/pdf")).string("fileId");
     expect((await fetch(here((await anna.client.get(`/api/v1/files/${id}`)).body["url"]))).status).toBe(200);
     expect((await boris.client.get(`/api/v1/files/${id}`)).status).toBe(404);
     expect((await boris.client.delete(`/api/v1/files/${id}`)).status).toBe(404);
   });
 
-  test("is gone when its owner deletes it", async () => {
+  test("is not served after its owner deletes it", async () => {
     const reply = await upload(pdf, "application/pdf");
     const id = reply.string("fileId");
     expect((await anna.client.delete(`/api/v1/files/${id}`)).status).toBe(204);
@@ -155,16 +128,16 @@ describe("an upload is refused", () => {
   test.each([
     ["that is empty", () => Buffer.alloc(0), "image/png"],
     ["that is text", () => Buffer.from("hello"), "text/plain"],
-    ["that is text and says otherwise", () => Buffer.from("hello"), "image/png"],
+    ["that is text declared as an image", () => Buffer.from("hello"), "image/png"],
     ["that is SVG", () => Buffer.from(svg), "image/svg+xml"],
-    ["that is SVG and says otherwise", () => Buffer.from(svg), "image/png"],
-    ["that is HTML", () => Buffer.from("<!doctype html><script>1</script>"), "image/png"],
+    ["that is SVG declared as PNG", () => Buffer.from(svg), "image/png"],
+    ["that is HTML declared as PNG", () => Buffer.from("<!doctype html><script>1</script>"), "image/png"],
     ["that is TIFF", () => picture(9, 9).tiff().toBuffer(), "image/tiff"],
-    ["that is JPEG and says PNG", () => pictureBytes("jpeg"), "image/png"],
-    ["that is PNG and says PDF", () => pictureBytes("png"), "application/pdf"],
-    ["that is PDF and says JPEG", () => pdf, "image/jpeg"],
-    ["that is cut off", async () => (await pictureBytes("jpeg", 500, 500)).subarray(0, 900), "image/jpeg"],
-    ["that begins as JPEG only", () => Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3]), "image/jpeg"],
+    ["that is JPEG declared as PNG", () => pictureBytes("jpeg"), "image/png"],
+    ["that is PNG declared as PDF", () => pictureBytes("png"), "application/pdf"],
+    ["that is PDF declared as JPEG", () => pdf, "image/jpeg"],
+    ["that is truncated", async () => (await pictureBytes("jpeg", 500, 500)).subarray(0, 900), "image/jpeg"],
+    ["that only begins as JPEG", () => Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3]), "image/jpeg"],
     ["of too many pixels", () => picture(9_000, 9_000).png({ compressionLevel: 9 }).toBuffer(), "image/png"],
   ])("%s", async (_case, bytes, type) => {
     expect(outcome(await upload(await bytes(), type))).toBe(unsupported);
@@ -174,14 +147,14 @@ describe("an upload is refused", () => {
     ["image/png", "This is image/jpeg: send the part with that Content-Type, not image/png."],
     ["text/plain", "This is image/jpeg: send the part with that Content-Type, not text/plain or none."],
     [`a/${"b".repeat(100)}`, "This is image/jpeg: send the part with that Content-Type, not another."],
-  ])("as %s, and is told what it is", async (type, detail) => {
+  ])("declared as %s, with the detected type in the answer", async (type, detail) => {
     expect((await upload(await pictureBytes("jpeg"), type)).body).toMatchObject({
       code: "UNSUPPORTED_MEDIA_TYPE",
       detail,
     });
   });
 
-  test("without the part, in another shape, broken off, and without a token", async () => {
+  test("without the file, in another format, truncated, or without a token", async () => {
     const bytes = await pictureBytes();
     expect(outcome(await anna.client.post(path, fileForm(bytes, "image/jpeg", "image")))).toBe("400 VALIDATION_ERROR");
     expect(outcome(await anna.client.post(path, { file: "x" }))).toBe("400 BAD_REQUEST");
@@ -196,24 +169,24 @@ describe("an upload is refused", () => {
   });
 
   test.each([
-    ["with a great part that has no name", `Content-Type: text/csv\r\n\r\n${"x".repeat(300_000)}\r\n--x--\r\n`],
-    ["with a header without end", `X: ${"y".repeat(300_000)}\r\n--x--\r\n`],
-    ["with a header that is none", `y\r\n\r\n${"x".repeat(300_000)}\r\n--x--\r\n`],
-    ["that goes on after its end", `X: y\r\n\r\n\r\n--x--\r\n${"x".repeat(300_000)}`],
-    ["that is cut off before the file", `X: y\r\n\r\n${"x".repeat(300_000)}`],
-    ["of nothing", "\r\n--x--\r\n"],
+    ["with a large part that has no name", `Content-Type: text/csv\r\n\r\n${"x".repeat(300_000)}\r\n--x--\r\n`],
+    ["with an endless header", `X: ${"y".repeat(300_000)}\r\n--x--\r\n`],
+    ["with an invalid header", `y\r\n\r\n${"x".repeat(300_000)}\r\n--x--\r\n`],
+    ["that continues after its end", `X: y\r\n\r\n\r\n--x--\r\n${"x".repeat(300_000)}`],
+    ["that breaks off before the file", `X: y\r\n\r\n${"x".repeat(300_000)}`],
+    ["without parts", "\r\n--x--\r\n"],
   ])("in a form %s", async (_case, rest) => {
     const form = { headers: { "content-type": "multipart/form-data; boundary=x" } };
     expect((await anna.client.post(path, `--x\r\n${rest}`, form)).status).toBe(400);
   });
 
-  test("and its name is nothing to us", async () => {
+  test("but never because of its file name", async () => {
     const form = new FormData();
     form.append("file", new Blob([await pictureBytes()], { type: "image/jpeg" }), '../../etc/"\u202e\r\nX: y.jpg');
     expect(outcome(await anna.client.post(path, form))).toBe("201");
   });
 
-  test("that says it is above the maximum, before any of it is read", async () => {
+  test("that declares a size above the maximum, before its body is read", async () => {
     const answer = await new Promise<number | undefined>((resolve, reject) => {
       const sent = request(`${api.client.url}${path}`, {
         method: "POST",
@@ -223,7 +196,7 @@ describe("an upload is refused", () => {
           "content-length": 200 * 1_048_576,
         },
       });
-      // nothing of the body is sent
+      // the body is never sent
       sent.flushHeaders();
       sent.on("response", (response) => {
         resolve(response.statusCode);
@@ -234,7 +207,7 @@ describe("an upload is refused", () => {
     expect(answer).toBe(413);
   });
 
-  test.each([1, 200, 4_099])("but not because its first %d bytes come alone", async (first) => {
+  test.each([1, 200, 4_099])("but not when its first %d bytes arrive alone", async (first) => {
     const bytes = await pictureBytes("png", 300, 200);
     const form = new Response(fileForm(bytes, "image/png"));
     const whole = Buffer.from(await form.arrayBuffer());
@@ -256,7 +229,7 @@ describe("an upload is refused", () => {
     expect(await status).toBe(201);
   });
 
-  test("and a good one after all that is taken", async () => {
+  test("but a valid one after these is accepted", async () => {
     expect(outcome(await upload(await pictureBytes(), "image/jpeg"))).toBe("201");
     const left = await sql`select status from files where status not in ('READY', 'REFUSED')`;
     expect(left).toEqual([]);

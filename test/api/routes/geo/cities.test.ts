@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { closeDatabase } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -18,12 +18,11 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const list = async () => (await client.get("/api/v1/cities")).list;
 const name = (id: string, body: object) => admin.client.put(`/api/v1/admin/cities/${id}`, body);
 const omsk = { name: "Омск", timezone: "Asia/Omsk" };
 
-test("a city is listed once a partner is active there, or an admin has named it", async () => {
+test("a city is listed once it has an active partner or an admin has named it", async () => {
   const register = (cityId: string) =>
     client.post("/api/v1/partners/register", { ...cast.bakeryProfile, cityId, phone: cast.newPhone() });
   const tomsk = (await register("tomsk")).string("id");
@@ -42,7 +41,7 @@ test("a city is listed once a partner is active there, or an admin has named it"
   ]);
 });
 
-test("cities come page by page", async () => {
+test("cities are listed page by page", async () => {
   for (const id of ["page-1", "page-2", "page-3"]) await name(id, omsk);
   const ids: unknown[] = [];
   let next = "/api/v1/cities?limit=2";
@@ -55,7 +54,7 @@ test("cities come page by page", async () => {
   expect(ids).toEqual(expect.arrayContaining(["page-1", "page-2", "page-3"]));
 });
 
-test("a partner without a zone of its own lives by its city's", async () => {
+test("a partner without a time zone uses that of its city", async () => {
   const { owner } = await cast.bakery(client);
   await owner.client.put("/api/v1/partners/me", { cityId: "omsk-2" });
   await name("omsk-2", omsk);
@@ -68,7 +67,7 @@ test("a partner without a zone of its own lives by its city's", async () => {
 test.each([
   ["no name", "omsk", { timezone: "Asia/Omsk" }, "400 VALIDATION_ERROR"],
   ["an unknown zone", "omsk", { name: "Омск", timezone: "Asia/Nowhere" }, "400 VALIDATION_ERROR"],
-  ["an id with a blank", "om%20sk", omsk, "404 NOT_FOUND"],
+  ["an id with a space", "om%20sk", omsk, "404 NOT_FOUND"],
 ])("%s: refused", async (_case, id, body, expected) => {
   expect(outcome(await name(id, body))).toBe(expected);
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Reply } from "../../../support/api.js";
 import type { Character } from "../../../support/cast.js";
 import { stopTheClock } from "../../../support/clock.js";
 import { startGeocoder } from "../../../support/geocoder.js";
@@ -10,7 +9,7 @@ process.env["GEOCODER"] = "openstreetmap";
 process.env["GEOCODER_URL"] = geocoder.url;
 process.env["SYNC_WAIT_MS"] = "0";
 
-const { startApi } = await import("../../../support/api.js");
+const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { disconnect, startQueueWorker } = await import("../../../support/queue-worker.js");
 const { geocode } = await import("../../../../queues/index.js");
@@ -30,7 +29,7 @@ afterAll(async () => {
   await geocoder.stop();
 });
 
-test("whoever cannot wait is told where to look again, and the answer is there once a worker runs", async () => {
+test("a request that is not answered in time says where to look again, and a worker provides the result", async () => {
   geocoder.places.set("kremlin", { latitude: 55.752, longitude: 37.6175 });
   const anna = await cast.user(api.client);
   const path = "/api/v1/geo/geocode?address=Kremlin";
@@ -55,10 +54,9 @@ test("whoever cannot wait is told where to look again, and the answer is there o
   await worker.stop();
 });
 
-describe("while nobody answers", () => {
+describe("while no worker runs", () => {
   const find = ({ client }: Character, address: string) =>
     client.get(`/api/v1/geo/geocode?${new URLSearchParams({ address }).toString()}`);
-  const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
   const openJobs = () => sql`select from staged_jobs where queue = 'geocode' and done_at is null and dead_at is null`;
   const makeDone = () => sql`update staged_jobs set done_at = now() where queue = 'geocode' and done_at is null`;
 
@@ -67,7 +65,7 @@ describe("while nobody answers", () => {
     await makeDone();
   });
 
-  test("a user may ask for 30 addresses a minute that nobody asked for before, and for others all the same", async () => {
+  test("a user may request 30 new addresses a minute, and any number of known ones", async () => {
     const [anna, boris] = [await cast.user(api.client), await cast.user(api.client)];
     for (let n = 0; n < 30; n += 1) expect((await find(anna, `Street ${n}`)).status).toBe(202);
     const refused = await find(anna, "Street 30");
@@ -78,7 +76,7 @@ describe("while nobody answers", () => {
     expect((await find(anna, "Street 31")).status).toBe(202);
   });
 
-  test("no more addresses wait than the provider may be asked for within a minute", async () => {
+  test("at most as many addresses wait as the provider allows in a minute", async () => {
     const [anna, boris, clara] = [
       await cast.user(api.client),
       await cast.user(api.client),
@@ -89,14 +87,14 @@ describe("while nobody answers", () => {
     expect([outcome(refused), refused.headers.get("retry-after")]).toEqual(["503 UNAVAILABLE", "60"]);
     expect((await find(clara, "Street 59")).status).toBe(202);
     expect(await openJobs()).toHaveLength(60);
-    // a job that gave up holds up nobody
+    // a dead job no longer counts
     await sql`
       update staged_jobs set dead_at = now()
       where id = (select job_id from geocodes where address = 'street 7')`;
     expect((await find(clara, "Street 60")).status).toBe(202);
   });
 
-  test("an address that was asked for long ago is asked for again once no job does so", async () => {
+  test("an address is requested again only when it has no open job", async () => {
     const anna = await cast.user(api.client);
     const again = async () => {
       await sql`update geocodes set asked_at = now() - interval '2 minutes'`;

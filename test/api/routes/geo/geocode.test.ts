@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Reply } from "../../../support/api.js";
 import type { Character } from "../../../support/cast.js";
 import { startGeocoder } from "../../../support/geocoder.js";
 import { until } from "../../../support/until.js";
@@ -10,22 +9,23 @@ process.env["GEOCODER"] = "openstreetmap";
 process.env["GEOCODER_URL"] = geocoder.url;
 process.env["GEOCODER_PER_SECOND"] = "1000";
 
-const { startApi } = await import("../../../support/api.js");
+const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { disconnect, startQueueWorker } = await import("../../../support/queue-worker.js");
-const { geocode } = await import("../../../../queues/index.js");
+const { addressChecks, geocode } = await import("../../../../queues/index.js");
 const { sql } = await import("../../../../sql/db.js");
 const { deleteOldGeocodes, claimGeocoderSlot } = await import("../../../../sql/queries/geocodes.js");
+const { checkAddress } = await import("../../../../workers/address-checks.js");
 const { findAddress } = await import("../../../../workers/geocode.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let anna: Character;
-let worker: ReturnType<typeof startQueueWorker>;
+let workers: ReturnType<typeof startQueueWorker>[];
 
 beforeAll(async () => {
   api = await startApi();
   anna = await cast.user(api.client);
-  worker = startQueueWorker(geocode, findAddress, 4);
+  workers = [startQueueWorker(geocode, findAddress, 4), startQueueWorker(addressChecks, checkAddress)];
 });
 
 beforeEach(() => {
@@ -35,17 +35,16 @@ beforeEach(() => {
 
 afterAll(async () => {
   await api.stop();
-  await worker.stop();
+  await Promise.all(workers.map((worker) => worker.stop()));
   await disconnect();
   await geocoder.stop();
 });
 
 const tower = { latitude: 55.752_1, longitude: 37.617_6 };
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const find = (address: string, name = "address") =>
   anna.client.get(`/api/v1/geo/geocode?${new URLSearchParams({ [name]: address }).toString()}`);
 
-/** An address that nobody has asked for, as the provider is asked for it, and that the provider knows. */
+/** A new address in the form in which the provider is asked, and which the provider knows. */
 function newAddress(): string {
   const address = `tower street, ${randomUUID()}`;
   geocoder.places.set(address, tower);
@@ -53,7 +52,7 @@ function newAddress(): string {
 }
 
 describe("an address", () => {
-  test("that is known is found, and asked for once, however it is written", async () => {
+  test("is found, and requested from the provider once for all its spellings", async () => {
     const address = newAddress();
     const found = await find(address);
     expect([found.status, found.body]).toEqual([200, { ...tower, found: true }]);
@@ -62,7 +61,7 @@ describe("an address", () => {
     expect(geocoder.asked).toEqual([address]);
   });
 
-  test("is asked for in one form, so that nobody's spelling decides what others are answered", async () => {
+  test("is requested in a normalised form, so that one user's spelling does not decide the answer to others", async () => {
     const address = `${newAddress()}2`;
     geocoder.places.set(address, tower);
     const others = [address.replace(", ", ",;"), address.replace(/2$/, "²")];
@@ -71,12 +70,12 @@ describe("an address", () => {
     expect(geocoder.asked).toEqual([others[0]?.replace(",;", ", ;"), others[1], address]);
   });
 
-  test("without a word in it is nowhere, and nobody is asked", async () => {
+  test("without letters or digits is not found, and the provider is not asked", async () => {
     expect((await find(" , ,")).body).toEqual({ latitude: null, longitude: null, found: false });
     expect(geocoder.asked).toEqual([]);
   });
 
-  test("that is not known is not found, and that is kept as well", async () => {
+  test("that the provider does not know is not found, and that answer is cached", async () => {
     const address = `nowhere ${randomUUID()}`;
     for (let times = 0; times < 2; times += 1) {
       const missed = await find(address);
@@ -90,14 +89,14 @@ describe("an address", () => {
     ).toMatchObject([{ aDay: true }]);
   });
 
-  test("that a hundred ask for at once is asked for once", async () => {
+  test("is requested once for a hundred concurrent requests", async () => {
     const address = newAddress();
     const replies = await Promise.all(Array.from({ length: 100 }, () => find(address)));
     for (const { status, body } of replies) expect([status, body["found"]]).toEqual([200, true]);
     expect(geocoder.asked).toEqual([address]);
   });
 
-  test("whose answer is too old is asked for again", async () => {
+  test("is requested again when its cached answer has expired", async () => {
     const address = newAddress();
     await find(address);
     await sql`update geocodes set expires_at = now() where address = ${address}`;
@@ -107,7 +106,7 @@ describe("an address", () => {
   });
 
   test.each([500, 503, 429, 403])(
-    "is 503 UNAVAILABLE when the provider answers %i, which is asked again half a minute later",
+    "is 503 UNAVAILABLE for half a minute after the provider answers %i, and is then requested again",
     async (status) => {
       const address = newAddress();
       geocoder.fail(status);
@@ -123,7 +122,7 @@ describe("an address", () => {
     },
   );
 
-  test("is found for the next one when the first who asked has gone away", async () => {
+  test("is found for the next caller after the first has disconnected", async () => {
     const address = newAddress();
     const release = geocoder.hold();
     const leaving = new AbortController();
@@ -145,7 +144,7 @@ describe("an address", () => {
     expect(outcome(await anna.client.get("/api/v1/geo/geocode"))).toBe("400 VALIDATION_ERROR");
   });
 
-  test("is in no job", async () => {
+  test("is not in any job's payload", async () => {
     const address = newAddress();
     await find(address);
     const [job] = await sql<{ text: string }[]>`
@@ -153,7 +152,7 @@ describe("an address", () => {
     expect(job?.text).not.toMatch(/tower/i);
   });
 
-  test("that nobody needs any more is forgotten", async () => {
+  test("is deleted when it has not been requested for a week", async () => {
     const [old, kept] = [newAddress(), newAddress()];
     await find(old);
     await find(kept);
@@ -166,11 +165,11 @@ describe("an address", () => {
   });
 });
 
-test("the provider is called no faster than it allows", async () => {
+test("the provider is called no faster than its limit", async () => {
   const start = performance.now();
   let last = 0;
   for (let n = 0; n < 5; n += 1) last = await claimGeocoderSlot(sql, 2);
-  // the fifth is two seconds after the first, which was no earlier than we began
+  // the fifth call is two seconds after the first, which was not before `start`
   expect(last + performance.now() - start).toBeGreaterThanOrEqual(1_995);
   expect(last).toBeLessThanOrEqual(2_005);
 });
@@ -195,7 +194,7 @@ describe("a partner's address", () => {
       return partner?.["addressDistanceMeters"] === null ? undefined : partner;
     });
 
-  test("is compared with its coordinates, for admins to see", async () => {
+  test("is compared with the partner's coordinates, and admins see the distance", async () => {
     const near = await register(newAddress(), tower.latitude + 0.001);
     const far = await register(newAddress(), tower.latitude + 0.1);
     expect(await checked(near)).toMatchObject({
@@ -209,7 +208,7 @@ describe("a partner's address", () => {
     expect((await listed(far))?.["status"]).toBe("PENDING_REVIEW");
   });
 
-  test("that is not found says nothing", async () => {
+  test("that is not found shows no distance", async () => {
     const id = await register(`Nowhere ${randomUUID()}`, tower.latitude);
     await until(
       async () =>
@@ -218,7 +217,7 @@ describe("a partner's address", () => {
     expect(await listed(id)).toMatchObject({ addressDistanceMeters: null, addressDoubtful: false });
   });
 
-  test("is checked again when the partner moves", async () => {
+  test("is checked again when the partner's location changes", async () => {
     const { id, owner } = await cast.bakery(api.client);
     const address = newAddress();
     await owner.client.put("/api/v1/partners/me", { address, latitude: tower.latitude, longitude: tower.longitude });
@@ -229,14 +228,14 @@ describe("a partner's address", () => {
     expect(await checked(id)).toMatchObject({ addressDoubtful: true });
   });
 
-  test("waits for a provider that is away", async () => {
+  test("is checked after the provider is back", async () => {
     geocoder.fail(503);
     const address = newAddress();
     const id = await register(address, tower.latitude);
     await until(
       async () =>
         (
-          await sql`select from staged_jobs where payload ->> 'partnerId' = ${id} and tries = 1 and last_error is not null`
+          await sql`select from staged_jobs where payload ->> 'partnerId' = ${id} and attempts = 1 and last_error is not null`
         ).count === 1,
     );
     geocoder.fail(null);

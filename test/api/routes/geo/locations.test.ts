@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { closeDatabase, sql } from "../../../../sql/db.js";
+import { closeDatabase, sql, transaction, type Db } from "../../../../sql/db.js";
+import { listPartnersNear } from "../../../../sql/queries/geo.js";
+import { listOffersNear } from "../../../../sql/queries/offers.js";
+import { onlyValue } from "../../../../sql/rows.js";
 import { startApi, type Reply } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
@@ -26,7 +29,7 @@ interface Place {
 
 const radians = (degrees: number) => (degrees * Math.PI) / 180;
 
-/** The great-circle distance in metres, by another formula than the service's: the angle between two vectors. */
+/** The great-circle distance in metres by another formula than the service's: the angle between two vectors. */
 function distance(one: Place, other: Place): number {
   const vector = ({ latitude, longitude }: Place) => {
     const [phi, lambda] = [radians(latitude), radians(longitude)];
@@ -38,7 +41,7 @@ function distance(one: Place, other: Place): number {
   return 6_371_008.8 * Math.atan2(cross, dot);
 }
 
-/** Puts an active partner with one box at each place; answers the boxes' ids in their order. */
+/** Creates an active partner with one box at each place; returns the boxes' ids in the same order. */
 async function settle(places: readonly Place[], status = "ACTIVE") {
   await sql`insert into cities (id, name, timezone) values ('geo', 'Geo', 'UTC') on conflict do nothing`;
   const rows = sql.json(places.map(({ latitude, longitude }) => ({ latitude, longitude })));
@@ -72,7 +75,7 @@ async function walk<T>(path: string, rowsOf: (reply: Reply) => T[]): Promise<T[]
   return rows;
 }
 
-/** Places where maps are difficult, and ordinary ones; those who live there live close together. */
+/** Ordinary places and edge cases (poles, the date line), with partners close together. */
 const centre = fc.oneof(
   fc.constantFrom(
     { latitude: 89.95, longitude: 10 },
@@ -98,7 +101,7 @@ const offset = fc.record({
   metres: fc.integer({ min: 0, max: 70_000_000 }).map((millimetres) => millimetres / 1_000),
 });
 
-/** The place that is some metres away in a direction. */
+/** The place at a distance in metres and a direction. */
 function beside({ latitude, longitude }: Place, { bearing, metres }: { bearing: number; metres: number }): Place {
   const [phi, delta, theta] = [radians(latitude), metres / 6_371_008.8, radians(bearing)];
   const there = Math.asin(Math.sin(phi) * Math.cos(delta) + Math.cos(phi) * Math.sin(delta) * Math.cos(theta));
@@ -116,7 +119,7 @@ function beside({ latitude, longitude }: Place, { bearing, metres }: { bearing: 
 
 const digits = (value: number) => value.toFixed(12);
 
-test("who and what is near is what measuring every distance gives, in that order, page by page, anywhere on Earth", async () => {
+test("partners and boxes nearby equal a measurement of all distances, in order, page by page, anywhere on Earth", async () => {
   await fc.assert(
     fc.asyncProperty(
       centre,
@@ -130,7 +133,7 @@ test("who and what is near is what measuring every distance gives, in that order
         const measured = there
           .map(({ id, boxId, ...place }) => ({ id, boxId, metres: distance(at, place) }))
           .sort((one, other) => one.metres - other.metres);
-        // who is on the edge by less than a millimetre may be in or out
+        // a partner within a millimetre of the edge may be in or out
         const surely = measured.filter(({ metres }) => metres < radius - 0.001).map(({ id }) => id);
         const maybe = measured.filter(({ metres }) => metres < radius + 0.001);
         const query = `lat=${digits(at.latitude)}&lng=${digits(at.longitude)}&radius=${radius}&limit=${limit}`;
@@ -161,7 +164,7 @@ describe("nearby partners", () => {
   const here = { latitude: 55.7558, longitude: 37.6173 };
   const at = "lat=55.7558&lng=37.6173";
 
-  test("within 5 000 metres unless a radius is given; only active ones", async () => {
+  test("are active partners within 5,000 metres by default", async () => {
     await settle([here, beside(here, { bearing: 90, metres: 4_990 }), beside(here, { bearing: 90, metres: 5_010 })]);
     await settle([here], "SUSPENDED");
     expect(partnersOf(await nearby(at))).toHaveLength(2);
@@ -191,7 +194,7 @@ describe("nearby partners", () => {
     expect([reply.status, reply.body["code"]]).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  test("a partner that moves is found where it is now, and the move is on record", async () => {
+  test("a moved partner is found at its new place, and the move is audited", async () => {
     const [partner] = await settle([here]);
     const admin = await cast.admin(api.client);
     const move = (partnerId: string) =>
@@ -201,13 +204,47 @@ describe("nearby partners", () => {
     expect(partnersOf(await nearby(at))).toEqual([]);
     expect(partnersOf(await nearby("lat=-33.9&lng=18.4"))).toHaveLength(1);
     expect((await move("01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f")).status).toBe(404);
-    const audit = await sql<{ actor_id: string; details: unknown }[]>`
+    const audit = await sql<{ actorId: string; details: unknown }[]>`
       select actor_id, details from audit_events where subject_id = ${partner!.id}::uuid`;
-    expect(audit).toEqual([{ actor_id: admin.id, details: { latitude: -33.9, longitude: 18.4 } }]);
+    expect(audit).toEqual([{ actorId: admin.id, details: { latitude: -33.9, longitude: 18.4 } }]);
   });
 });
 
-describe("boxes that can be ordered", () => {
+describe("a search of a wide area", () => {
+  const circle = { latitude: 10, longitude: 20, radius: 50_000 };
+  const noFilter = { cityId: null, maxPriceMinor: null, availableFrom: null, availableTo: null };
+
+  beforeEach(async () => {
+    await settle(Array.from({ length: 1_000 }, (_, n) => ({ latitude: 10 + n / 10_000, longitude: 20 })));
+    await sql`analyze partners, boxes`;
+  });
+
+  /** The number of rows of a table that a search reads, planned as if the tables were large. */
+  const countRead = (table: string, search: (tx: Db) => Promise<unknown>): Promise<number> =>
+    transaction(async (tx) => {
+      for (const method of ["enable_seqscan", "enable_hashjoin", "enable_mergejoin"])
+        await tx`select set_config(${method}, 'off', true)`;
+      const count = () =>
+        onlyValue(tx<{ rows: number }[]>`
+          select (seq_tup_read + idx_tup_fetch)::integer as rows from pg_stat_xact_user_tables where relname = ${table}`);
+      const before = await count();
+      await search(tx);
+      return (await count()) - before;
+    });
+
+  test("reads only the nearest partners and their boxes", async () => {
+    expect(await countRead("partners", (tx) => listPartnersNear(tx, circle, null, 20))).toBeLessThan(100);
+    for (const table of ["partners", "boxes"])
+      expect(await countRead(table, (tx) => listOffersNear(tx, circle, noFilter, null, 20))).toBeLessThan(100);
+  });
+
+  test("reads no boxes of nearer partners for a later page", async () => {
+    const last = (await listOffersNear(sql, circle, noFilter, null, 970)).at(-1)!;
+    expect(await countRead("boxes", (tx) => listOffersNear(tx, circle, noFilter, last, 20))).toBeLessThan(100);
+  });
+});
+
+describe("boxes on offer", () => {
   const list = async (query = "") => (await api.client.get(`/api/v1/boxes?${query}`)).list;
   const hours = (count: number) => new Date(Date.now() + count * 3_600_000).toISOString();
   const window = (opens: number) => ({ pickupWindowStart: hours(opens), pickupWindowEnd: hours(opens + 1) });
@@ -217,7 +254,7 @@ describe("boxes that can be ordered", () => {
     bakery = await cast.bakery(api.client);
   });
 
-  test("soonest first, page by page, without what is hidden, sold out, over or of a partner that is not active", async () => {
+  test("are listed soonest first, page by page, without hidden, sold-out, expired boxes and those of inactive partners", async () => {
     const ids: string[] = [];
     for (const opens of [5, 2, 9, 2, 7]) ids.push(await cast.listBox(bakery, window(opens)));
     const [hidden, soldOut, over] = [
@@ -246,7 +283,14 @@ describe("boxes that can be ordered", () => {
     });
   });
 
-  test("by city, price and time", async () => {
+  test("of one partner may be on several pages of a search", async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.push(await cast.listBox(bakery));
+    const walked = await walk("/api/v1/boxes?lat=55.75&lng=37.61&limit=2", (reply) => reply.list.map(({ id }) => id));
+    expect(walked).toEqual(ids.sort());
+  });
+
+  test("are filtered by city, price and time", async () => {
     const other = await cast.bakery(api.client);
     await other.owner.client.put("/api/v1/partners/me", { cityId: "omsk" });
     const here = await cast.listBox(bakery, { price: 100, ...window(2) });
@@ -262,7 +306,7 @@ describe("boxes that can be ordered", () => {
       expect(new Set(await idsOf(`availableTo=${hours(5)}${place}`))).toEqual(new Set([here, omsk]));
       expect(await idsOf(`availableFrom=${hours(5)}&availableTo=${hours(6)}${place}`)).toEqual([]);
     }
-    // its boxes move with the partner
+    // the boxes move with the partner
     await other.owner.client.put("/api/v1/partners/me", { cityId: "tomsk" });
     expect([await idsOf("cityId=tomsk"), await idsOf("cityId=omsk")]).toEqual([[omsk], []]);
   });

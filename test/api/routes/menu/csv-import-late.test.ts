@@ -16,7 +16,7 @@ afterAll(async () => {
   await disconnect();
 });
 
-test("while no worker runs the import waits, and whoever sent it is told where to look; one that starts does it", async () => {
+test("without a worker the import waits and the answer says where to look; a worker that starts runs it", async () => {
   const { owner } = await cast.bakery(api.client);
   const sent = await owner.client.post("/api/v1/menu/import/csv", "name,category,price\nБагет,Хлеб,120\n", {
     headers: { "content-type": "text/csv" },

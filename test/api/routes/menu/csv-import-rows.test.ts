@@ -1,44 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { describe, expect, test } from "@jest/globals";
 import * as cast from "../../../support/cast.js";
-import { disconnect, startQueueWorker } from "../../../support/queue-worker.js";
-import { menuImport } from "../../../../queues/index.js";
+import { bakery, counts, fullHead, head, items, owner, result, send } from "../../../support/csv-import.js";
 import { sql } from "../../../../sql/db.js";
-import { importMenu } from "../../../../workers/menu-import.js";
 
-let api: Awaited<ReturnType<typeof startApi>>;
-let worker: ReturnType<typeof startQueueWorker>;
-let bakery: cast.Bakery;
-let owner: Client;
-
-beforeAll(async () => {
-  api = await startApi();
-  worker = startQueueWorker(menuImport, importMenu, 4);
-});
-
-beforeEach(async () => {
-  bakery = await cast.bakery(api.client);
-  owner = bakery.owner.client;
-});
-
-afterAll(async () => {
-  await api.stop();
-  await worker.stop();
-  await disconnect();
-});
-
-const path = "/api/v1/menu/import/csv";
-const send = (file: string | Uint8Array, contentType = "text/csv", as = owner) =>
-  as.send("post", path, file, { headers: { "content-type": contentType } });
-const result = async (reply: Reply) => (await owner.get(`${path}/${reply.string("importId")}`)).body;
-const counts = ({ body: { created, updated, failed } }: Reply) => [created, updated, failed];
-const items = async (query = "") => (await owner.get(`/api/v1/menu/items?limit=200${query}`)).list;
-
-const head = "name,category,price";
-const fullHead = "externalId,name,category,price,description,weightGrams,available";
-
-describe("a row is for the item", () => {
-  test("with its external id; the same file again changes nothing", async () => {
+describe("an imported row", () => {
+  test("updates the item with its external id; the same file again changes nothing", async () => {
     const file = `${fullHead}\nb-1,Багет,Хлеб,120,Хрустящий,250,yes\nb-2,Багет,Хлеб,130,,,no\n`;
     expect(counts(await send(file))).toEqual([2, 0, 0]);
     const before = await items();
@@ -48,7 +14,7 @@ describe("a row is for the item", () => {
     expect(await items()).toEqual([before[0], { ...before[1], name: "Батон", category: "Батоны", price: 99 }]);
   });
 
-  test("with its category and name, ignoring case, when the row has no external id", async () => {
+  test("without an external id updates the item with its category and name, ignoring case", async () => {
     await cast.addMenuItem(bakery, { name: "Багет", category: "Хлеб", externalId: "b-1", price: 1 });
     await cast.addMenuItem(bakery, { name: "Ёлка", category: "Хлеб", price: 2 });
     await cast.addMenuItem(bakery, { name: "Багет", category: "Сэндвичи", price: 3 });
@@ -61,7 +27,7 @@ describe("a row is for the item", () => {
     ]);
   });
 
-  test("of that name that has no external id yet, which it then has; never one with another", async () => {
+  test("gives its external id to the item of its name that has none, never to one that has another", async () => {
     const adopted = await cast.addMenuItem(bakery, { name: "Багет", category: "Хлеб" });
     expect(counts(await send("externalId,name,category,price\nb-1,Багет,Хлеб,1\n"))).toEqual([0, 1, 0]);
     expect(await items()).toMatchObject([{ id: adopted, externalId: "b-1", price: 1 }]);
@@ -72,7 +38,7 @@ describe("a row is for the item", () => {
     ]);
   });
 
-  test("in the archive, which it leaves; one that is not archived comes first", async () => {
+  test("restores an archived item, unless a current one matches", async () => {
     const old = await cast.addMenuItem(bakery, { price: 1 });
     await owner.delete(`/api/v1/menu/items/${old}`);
     expect(counts(await send(`${head}\nБагет,Хлеб,2\n`))).toEqual([0, 1, 0]);
@@ -86,13 +52,13 @@ describe("a row is for the item", () => {
     ]);
   });
 
-  test("made by hand, which comes from CSV then", async () => {
+  test("changes the source of a manually created item to CSV", async () => {
     await cast.addMenuItem(bakery);
     await send(`${head}\nБагет,Хлеб,120\n`);
     expect(await items()).toMatchObject([{ source: "CSV" }]);
   });
 
-  test("and what the file says nothing of stays", async () => {
+  test("keeps the fields that the file does not have", async () => {
     const kept = { description: "Хрустящий", weightGrams: 250, available: false };
     await cast.addMenuItem(bakery, kept);
     await send(`${head}\nБагет,Хлеб,1\n`);
@@ -103,7 +69,7 @@ describe("a row is for the item", () => {
     expect(await items()).toMatchObject([{ available: true }]);
   });
 
-  test("unless it is the POS's: then it is skipped, counted and named", async () => {
+  test("is skipped, counted and reported when its item comes from the POS", async () => {
     const [byKey, byName, gone] = [
       await cast.addMenuItem(bakery, { name: "Багет", externalId: "p-1", price: 1 }),
       await cast.addMenuItem(bakery, { name: "Батон", externalId: "p-2", price: 2 }),
@@ -125,11 +91,11 @@ describe("a row is for the item", () => {
     ]);
     expect(before).toMatchObject([{ id: byKey }, { id: byName }]);
     expect(await items()).toEqual([...before, expect.objectContaining({ name: "Рулет", price: 30, source: "CSV" })]);
-    // nor is a category made for what is skipped
+    // a skipped row creates no category either
     expect((await owner.get("/api/v1/menu/categories")).list).toHaveLength(1);
   });
 
-  test("that a row before it made: the later one wins, and counts as a change", async () => {
+  test("updates the item that an earlier row created, and counts as a change", async () => {
     const file = `externalId,${head}\nb-1,Багет,Хлеб,1\n,багет,ХЛЕБ,2\nb-1,Батон,Хлеб,3\n,Багет,Хлеб,4\n,Багет,Хлеб,5\n`;
     expect(counts(await send(file))).toEqual([2, 3, 0]);
     expect(await items()).toMatchObject([

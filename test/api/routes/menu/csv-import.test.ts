@@ -1,58 +1,24 @@
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
+import { outcome } from "../../../support/api.js";
+import * as cast from "../../../support/cast.js";
+import { api, bakery, counts, fullHead, head, items, owner, path, result, send } from "../../../support/csv-import.js";
 import { task } from "../../../support/task.js";
 import { until } from "../../../support/until.js";
-
-import { startApi, type Client, type Reply } from "../../../support/api.js";
-import * as cast from "../../../support/cast.js";
-import { disconnect, startQueueWorker } from "../../../support/queue-worker.js";
 import { files, keysOf, newFileName } from "../../../../lib/storage/file-store.js";
-import { menuImport } from "../../../../queues/index.js";
 import { sql } from "../../../../sql/db.js";
 import { insertFile } from "../../../../sql/queries/files.js";
-import { importMenu } from "../../../../workers/menu-import.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
 
-let api: Awaited<ReturnType<typeof startApi>>;
-let worker: ReturnType<typeof startQueueWorker>;
-let bakery: cast.Bakery;
-let owner: Client;
-
-beforeAll(async () => {
-  api = await startApi();
-  worker = startQueueWorker(menuImport, importMenu, 4);
-});
-
-beforeEach(async () => {
-  bakery = await cast.bakery(api.client);
-  owner = bakery.owner.client;
-});
-
-afterAll(async () => {
-  await api.stop();
-  await worker.stop();
-  await disconnect();
-});
-
-const path = "/api/v1/menu/import/csv";
-const send = (file: string | Uint8Array, contentType = "text/csv", as = owner) =>
-  as.send("post", path, file, { headers: { "content-type": contentType } });
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-const result = async (reply: Reply) => (await owner.get(`${path}/${reply.string("importId")}`)).body;
-const counts = ({ body: { created, updated, failed } }: Reply) => [created, updated, failed];
-const items = async (query = "") => (await owner.get(`/api/v1/menu/items?limit=200${query}`)).list;
 const filesLeft = async () =>
   (await readdir(process.env["STORAGE_DIR"] ?? "", { recursive: true, withFileTypes: true }).catch(() => [])).filter(
     (entry) => entry.isFile(),
   );
 
-const head = "name,category,price";
-const fullHead = "externalId,name,category,price,description,weightGrams,available";
-
 describe("POST /menu/import/csv", () => {
-  test("makes items of the rows, in their order, and tells what it did", async () => {
+  test("creates items from the rows, in their order, and returns the counts", async () => {
     const reply = await send(
       `${fullHead}\nb-1,Багет,Хлеб,120.5,На закваске,250,no\n,Рулет,Выпечка,75,,,\n,Кекс,хлеб,много,,,\n`,
     );
@@ -109,7 +75,7 @@ describe("POST /menu/import/csv", () => {
     ]);
   });
 
-  test("a header alone imports nothing", async () => {
+  test("imports nothing from a header alone", async () => {
     expect(counts(await send(head))).toEqual([0, 0, 0]);
   });
 
@@ -147,7 +113,7 @@ describe("POST /menu/import/csv", () => {
     ["UTF-16", Buffer.from(`\ufeff${head}\n`, "utf16le"), "This is UTF-16"],
     ["a spreadsheet", Buffer.from("PK\u0003\u0004\u0014\u0000\ufffd"), "This is a spreadsheet"],
     ["Latin-1 in its header", Buffer.from(`${head},größe\n`, "latin1"), "line 1 is not"],
-  ])("that is %s: 400 VALIDATION_ERROR without a word of what is in it", async (_case, bytes, words) => {
+  ])("a file that is %s: 400 VALIDATION_ERROR that does not quote the file", async (_case, bytes, words) => {
     const refused = await send(bytes);
     expect([outcome(refused), refused.body["detail"]]).toEqual([
       "400 VALIDATION_ERROR",
@@ -159,13 +125,13 @@ describe("POST /menu/import/csv", () => {
   });
 
   test.each(["text/plain", "application/json", "application/csv", "text/csvx", "x"])(
-    "sent as %s: 400 BAD_REQUEST",
+    "a file sent as %s: 400 BAD_REQUEST",
     async (contentType) => {
       expect(outcome(await send(`${head}\nБагет,Хлеб,1\n`, contentType))).toBe("400 BAD_REQUEST");
     },
   );
 
-  test("comes as the part of a form too", async () => {
+  test("accepts a multipart form", async () => {
     const form = new FormData();
     form.append("note", "from the till");
     form.append("file", new Blob([`${head}\nRye,Bread,1.50\n`], { type: "text/csv" }), "menu.csv");
@@ -177,7 +143,7 @@ describe("POST /menu/import/csv", () => {
     expect(await filesLeft()).toEqual([]);
   });
 
-  test("leaves nothing behind when it came in and its process was killed", async () => {
+  test("leaves no file behind when its process was killed after the upload", async () => {
     const [name, expiresAt] = [newFileName(), new Date(Date.now() - 1_000)];
     await files.put(keysOf(name).menu, Readable.from(["x"]), "text/csv");
     await insertFile(sql, bakery.owner.id, { name, contentType: "text/csv", inParts: null, expiresAt });
@@ -185,7 +151,7 @@ describe("POST /menu/import/csv", () => {
     expect(await filesLeft()).toEqual([]);
   });
 
-  test("over 50 MB: 413 PAYLOAD_TOO_LARGE, before it is sent when its length is said", async () => {
+  test("over 50 MB: 413 PAYLOAD_TOO_LARGE, before the body when its length is declared", async () => {
     const { hostname, port } = new URL(owner.url);
     const socket = connect(Number(port), hostname);
     socket.write(
@@ -198,7 +164,7 @@ describe("POST /menu/import/csv", () => {
     }
   });
 
-  test("and as soon as it is too long when its length is not said", async () => {
+  test("over 50 MB without a declared length: 413 as soon as the limit is exceeded", async () => {
     const piece = Buffer.from("Багет,Хлеб,1\n".repeat(50_000));
     let sent = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -218,7 +184,7 @@ describe("POST /menu/import/csv", () => {
     expect(await filesLeft()).toEqual([]);
   });
 
-  test("whoever goes away while sending leaves nothing behind", async () => {
+  test("leaves nothing behind when the client disconnects while sending", async () => {
     const { hostname, port } = new URL(owner.url);
     const socket = connect(Number(port), hostname);
     socket.write(
@@ -231,7 +197,7 @@ describe("POST /menu/import/csv", () => {
     expect(await sql`select from menu_imports where partner_id = ${bakery.id}::uuid`).toHaveLength(0);
   });
 
-  test("a quote that is never closed: 400 that names the line; what came before is imported", async () => {
+  test("a quote that is never closed: 400 that names the line; the rows before it are imported", async () => {
     const refused = await send(`${head}\nБагет,Хлеб,1\nБатон,Хлеб,x\n"Рулет,Хлеб,2\nКекс,Хлеб,3\n`);
     expect(outcome(refused)).toBe("400 VALIDATION_ERROR");
     expect(refused.body).toMatchObject({
@@ -255,7 +221,7 @@ describe("POST /menu/import/csv", () => {
     expect(await filesLeft()).toEqual([]);
   });
 
-  test("of the errors the first 1,000 are kept, and all are counted", async () => {
+  test("keeps the first 1,000 errors and counts all", async () => {
     const reply = await send(`${head}\n${"Багет,Хлеб,\n".repeat(6_500)}`);
     expect(counts(reply)).toEqual([0, 0, 6_500]);
     const { errors } = await result(reply);
@@ -263,12 +229,12 @@ describe("POST /menu/import/csv", () => {
     expect(errors).toMatchObject({ 0: { line: 2 }, 999: { line: 1_001 } });
   });
 
-  test("a partner that waits for review has a menu already", async () => {
+  test("is open to partners that wait for review", async () => {
     const newcomer = await cast.bakery(api.client, "PENDING_REVIEW");
     expect(counts(await send(`${head}\nБагет,Хлеб,1\n`, "text/csv", newcomer.owner.client))).toEqual([1, 0, 0]);
   });
 
-  test("another partner's menu is not touched, whatever its keys", async () => {
+  test("does not touch another partner's menu, even with the same external ids", async () => {
     const other = await cast.bakery(api.client);
     await send("externalId,name,category,price\nb-1,Багет,Хлеб,1\n", "text/csv", other.owner.client);
     expect(counts(await send("externalId,name,category,price\nb-1,Багет,Хлеб,2\n,Багет,Хлеб,3\n"))).toEqual([1, 1, 0]);
@@ -288,7 +254,7 @@ describe("GET /menu/import/csv/{importId}", () => {
   });
 });
 
-test("imports of one partner at the same time come one after the other, and each is done whole", async () => {
+test("concurrent imports of one partner run one after the other, each completely", async () => {
   const file = (price: number) =>
     `${head}\n${Array.from({ length: 300 }, (_, n) => `Хлеб ${n},Хлеб,${price}\n`).join("")}`;
   const replies = await Promise.all([1, 2, 3, 4].map((price) => send(file(price))));

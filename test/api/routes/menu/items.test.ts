@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, type Reply, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -26,12 +26,11 @@ afterAll(async () => {
 const unknownId = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
 const baguette = { name: "Багет", category: "Хлеб", price: 120.5 };
 
-const outcome = ({ status, body }: Reply) => `${status} ${typeof body["code"] === "string" ? body["code"] : ""}`.trim();
 const add = (fields: Record<string, unknown> = {}) => owner.post("/api/v1/menu/items", { ...baguette, ...fields });
 const names = ({ list }: Reply) => list.map(({ name }) => name);
 
 describe("POST /menu/items", () => {
-  test("adds an item and its category", async () => {
+  test("creates an item and its category", async () => {
     const added = await add();
     expect(added.status).toBe(201);
     expect(added.body).toEqual({
@@ -47,11 +46,11 @@ describe("POST /menu/items", () => {
     expect((await owner.get("/api/v1/menu/items")).list).toEqual([added.body]);
     expect((await owner.get("/api/v1/menu/categories")).list).toEqual([{ id: expect.any(String), name: "Хлеб" }]);
     expect(await sql`select price_minor from menu_items where id = ${added.string("id")}::uuid`).toMatchObject([
-      { price_minor: 12_050 },
+      { priceMinor: 12_050 },
     ]);
   });
 
-  test("keeps what is optional", async () => {
+  test("stores the optional fields", async () => {
     const optional = { description: "Хрустящий", weightGrams: 250, externalId: "b-1", available: false };
     expect((await add(optional)).body).toMatchObject(optional);
   });
@@ -73,11 +72,11 @@ describe("POST /menu/items", () => {
     ["without a price", { price: undefined }],
     ["with a negative price", { price: -1 }],
     ["with three decimals", { price: 1.005 }],
-    ["with a price in words", { price: "120" }],
-    ["with a price beyond all measure", { price: 10_000_000.01 }],
-    ["weighing nothing", { weightGrams: 0 }],
-    ["weighing half a gram", { weightGrams: 0.5 }],
-    ["available in words", { available: "yes" }],
+    ["with a price as text", { price: "120" }],
+    ["with too high a price", { price: 10_000_000.01 }],
+    ["with a weight of 0", { weightGrams: 0 }],
+    ["with a fractional weight", { weightGrams: 0.5 }],
+    ["with an availability as text", { available: "yes" }],
     ["with an empty external id", { externalId: "" }],
   ])("%s: 400 VALIDATION_ERROR", async (_case, fields) => {
     const refused = await add(fields);
@@ -86,11 +85,11 @@ describe("POST /menu/items", () => {
     expect(names(await owner.get("/api/v1/menu/items"))).toEqual([]);
   });
 
-  test("costs nothing at the least", async () => {
+  test("accepts a price of 0", async () => {
     expect((await add({ price: 0 })).body["price"]).toBe(0);
   });
 
-  test("an item whose external id exists is changed and leaves the archive", async () => {
+  test("updates the item with the same external id and restores it from the archive", async () => {
     const first = await add({ externalId: "b-1", description: "Вчерашний" });
     await owner.delete(`/api/v1/menu/items/${first.string("id")}`);
     const second = await add({ externalId: "b-1", name: "Батон", category: "Выпечка", price: 90 });
@@ -105,14 +104,14 @@ describe("POST /menu/items", () => {
     expect(names(await owner.get("/api/v1/menu/items?archived=true"))).toEqual(["Батон"]);
   });
 
-  test("another partner's external ids are its own", async () => {
+  test("keeps external ids separate for each partner", async () => {
     const other = await cast.bakery(client);
     const one = await add({ externalId: "b-1" });
     expect(await cast.addMenuItem(other, { externalId: "b-1" })).not.toBe(one.string("id"));
     expect((await owner.get("/api/v1/menu/items")).list).toHaveLength(1);
   });
 
-  test("one external id 10 times at once: one item", async () => {
+  test("creates one item when one external id is sent 10 times at once", async () => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => add({ externalId: "b-1" })));
     expect(new Set(replies.map((reply) => reply.string("id"))).size).toBe(1);
     expect((await owner.get("/api/v1/menu/items")).list).toHaveLength(1);
@@ -120,7 +119,7 @@ describe("POST /menu/items", () => {
 });
 
 describe("categories", () => {
-  test("are one per name, whatever its case, and keep their first spelling", async () => {
+  test("are unique by name ignoring case, and keep their first spelling", async () => {
     await add({ category: "Хлеб" });
     expect((await add({ category: " ХЛЕБ " })).body["category"]).toBe("Хлеб");
     const cake = await add({ category: "Торты" });
@@ -130,7 +129,7 @@ describe("categories", () => {
     expect(names(await owner.get("/api/v1/menu/categories"))).toEqual(["Хлеб", "Торты"]);
   });
 
-  test("are one although ten items name a new one at once", async () => {
+  test("are created once when ten concurrent items name a new one", async () => {
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, n) => add({ category: n % 2 ? "ПИРОГИ" : "пироги" })),
     );
@@ -138,7 +137,7 @@ describe("categories", () => {
     expect((await owner.get("/api/v1/menu/categories")).list).toHaveLength(1);
   });
 
-  test("are each partner's own", async () => {
+  test("are separate for each partner", async () => {
     const other = await cast.bakery(client);
     await add();
     expect((await other.owner.client.get("/api/v1/menu/categories")).list).toEqual([]);
@@ -146,7 +145,7 @@ describe("categories", () => {
 });
 
 describe("PUT /menu/items/{id}", () => {
-  test("changes what is sent and leaves the rest", async () => {
+  test("changes the given fields and keeps the rest", async () => {
     const item = await add({ description: "Хрустящий", weightGrams: 250, externalId: "b-1" });
     const put = (changes: unknown) => owner.put(`/api/v1/menu/items/${item.string("id")}`, changes);
     const renamed = await put({ name: "Батон", price: 99.9 });
@@ -156,7 +155,7 @@ describe("PUT /menu/items/{id}", () => {
     expect((await put({ price: 0 })).body).toEqual({ ...renamed.body, ...rest, price: 0 });
   });
 
-  test("does not move an item into or out of the archive, nor to another key", async () => {
+  test("does not change whether an item is archived, nor its external id", async () => {
     const item = await add({ externalId: "b-1" });
     const path = `/api/v1/menu/items/${item.string("id")}`;
     expect((await owner.put(path, { archived: true, externalId: "b-2", price: 1 })).body).toMatchObject({
@@ -168,7 +167,7 @@ describe("PUT /menu/items/{id}", () => {
   });
 
   test.each([
-    ["nothing", {}],
+    ["an empty body", {}],
     ["only unknown fields", { archived: true }],
     ["an empty name", { name: "" }],
     ["a null price", { price: null }],
@@ -178,7 +177,7 @@ describe("PUT /menu/items/{id}", () => {
     expect(outcome(await owner.put(`/api/v1/menu/items/${item.string("id")}`, changes))).toBe("400 VALIDATION_ERROR");
   });
 
-  test("another partner's item: 404 NOT_FOUND, and nothing is changed or made", async () => {
+  test("another partner's item: 404 NOT_FOUND, and nothing is changed or created", async () => {
     const other = await cast.bakery(client);
     const item = await add();
     const foreign = other.owner.client;
@@ -209,7 +208,7 @@ describe("DELETE /menu/items/{id}", () => {
     ]);
   });
 
-  test("twice is as once", async () => {
+  test("can be repeated", async () => {
     const path = `/api/v1/menu/items/${(await add()).string("id")}`;
     await owner.delete(path);
     const since = await sql`select archived_at from menu_items where partner_id = ${bakery.id}::uuid`;
@@ -226,7 +225,7 @@ test.each(["archived=yes", "archived=", "archived=true&archived=false", "limit=0
 );
 
 test.each(["PENDING_REVIEW", "REJECTED", "SUSPENDED"] as const)(
-  "a partner that is %s keeps its menu",
+  "a %s partner keeps access to its menu",
   async (status) => {
     const partner = await cast.bakery(client, status);
     const id = await cast.addMenuItem(partner);

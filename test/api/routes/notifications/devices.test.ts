@@ -1,7 +1,7 @@
 import { createECDH, randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -23,7 +23,6 @@ afterAll(async () => {
 });
 
 const path = "/api/v1/notifications/devices";
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const newToken = () => `fcm:${randomUUID()}`;
 const register = (fields: Record<string, unknown> = {}, as = anna) =>
   as.client.post(path, { pushToken: newToken(), platform: "android", locale: "ru-RU", ...fields });
@@ -39,7 +38,7 @@ const newSubscription = () => ({
 });
 
 describe("devices", () => {
-  test.each(["ios", "Android", "WEB"])("on %s are registered, listed and forgotten", async (platform) => {
+  test.each(["ios", "Android", "WEB"])("on %s are registered, listed and deleted", async (platform) => {
     const registered = await register({ platform });
     expect(registered.status).toBe(201);
     expect(registered.body).toEqual({ id: expect.any(String), platform: platform.toLowerCase(), locale: "ru-RU" });
@@ -51,12 +50,12 @@ describe("devices", () => {
     expect(await list()).toEqual([]);
   });
 
-  test("without a locale have the user's", async () => {
+  test("have the user's locale by default", async () => {
     await anna.client.put("/api/v1/users/me", { locale: "en-GB" });
     expect((await register({ locale: undefined })).body).toMatchObject({ locale: "en-GB" });
   });
 
-  test("registered again by someone else move to them: one row", async () => {
+  test("move to the user who registers them last", async () => {
     const boris = await cast.user(client);
     const pushToken = newToken();
     const first = await register({ pushToken });
@@ -68,20 +67,20 @@ describe("devices", () => {
     expect(await list(boris)).toMatchObject([{ id: first.body["id"], platform: "ios" }]);
   });
 
-  test("registered 20 times at once are one", async () => {
+  test("are not duplicated by 20 concurrent registrations", async () => {
     const pushToken = newToken();
     const replies = await Promise.all(Array.from({ length: 20 }, () => register({ pushToken })));
     expect(new Set(replies.map(({ body }) => body["id"])).size).toBe(1);
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
   });
 
-  test("of a user are the 20 that were registered last", async () => {
+  test("are limited to the 20 registered last", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 22; n += 1) ids.unshift((await register()).string("id"));
     expect((await list()).map(({ id }) => id)).toEqual(ids.slice(0, 20));
   });
 
-  test("may be browsers with a Web Push subscription, known by its endpoint", async () => {
+  test("can be browsers with a Web Push subscription, identified by its endpoint", async () => {
     const subscription = newSubscription();
     const registered = await register({ platform: "web", pushToken: JSON.stringify(subscription) });
     expect(registered.status).toBe(201);
@@ -93,20 +92,20 @@ describe("devices", () => {
     ).toMatchObject([{ address: subscription.endpoint, ...keys }]);
   });
 
-  test("a token is never answered", async () => {
+  test("never show their token", async () => {
     const pushToken = newToken();
     const { text } = await register({ pushToken });
     expect(text + (await anna.client.get(path)).text).not.toContain(pushToken);
   });
 
   test.each([
-    ["nothing", ""],
-    ["9 characters", "a".repeat(9)],
-    ["4,097 characters", "a".repeat(4_097)],
-    ["a blank", "token with blanks"],
-    ["a subscription of a browser", JSON.stringify(newSubscription())],
-    ["NUL", "0123456789\u0000"],
-  ])("a token that is %s: 400 INVALID_PUSH_TOKEN", async (_case, pushToken) => {
+    ["empty", ""],
+    ["9 characters long", "a".repeat(9)],
+    ["4,097 characters long", "a".repeat(4_097)],
+    ["a text with spaces", "token with blanks"],
+    ["a browser's subscription", JSON.stringify(newSubscription())],
+    ["a text with NUL", "0123456789\u0000"],
+  ])("with a token that is %s: 400 INVALID_PUSH_TOKEN", async (_case, pushToken) => {
     expect(outcome(await register({ pushToken }))).toBe("400 INVALID_PUSH_TOKEN");
     expect(await list()).toEqual([]);
   });
@@ -114,9 +113,9 @@ describe("devices", () => {
   test.each([
     ["another platform", { platform: "windows" }],
     ["no platform", { platform: undefined }],
-    ["a number for a token", { pushToken: 1234567890 }],
+    ["a token that is a number", { pushToken: 1234567890 }],
     ["no token", { pushToken: undefined }],
-    ["a language for a locale", { locale: "ru" }],
+    ["a language as locale", { locale: "ru" }],
   ])("%s: 400 VALIDATION_ERROR", async (_case, fields) => {
     expect(outcome(await register(fields))).toBe("400 VALIDATION_ERROR");
   });

@@ -6,7 +6,7 @@ import type { Character } from "../../../support/cast.js";
 const vapid = newVapidKeys();
 Object.assign(process.env, vapid);
 
-// these read the configuration
+// these modules read the configuration
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 const { runUpkeep } = await import("../../../../workers/upkeep.js");
 const { startApi } = await import("../../../support/api.js");
@@ -38,7 +38,7 @@ interface About {
   facts?: { points?: number; rating?: number };
 }
 
-/** Writes a notification for someone; answers its id. */
+/** Inserts a notification for a user; returns its id. */
 async function notify(who: Character, kind = "ORDER_READY", { orderId, partnerId, boxId, facts }: About = {}) {
   const [row] = await sql<{ id: string }[]>`
     insert into notifications (user_id, kind, order_id, partner_id, box_id, facts)
@@ -55,7 +55,7 @@ const idsOf = (rows: Record<string, unknown>[]) => rows.map(({ id }) => id);
 const unread = async (as: Character) => idsOf(await inbox(as, "?unread=true"));
 
 describe("the inbox", () => {
-  test("says in the user's language what each notification is about, newest first", async () => {
+  test("describes each notification in the user's language, newest first", async () => {
     const bakery = await cast.bakery(client);
     const boxId = await cast.listBox(bakery, { price: 249.9 });
     const order = await anna.client.post("/api/v1/orders", {
@@ -94,7 +94,7 @@ describe("the inbox", () => {
     });
   });
 
-  test("is everyone's own, and comes in pages", async () => {
+  test("is separate for each user, and has pages", async () => {
     const boris = await cast.user(client);
     await notify(boris);
     const ids = [await notify(anna), await notify(anna), await notify(anna)];
@@ -105,7 +105,7 @@ describe("the inbox", () => {
     expect(second.headers.get("link")).toBeNull();
   });
 
-  test("is read by id, or up to one; what is read stays read, and what is another's stays as it is", async () => {
+  test("marks notifications as read by id or up to one, permanently, and only the user's own", async () => {
     const boris = await cast.user(client);
     const [his, first, second, third, fourth] = [
       await notify(boris),
@@ -127,17 +127,17 @@ describe("the inbox", () => {
   });
 
   test.each([
-    ["nothing", {}, "body: must have ids, upTo or both"],
-    ["no id", { ids: [] }, "ids: must "],
-    ["too many", { ids: Array.from({ length: 201 }, () => "01890000-0000-7000-8000-000000000000") }, "ids: must "],
-    ["a word", { upTo: "today" }, "upTo: must "],
-  ])("%s to read: 400 VALIDATION_ERROR, which says so", async (_case, body, words) => {
+    ["an empty body", {}, "body: must have ids, upTo or both"],
+    ["no ids", { ids: [] }, "ids: must "],
+    ["too many ids", { ids: Array.from({ length: 201 }, () => "01890000-0000-7000-8000-000000000000") }, "ids: must "],
+    ["an invalid upTo", { upTo: "today" }, "upTo: must "],
+  ])("to mark as read, %s: 400 VALIDATION_ERROR with the reason", async (_case, body, words) => {
     const reply = await anna.client.post(`${path}/read`, body);
     expect([reply.status, reply.body["code"]]).toEqual([400, "VALIDATION_ERROR"]);
     expect(reply.body["detail"]).toContain(words);
   });
 
-  test("forgets after half a year", async () => {
+  test("deletes notifications after half a year", async () => {
     const [old, young] = [await notify(anna), await notify(anna)];
     const device = "01890000-0000-7000-8000-000000000001";
     const age = async (id: string, days: number) => {
@@ -160,14 +160,14 @@ describe("the inbox", () => {
   });
 });
 
-test("browsers are told the key to subscribe with", async () => {
+test("browsers can read the key to subscribe with", async () => {
   const reply = await client.get(`${path}/vapid-public-key`);
   expect([reply.status, reply.body]).toEqual([200, { publicKey: vapid.VAPID_PUBLIC_KEY }]);
   expect(reply.text).not.toContain(vapid.VAPID_PRIVATE_KEY);
 });
 
-describe("support", () => {
-  test("sees what became of a user's notifications, on each device, and no address", async () => {
+describe("admins", () => {
+  test("see the status of a user's notifications on each device, without addresses", async () => {
     const admin = await cast.admin(client);
     const [sent, dropped] = [await notify(anna), await notify(anna)];
     await notify(await cast.user(client));
@@ -194,7 +194,7 @@ describe("support", () => {
     expect([page.list.length, page.headers.get("link")]).toEqual([1, expect.stringContaining(anna.id)]);
   });
 
-  test("names whose: 400 VALIDATION_ERROR without", async () => {
+  test("must name a user: otherwise 400 VALIDATION_ERROR", async () => {
     const admin = await cast.admin(client);
     const reply = await admin.client.get("/api/v1/admin/notifications");
     expect([reply.status, reply.body["code"]]).toEqual([400, "VALIDATION_ERROR"]);

@@ -1,31 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { closeDatabase, sql } from "../../../../sql/db.js";
-import { closeSignals } from "../../../../sql/signals.js";
-import { startApi, type Client } from "../../../support/api.js";
-import { addMenuItem, bakery, listBox, user, type Bakery, type Character } from "../../../support/cast.js";
-import { countWaiting, hold } from "../../../support/hold.js";
+import { describe, expect, test } from "@jest/globals";
+import { sql } from "../../../../sql/db.js";
+import { addMenuItem, listBox, user } from "../../../support/cast.js";
+import { countBlocked, lockRows } from "../../../support/locks.js";
+import { anna, client, shop } from "../../../support/order-scene.js";
 import { order, statuses, stockOf } from "../../../support/orders.js";
 import { until } from "../../../support/until.js";
 
-let client: Client;
-let stop: () => Promise<void>;
-let anna: Character;
-let shop: Bakery;
-
-beforeAll(async () => {
-  ({ client, stop } = await startApi());
-  anna = await user(client);
-  shop = await bakery(client);
-});
-
-afterAll(async () => {
-  await stop();
-  await closeSignals();
-  await closeDatabase();
-});
-
 describe("Idempotency-Key", () => {
-  test("the same key and payload: DUPLICATE with the first order, before stock and totals are looked at", async () => {
+  test("the same key and payload: DUPLICATE with the first order, before stock and totals are checked", async () => {
     const box = await listBox(shop, { price: 10, quantity: 1 });
     const first = await order(anna, shop, [{ menuItemId: box, qty: 1 }], 10, "key-1");
     expect(first.status).toBe(201);
@@ -39,7 +21,7 @@ describe("Idempotency-Key", () => {
     });
   });
 
-  test("payloads are compared by what they mean: unknown fields and the order of fields do not count", async () => {
+  test("payloads are compared by meaning: unknown fields and the order of fields do not matter", async () => {
     const item = await addMenuItem(shop, { price: 10 });
     const send = (body: string) =>
       anna.client.post("/api/v1/orders", body, { headers: { "idempotency-key": "canonical" } });
@@ -51,7 +33,7 @@ describe("Idempotency-Key", () => {
     expect(again.body).toMatchObject({ status: 409, code: "DUPLICATE" });
   });
 
-  test("the same key with another payload: CONFLICT; another user's same key: their own order", async () => {
+  test("the same key with another payload: CONFLICT; the same key of another user: a new order", async () => {
     const item = await addMenuItem(shop, { price: 10 });
     expect((await order(anna, shop, [{ menuItemId: item, qty: 1 }], 10, "key-2")).status).toBe(201);
     expect((await order(anna, shop, [{ menuItemId: item, qty: 2 }], 20, "key-2")).body).toMatchObject({
@@ -62,13 +44,13 @@ describe("Idempotency-Key", () => {
     expect((await order(boris, shop, [{ menuItemId: item, qty: 1 }], 10, "key-2")).status).toBe(201);
   });
 
-  test("a refused order does not burn its key", async () => {
+  test("a refused order does not use up its key", async () => {
     const item = await addMenuItem(shop, { price: 10 });
     expect((await order(anna, shop, [{ menuItemId: item, qty: 1 }], 11, "key-3")).status).toBe(400);
     expect((await order(anna, shop, [{ menuItemId: item, qty: 1 }], 10, "key-3")).status).toBe(201);
   });
 
-  test("after 24 hours the key is free, not a moment before", async () => {
+  test("a key can be reused after 24 hours, and no earlier", async () => {
     const item = await addMenuItem(shop, { price: 10 });
     const first = await order(anna, shop, [{ menuItemId: item, qty: 1 }], 10, "key-4");
     const age = (interval: string) =>
@@ -91,7 +73,7 @@ describe("Idempotency-Key", () => {
     ["empty", ""],
     ["with a space", "a b"],
     ["of 256 characters", "k".repeat(256)],
-  ])("%s: refused", async (_what, key) => {
+  ])("a key that is %s: refused", async (_what, key) => {
     const item = await addMenuItem(shop, { price: 10 });
     expect((await order(anna, shop, [{ menuItemId: item, qty: 1 }], 10, key)).body).toMatchObject({
       status: 400,
@@ -99,14 +81,14 @@ describe("Idempotency-Key", () => {
     });
   });
 
-  test("20 requests with one key at once: one order, 19 duplicates of it", async () => {
+  test("20 concurrent requests with one key: one order and 19 duplicates of it", async () => {
     const box = await listBox(shop, { price: 10, quantity: 20 });
-    // the first one is kept from writing its key until others have come as far as it lets them
-    const release = await hold((tx) => tx`select from boxes where id = ${box}::uuid for update`);
+    // the first request cannot write its key until the others have got as far as they can
+    const release = await lockRows((tx) => tx`select from boxes where id = ${box}::uuid for update`);
     const ordering = Promise.all(
       Array.from({ length: 20 }, () => order(anna, shop, [{ menuItemId: box, qty: 1 }], 10, "at-once")),
     );
-    await until(async () => (await countWaiting()) > 1);
+    await until(async () => (await countBlocked()) > 0);
     await release();
     const replies = await ordering;
     expect(statuses(replies)).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);

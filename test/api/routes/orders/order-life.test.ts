@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { type Client, outcome, type Reply, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { task } from "../../../support/task.js";
 
@@ -23,9 +23,7 @@ beforeEach(async () => {
 });
 
 const hours = (count: number) => new Date(Date.now() + count * 3_600_000).toISOString();
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-
-/** A box that is picked up from `opens` hours from now. */
+/** A box whose pickup window opens in `opens` hours. */
 const listBox = (opens: number, fields: Record<string, unknown> = {}) =>
   cast.listBox(bakery, { pickupWindowStart: hours(opens), pickupWindowEnd: hours(opens + 2), quantity: 3, ...fields });
 
@@ -48,7 +46,7 @@ const move = (id: string, status: string, by: Client = bakery.owner.client) =>
 const available = async (boxId: string) => (await api.client.get(`/api/v1/boxes/${boxId}`)).body["quantityAvailable"];
 const statusOf = async (id: string) => (await customer.client.get(`/api/v1/orders/${id}`)).body["status"];
 
-describe("the partner moves an order", () => {
+describe("a partner's change of an order's status", () => {
   const moves = ["READY", "COMPLETED", "CANCELLED"];
   const table: Record<string, string[]> = {
     ACCEPTED: ["READY", "COMPLETED", "CANCELLED"],
@@ -61,7 +59,7 @@ describe("the partner moves an order", () => {
     moves.map((to) => ({ from, to, allowed: allowed.includes(to) })),
   );
 
-  test.each(cases)("$from → $to: allowed is $allowed", async ({ from, to, allowed }) => {
+  test.each(cases)("from $from to $to is allowed: $allowed", async ({ from, to, allowed }) => {
     const id = await orderBread();
     await sql`update orders set status = ${from}::order_status where id = ${id}::uuid`;
     const reply = await move(id, to);
@@ -77,7 +75,7 @@ describe("the partner moves an order", () => {
     expect(outcome(reply)).toBe("400 VALIDATION_ERROR");
   });
 
-  test("of another partner, or as its customer: not", async () => {
+  test("of another partner's order, or by the customer, is refused", async () => {
     const id = await orderBread();
     const other = await cast.bakery(api.client);
     expect(outcome(await move(id, "READY", other.owner.client))).toBe("404 NOT_FOUND");
@@ -85,7 +83,7 @@ describe("the partner moves an order", () => {
     expect(await statusOf(id)).toBe("ACCEPTED");
   });
 
-  test("staff may too, and a suspended partner may still hand out what was ordered", async () => {
+  test("may be made by staff, and a suspended partner may still hand orders over", async () => {
     const id = await orderBread();
     const clerk = await cast.user(api.client);
     await sql`insert into partner_staff (user_id, partner_id) values (${clerk.id}::uuid, ${bakery.id}::uuid)`;
@@ -94,7 +92,7 @@ describe("the partner moves an order", () => {
     expect(outcome(await move(id, "COMPLETED"))).toBe("200");
   });
 
-  test("twenty different moves at once: one wins, and there is one event of it", async () => {
+  test("succeeds once among twenty concurrent ones, with one event", async () => {
     const id = await orderBread();
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, n) => move(id, n % 2 === 0 ? "COMPLETED" : "CANCELLED")),
@@ -106,8 +104,8 @@ describe("the partner moves an order", () => {
   });
 });
 
-describe("cancelling", () => {
-  test("is the partner's right too, at any time before the end", async () => {
+describe("cancelling an order", () => {
+  test("is allowed to the partner at any time before the end", async () => {
     const id = await orderBread();
     await move(id, "READY");
     expect(outcome(await cancel(id, (await cast.bakery(api.client)).owner.client))).toBe("404 NOT_FOUND");
@@ -115,7 +113,7 @@ describe("cancelling", () => {
     expect(outcome(await cancel(id, bakery.owner.client))).toBe("200");
   });
 
-  test("gives the boxes back once, and opens a box that was sold out", async () => {
+  test("returns the boxes once, and makes a sold-out box ACTIVE again", async () => {
     const [one, other] = [await listBox(5), await listBox(6)];
     const items = [
       { boxId: one, qty: 3 },
@@ -132,7 +130,7 @@ describe("cancelling", () => {
     expect(rows).toHaveLength(0);
   });
 
-  test("by the customer until two hours before the first window opens, whatever the status; by the partner any time", async () => {
+  test("is allowed to the customer until two hours before the first window opens, in any open status", async () => {
     const [near, far] = [await listBox(1.99), await listBox(10)];
     const late = await orderBoxes(near);
     expect(outcome(await cancel(late))).toBe("409 CONFLICT");
@@ -151,14 +149,14 @@ describe("cancelling", () => {
     expect(outcome(await cancel(early))).toBe("200");
   });
 
-  test("of an order without boxes only while it is ACCEPTED", async () => {
+  test("without boxes is allowed to the customer only while it is ACCEPTED", async () => {
     const [accepted, ready] = [await orderBread(), await orderBread()];
     await move(ready, "READY");
     expect(outcome(await cancel(ready))).toBe("409 CONFLICT");
     expect(outcome(await cancel(accepted))).toBe("200");
   });
 
-  test.each(["COMPLETED", "NO_SHOW"])("of one that is %s: 409", async (status) => {
+  test.each(["COMPLETED", "NO_SHOW"])("that is %s: 409", async (status) => {
     const boxId = await listBox(5);
     const id = await orderBoxes(boxId, 2);
     await sql`update orders set status = ${status}::order_status where id = ${id}::uuid`;
@@ -166,17 +164,17 @@ describe("cancelling", () => {
     expect(await available(boxId)).toBe(1);
   });
 
-  test("an expired box takes its boxes back and stays expired", async () => {
+  test("returns boxes to an expired box, which stays expired", async () => {
     const boxId = await listBox(5);
     const id = await orderBoxes(boxId, 3);
     await sql`update boxes set status = 'EXPIRED' where id = ${boxId}::uuid`;
     await move(id, "CANCELLED");
     const [box] =
       await sql`select status::text, quantity_available, quantity_reserved from boxes where id = ${boxId}::uuid`;
-    expect(box).toEqual({ status: "EXPIRED", quantity_available: 3, quantity_reserved: 0 });
+    expect(box).toEqual({ status: "EXPIRED", quantityAvailable: 3, quantityReserved: 0 });
   });
 
-  test("of several orders in opposite sequences of boxes, while others order: no deadlock, nothing lost", async () => {
+  test("never deadlocks or loses stock when several orders list boxes in opposite sequences", async () => {
     const boxes = await Promise.all(Array.from({ length: 5 }, () => listBox(5, { quantity: 1_000 })));
     const all = (ids: string[]) => ids.map((boxId) => ({ boxId, qty: 1 }));
     const place = (n: number) => order(all(n % 2 === 0 ? boxes : [...boxes].reverse()), 1_249.5);
@@ -189,8 +187,8 @@ describe("cancelling", () => {
   });
 });
 
-describe("picking up", () => {
-  test("completes the order whose code is shown, and no other", async () => {
+describe("handing an order over", () => {
+  test("completes the order whose code is given, and no other", async () => {
     const bread = await cast.addMenuItem(bakery, { price: 120 });
     const placed = await order([{ menuItemId: bread, qty: 1 }], 120);
     const id = placed.string("orderId");
@@ -208,7 +206,7 @@ describe("picking up", () => {
     expect(outcome(await cancel(id))).toBe("409 CONFLICT");
   });
 
-  test("a cancelled order is not handed over", async () => {
+  test("refuses a cancelled order", async () => {
     const bread = await cast.addMenuItem(bakery, { price: 120 });
     const placed = await order([{ menuItemId: bread, qty: 1 }], 120);
     const id = placed.string("orderId");
@@ -219,8 +217,8 @@ describe("picking up", () => {
   });
 });
 
-describe("what happened to an order", () => {
-  test("is told to its customer, its partner and admins, without saying which of their people it was", async () => {
+describe("an order's history", () => {
+  test("is visible to its customer, its partner and admins, without naming the partner's people", async () => {
     const id = await orderBread();
     await move(id, "READY");
     await move(id, "READY");
@@ -237,16 +235,16 @@ describe("what happened to an order", () => {
       expect([...times].sort()).toEqual(times);
     }
     const kept = await sql<
-      { actor_id: string }[]
+      { actorId: string }[]
     >`select actor_id from order_events where order_id = ${id}::uuid order by position`;
-    expect(kept.map((row) => row.actor_id)).toEqual([customer.id, bakery.owner.id, bakery.owner.id]);
+    expect(kept.map((row) => row.actorId)).toEqual([customer.id, bakery.owner.id, bakery.owner.id]);
   });
 });
 
-describe("orders that nobody comes for", () => {
+describe("orders that are not picked up", () => {
   const forget = (id: string) => sql`update orders set no_show_at = now() - interval '1 second' where id = ${id}::uuid`;
 
-  test("are no-shows an hour after their last window, or a day after they were ready; nothing is given back, nothing earned", async () => {
+  test("become no-shows an hour after their last window, or a day after they were ready; stock and points do not change", async () => {
     const [first, last] = [await listBox(2.5), await listBox(5)];
     const items = [
       { boxId: first, qty: 1 },
@@ -275,7 +273,7 @@ describe("orders that nobody comes for", () => {
     expect(events.at(-1)).toMatchObject({ from: "ACCEPTED", to: "NO_SHOW", by: "SERVICE" });
   });
 
-  test("those that were picked up or cancelled in time are left alone", async () => {
+  test("exclude those that were picked up or cancelled in time", async () => {
     const [completed, cancelled] = [await orderBread(), await orderBread()];
     await move(completed, "COMPLETED");
     await cancel(cancelled);
@@ -286,8 +284,8 @@ describe("orders that nobody comes for", () => {
   });
 });
 
-describe("lists", () => {
-  test("of the customer and of the partner: their own, newest first, page by page, by status", async () => {
+describe("lists of orders", () => {
+  test("contain the customer's or the partner's own orders, newest first, page by page, by status", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.unshift(await orderBread());
     const [newest, second] = ids;
@@ -320,7 +318,7 @@ describe("lists", () => {
     expect(outcome(await customer.client.get("/api/v1/orders?status=LOST"))).toBe("400 VALIDATION_ERROR");
   });
 
-  test("show the order as it is read alone; the pickup code only to the customer", async () => {
+  test("show each order as it is read alone, with the pickup code for the customer only", async () => {
     const id = await orderBoxes(await listBox(5), 2);
     const alone = (await customer.client.get(`/api/v1/orders/${id}`)).body;
     expect(alone).toMatchObject({

@@ -1,40 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { toMajor } from "../../../../lib/domain/money.js";
-import { closeDatabase, sql } from "../../../../sql/db.js";
-import { closeSignals } from "../../../../sql/signals.js";
-import { startApi, type Client } from "../../../support/api.js";
-import {
-  addMenuItem,
-  admin,
-  bakery,
-  listBox,
-  newBox,
-  user,
-  type Bakery,
-  type Character,
-} from "../../../support/cast.js";
+import { sql } from "../../../../sql/db.js";
+import { addMenuItem, admin, bakery, listBox, newBox, user } from "../../../support/cast.js";
+import { anna, client, shop } from "../../../support/order-scene.js";
 import { order, statuses, stockOf, traces } from "../../../support/orders.js";
 
-let client: Client;
-let stop: () => Promise<void>;
-let anna: Character;
-let shop: Bakery;
-
-beforeAll(async () => {
-  ({ client, stop } = await startApi());
-  anna = await user(client);
-  shop = await bakery(client);
-});
-
-afterAll(async () => {
-  await stop();
-  await closeSignals();
-  await closeDatabase();
-});
-
 describe("placing an order", () => {
-  test("takes the boxes, fixes the economics, records the event and stages the job that tells of it", async () => {
+  test("reserves the boxes, fixes the amounts, records the event and stages its job", async () => {
     const seller = await bakery(client);
     const box = await listBox(seller, { price: 249.9, quantity: 5 });
     const bun = await addMenuItem(seller, { price: 0.1, name: "Булочка" });
@@ -71,7 +44,7 @@ describe("placing an order", () => {
     expect(jobs).toEqual([{ requestId: "demo-request.1" }]);
   });
 
-  test("is ready at the start of the pickup window, or after the partner's preparation time, whichever is later", async () => {
+  test("sets the ready time to the start of the pickup window or the end of the preparation time, whichever is later", async () => {
     const seller = await bakery(client);
     const start = new Date(Date.now() + 3_600_000);
     const box = await listBox(seller, { price: 1, pickupWindowStart: start.toISOString() });
@@ -98,7 +71,7 @@ describe("placing an order", () => {
     expect(Date.parse(both.string("estimatedReadyAt"))).toBeGreaterThan(start.getTime());
   });
 
-  test("takes the partner's commission, else the global one, else 15 %, and rounds it to the minor unit", async () => {
+  test("charges the partner's commission, else the global one, else 15 %, rounded to the minor unit", async () => {
     const seller = await bakery(client);
     const item = await addMenuItem(seller, { price: 33.33 });
     const commissionOf = async () => {
@@ -115,7 +88,7 @@ describe("placing an order", () => {
     await sql`delete from commission_rates`;
   });
 
-  test("accepts boxId for a box, in any letter case, and sums lines that name the same thing", async () => {
+  test("accepts boxId for a box, ignores letter case, and sums lines for the same item", async () => {
     const box = await listBox(shop, { price: 10, quantity: 5 });
     const reply = await order(
       anna,
@@ -131,7 +104,7 @@ describe("placing an order", () => {
     expect(await stockOf(box)).toMatchObject({ available: 2 });
   });
 
-  test("the amounts of an order add up, whatever the prices and quantities", async () => {
+  test("computes amounts that add up, for any prices and quantities", async () => {
     const seller = await bakery(client);
     await fc.assert(
       fc.asyncProperty(
@@ -165,7 +138,7 @@ describe("placing an order", () => {
 });
 
 describe("under contention", () => {
-  test("50 simultaneous orders for the last 10 boxes: exactly 10 succeed and none is left", async () => {
+  test("50 concurrent orders for the last 10 boxes: exactly 10 succeed and none is left", async () => {
     const seller = await bakery(client);
     const box = await listBox(seller, { price: 10, quantity: 10 });
     const buyers = await Promise.all(Array.from({ length: 50 }, () => user(client)));
@@ -178,7 +151,7 @@ describe("under contention", () => {
     expect(await traces(seller.id)).toMatchObject({ orders: 10, items: 10, events: 10, jobs: 10 });
   });
 
-  test("orders for several boxes in opposite sequences never deadlock, and sell exactly what was there", async () => {
+  test("orders for several boxes in opposite sequences never deadlock, and sell exactly the stock", async () => {
     const seller = await bakery(client);
     const boxes = await Promise.all(Array.from({ length: 4 }, () => listBox(seller, { price: 1, quantity: 30 })));
     const attempts = Array.from({ length: 60 }, (_, n) => {
@@ -195,7 +168,7 @@ describe("under contention", () => {
 });
 
 describe("reading an order", () => {
-  test("its customer sees it with the pickup code; its partner's people and admins without; nobody else at all", async () => {
+  test("the customer sees it with the pickup code, the partner's people and admins without; other users get 404", async () => {
     const box = await listBox(shop, { price: 10 });
     const placed = await order(anna, shop, [{ menuItemId: box, qty: 1 }], 10, undefined, { address: "Арбат, 10" });
     const path = `/api/v1/orders/${placed.string("orderId")}`;

@@ -1,28 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { closeDatabase, sql } from "../../../../sql/db.js";
-import { closeSignals } from "../../../../sql/signals.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
-import { addMenuItem, bakery, listBox, user, type Bakery, type Character } from "../../../support/cast.js";
+import { describe, expect, test } from "@jest/globals";
+import { sql } from "../../../../sql/db.js";
+import type { Reply } from "../../../support/api.js";
+import { addMenuItem, bakery, listBox, user, type Bakery } from "../../../support/cast.js";
+import { anna, client, shop } from "../../../support/order-scene.js";
 import { order, stockOf, traces } from "../../../support/orders.js";
 
-let client: Client;
-let stop: () => Promise<void>;
-let anna: Character;
-let shop: Bakery;
-
-beforeAll(async () => {
-  ({ client, stop } = await startApi());
-  anna = await user(client);
-  shop = await bakery(client);
-});
-
-afterAll(async () => {
-  await stop();
-  await closeSignals();
-  await closeDatabase();
-});
-
-describe("what is refused leaves no trace", () => {
+describe("a refused order changes nothing:", () => {
   const refuses = async (seller: Bakery, attempt: () => Promise<Reply>, status: number, code: string) => {
     const before = await traces(seller.id);
     const reply = await attempt();
@@ -31,7 +14,7 @@ describe("what is refused leaves no trace", () => {
     return reply;
   };
 
-  test("a wrong total, with the expected one in the answer", async () => {
+  test("a wrong total, with the expected total in the answer", async () => {
     const box = await listBox(shop, { price: 99.99, quantity: 3 });
     const reply = await refuses(
       shop,
@@ -43,7 +26,7 @@ describe("what is refused leaves no trace", () => {
     expect(await stockOf(box)).toMatchObject({ available: 3, reserved: 0 });
   });
 
-  test("more boxes than are left, with what is left in the answer", async () => {
+  test("too many boxes, with the available number in the answer", async () => {
     const few = await listBox(shop, { price: 1, quantity: 2 });
     const many = await listBox(shop, { price: 1, quantity: 50 });
     const attempt = () =>
@@ -61,7 +44,7 @@ describe("what is refused leaves no trace", () => {
     expect(await stockOf(many)).toMatchObject({ available: 50 });
   });
 
-  test("unknown, archived, unavailable, hidden, expired and foreign items", async () => {
+  test("items that are unknown, archived, unavailable, hidden, expired or another partner's", async () => {
     const stranger = await bakery(client);
     const archived = await addMenuItem(shop, { price: 1 });
     await shop.owner.client.delete(`/api/v1/menu/items/${archived}`);
@@ -94,7 +77,7 @@ describe("what is refused leaves no trace", () => {
     }
   });
 
-  test("an unknown partner, and one that is not active", async () => {
+  test("a partner that is unknown or not active", async () => {
     const asleep = await bakery(client);
     const item = await addMenuItem(asleep, { price: 1 });
     for (const status of ["SUSPENDED", "PENDING_REVIEW", "REJECTED"]) {
@@ -105,18 +88,18 @@ describe("what is refused leaves no trace", () => {
     await refuses(asleep, () => order(anna, nowhere, [{ menuItemId: item, qty: 1 }], 1), 400, "VALIDATION_ERROR");
   });
 
-  test("a buyer whose account is gone", async () => {
+  test("a buyer whose account is deleted", async () => {
     const gone = await user(client);
     await sql`update users set deleted_at = now() where id = ${gone.id}::uuid`;
     const item = await addMenuItem(shop, { price: 1 });
     await refuses(shop, () => order(gone, shop, [{ menuItemId: item, qty: 1 }], 1), 401, "UNAUTHORIZED");
   });
 
-  test("a window that closes while the order waits for its turn", async () => {
+  test("a window that closes while the order waits for a lock", async () => {
     const box = await listBox(shop, { price: 1 });
     const blocker = await sqlBlocker(box);
     const waiting = order(anna, shop, [{ menuItemId: box, qty: 1 }], 1);
-    await blocker.someoneWaits();
+    await blocker.untilBlocked();
     await blocker.closeWindowAndRelease();
     expect((await waiting).body).toMatchObject({ status: 409, code: "CONFLICT" });
     expect(await stockOf(box)).toMatchObject({ available: 10, reserved: 0 });
@@ -128,10 +111,10 @@ describe("what is refused leaves no trace", () => {
     ["qty 0", { items: [{ menuItemId: crypto.randomUUID(), qty: 0 }] }],
     ["qty 101", { items: [{ menuItemId: crypto.randomUUID(), qty: 101 }] }],
     ["qty 1.5", { items: [{ menuItemId: crypto.randomUUID(), qty: 1.5 }] }],
-    ["an id that is no UUID", { items: [{ menuItemId: "bun", qty: 1 }] }],
+    ["an invalid id", { items: [{ menuItemId: "bun", qty: 1 }] }],
     ["a negative total", { totalAmount: -1 }],
     ["three decimals", { totalAmount: 1.001 }],
-    ["a total that is text", { totalAmount: "1" }],
+    ["a total as text", { totalAmount: "1" }],
     ["no partner", { partnerId: undefined }],
     ["an address of 501 characters", { address: "a".repeat(501) }],
     ["an address with NUL", { address: "a\u0000b" }],
@@ -148,7 +131,7 @@ describe("what is refused leaves no trace", () => {
     });
   });
 
-  test("more than 100 of one thing, also when several lines add up to it", async () => {
+  test("more than 100 of one item, also as the sum of several lines", async () => {
     const item = await addMenuItem(shop, { price: 1 });
     const reply = await order(
       anna,
@@ -162,12 +145,12 @@ describe("what is refused leaves no trace", () => {
     expect(reply.body).toMatchObject({ status: 400, code: "VALIDATION_ERROR" });
   });
 
-  test("without a token", async () => {
+  test("no token", async () => {
     expect((await order({ ...anna, client }, shop, [], 1)).body).toMatchObject({ status: 401, code: "UNAUTHORIZED" });
   });
 });
 
-/** Holds a box's row as another order would, until it is told to close the box's window and let go. */
+/** Locks a box's row as another order would, then closes the box's window and releases the lock. */
 async function sqlBlocker(boxId: string) {
   const { default: postgres } = await import("postgres");
   const other = postgres(process.env["DATABASE_URL"] ?? "", { max: 1 });
@@ -185,7 +168,7 @@ async function sqlBlocker(boxId: string) {
   });
   await holding;
   return {
-    someoneWaits: async () => {
+    untilBlocked: async () => {
       for (;;) {
         const [row] = await sql<{ waiting: boolean }[]>`
           select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waiting`;

@@ -27,7 +27,7 @@ describe("GET /admin/partners", () => {
     client.post("/api/v1/partners/register", { ...profile, ...fields });
   const list = async (query: string) => (await admin.client.get(`/api/v1/admin/partners?${query}`)).list;
 
-  test("lists newest first, with every filter and all of them together", async () => {
+  test("lists partners newest first, by each filter and by all together", async () => {
     const name = "Сыр_100%";
     const first = (await register({ name, cityId: "omsk" })).string("id");
     const second = (await register({ name: `«${name.toUpperCase()}»`, cityId: "omsk" })).string("id");
@@ -53,7 +53,7 @@ describe("GET /admin/partners", () => {
     });
   });
 
-  test("q is taken literally", async () => {
+  test("takes q literally", async () => {
     const id = (await register({ name: "50%_off\\'; --" })).string("id");
     for (const q of ["%_", "_off\\", "'; --"]) {
       expect((await list(`q=${encodeURIComponent(q)}`)).map((partner) => partner["id"])).toContain(id);
@@ -80,7 +80,7 @@ describe("an admin's moves", () => {
         from audit_events where subject_id = ${id}::uuid order by id`
     ).map(({ line }) => line);
 
-  test("approve shows the profile and lets the partner list boxes; suspend ends that at once", async () => {
+  test("approve publishes the profile and lets the partner list boxes; suspend ends both at once", async () => {
     const { id, owner } = await cast.bakery(client, "PENDING_REVIEW");
     const listBox = async () => outcome(await owner.client.post("/api/v1/boxes", cast.newBox()));
     expect(await listBox()).toBe("403 FORBIDDEN");
@@ -91,7 +91,7 @@ describe("an admin's moves", () => {
     expect([await listBox(), outcome(await client.get(`/api/v1/partners/${id}`))]).toEqual(["403 FORBIDDEN", "200"]);
   });
 
-  test("reject keeps the reason", async () => {
+  test("reject stores the reason", async () => {
     const { id } = await cast.bakery(client, "PENDING_REVIEW");
     expect((await moveTo(id, "reject", { reason: "Нет адреса" })).body).toEqual({
       id,
@@ -100,22 +100,22 @@ describe("an admin's moves", () => {
     });
     expect(await audited(id)).toEqual([`PARTNER_REJECT by ${admin.id}: Нет адреса`]);
     expect(await sql`select status_reason from partners where id = ${id}::uuid`).toMatchObject([
-      { status_reason: "Нет адреса" },
+      { statusReason: "Нет адреса" },
     ]);
   });
 
-  test("a reason that is no text: 400 VALIDATION_ERROR", async () => {
+  test("a reason that is not text: 400 VALIDATION_ERROR", async () => {
     const { id } = await cast.bakery(client, "PENDING_REVIEW");
     expect(outcome(await moveTo(id, "reject", { reason: 7 }))).toBe("400 VALIDATION_ERROR");
     expect(await audited(id)).toEqual([]);
   });
 
-  test.each(["approve", "reject", "suspend"])("%s of nobody: 404 NOT_FOUND", async (move) => {
+  test.each(["approve", "reject", "suspend"])("%s of an unknown partner: 404 NOT_FOUND", async (move) => {
     expect(outcome(await moveTo(unknownId, move))).toBe("404 NOT_FOUND");
     expect(outcome(await moveTo("me", move))).toBe("404 NOT_FOUND");
   });
 
-  test("two opposite moves at once: one is made, and it is the one that is on record", async () => {
+  test("of two opposite concurrent moves one is made and audited", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id } = await cast.bakery(client, "PENDING_REVIEW");
       const replies = await Promise.all([
@@ -125,7 +125,7 @@ describe("an admin's moves", () => {
       const [status] = (await sql<{ status: string }[]>`select status from partners where id = ${id}::uuid`).map(
         (row) => row.status,
       );
-      // approving also takes a rejection back; rejecting takes no approval back
+      // approving is allowed after a rejection, rejecting after an approval is not
       expect(status).toBe("ACTIVE");
       const rejected = replies.slice(4).some((reply) => reply.status === 200);
       expect(await audited(id)).toEqual(
@@ -134,7 +134,7 @@ describe("an admin's moves", () => {
     }
   });
 
-  test("whatever moves are tried, only those of the table are made, each is on record once, and repeats answer 200", async () => {
+  test("any sequence of moves follows the table, audits each move once, and answers 200 to repeats", async () => {
     const table: Record<string, { from: readonly string[]; to: string }> = {
       approve: { from: ["PENDING_REVIEW", "REJECTED", "SUSPENDED"], to: "ACTIVE" },
       reject: { from: ["PENDING_REVIEW"], to: "REJECTED" },

@@ -38,7 +38,7 @@ describe("GET /partners/{id}", () => {
     expect([etag !== "", again.status, again.text]).toEqual([true, 304, ""]);
   });
 
-  test("shows who was active once, not who never was", async () => {
+  test("shows partners that have ever been active, and no others", async () => {
     const seen = async (status: "PENDING_REVIEW" | "REJECTED" | "SUSPENDED") => {
       const { id } = await cast.bakery(client, status);
       return outcome(await client.get(`/api/v1/partners/${id}`));
@@ -56,7 +56,7 @@ describe("GET /partners/{id}", () => {
 });
 
 describe("PUT /partners/me", () => {
-  test("changes what is sent and leaves the rest; the slug stays", async () => {
+  test("changes the given fields and keeps the rest and the slug", async () => {
     const { id, owner } = await cast.bakery(client);
     const before = (await owner.client.get("/api/v1/partners/me")).body;
     const changed = await owner.client.put("/api/v1/partners/me", {
@@ -89,16 +89,16 @@ describe("PUT /partners/me", () => {
     expect((await owner.client.put("/api/v1/partners/me", { openingHours: [] })).body["openingHours"]).toEqual([]);
   });
 
-  test("a new phone is a contact; it makes nobody an owner", async () => {
+  test("a new phone is a contact and makes no user an owner", async () => {
     const { id, owner } = await cast.bakery(client);
     await owner.client.put("/api/v1/partners/me", { phone: cast.newPhone() });
     expect(await sql`select owner_id, owner_phone from partners where id = ${id}::uuid`).toMatchObject([
-      { owner_id: owner.id, owner_phone: null },
+      { ownerId: owner.id, ownerPhone: null },
     ]);
   });
 
   test.each([
-    ["nothing", {}],
+    ["an empty body", {}],
     ["only unknown fields", { status: "ACTIVE", slug: "mine" }],
     ["an empty name", { name: "" }],
     ["a null name", { name: null }],
@@ -112,7 +112,7 @@ describe("PUT /partners/me", () => {
     expect(outcome(await owner.client.put("/api/v1/partners/me", changes))).toBe("400 VALIDATION_ERROR");
   });
 
-  test.each(["PENDING_REVIEW", "REJECTED", "SUSPENDED"] as const)("a partner that is %s may", async (status) => {
+  test.each(["PENDING_REVIEW", "REJECTED", "SUSPENDED"] as const)("is allowed to a %s partner", async (status) => {
     const { owner } = await cast.bakery(client, status);
     expect((await owner.client.put("/api/v1/partners/me", { description: "Скоро" })).body).toMatchObject({ status });
   });
@@ -123,7 +123,7 @@ test.each([
   ["ACTIVE", true],
   ["REJECTED", false],
   ["SUSPENDED", false],
-] as const)("GET /partners/me/status of a partner that is %s: active is %s", async (status, active) => {
+] as const)("GET /partners/me/status of a %s partner: active is %s", async (status, active) => {
   const { owner } = await cast.bakery(client, status);
   const read = await owner.client.get("/api/v1/partners/me/status");
   expect([read.status, read.body]).toEqual([200, { status, active }]);

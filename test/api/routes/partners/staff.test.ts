@@ -7,7 +7,7 @@ const code = "424242";
 process.env["OTP_FIXED_CODE"] = code;
 process.env["OTP_SENDS_PER_ADDRESS"] = "1000";
 
-const { startApi } = await import("../../../support/api.js");
+const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 
@@ -33,13 +33,12 @@ afterAll(async () => {
 });
 
 const path = "/api/v1/partners/me/staff";
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const add = (phone: unknown, by = bakery.owner.client) => by.post(path, { phone });
 const list = async (by = bakery.owner.client) => (await by.get(path)).list;
 const remove = (id: string, by = bakery.owner.client) => by.delete(`${path}/${id}`);
 const works = async (who: Client, id = bakery.id) => (await who.get("/api/v1/partners/me")).body["id"] === id;
 
-/** Signs in with a phone, as its first user or again. */
+/** Signs in with a phone; creates the user at the first login. */
 async function logIn(phone: string): Promise<Client> {
   await client.post("/api/v1/auth/otp/send", { phone });
   const tokens = await client.post("/api/v1/auth/otp/verify", { phone, code });
@@ -50,7 +49,7 @@ const invitations = async (of: Client) => (await of.get("/api/v1/users/me/invita
 const accept = (id: string, who: Client) => who.post(`/api/v1/users/me/invitations/${id}/accept`);
 
 describe("staff", () => {
-  test("works for the partner once it has accepted, until it is taken out", async () => {
+  test("works for the partner from accepting the invitation until removed", async () => {
     await anna.client.put("/api/v1/users/me", { firstName: "Анна" });
     const invited = await add(anna.phone);
     const id = invited.string("id");
@@ -72,7 +71,7 @@ describe("staff", () => {
     expect(outcome(await remove(anna.id))).toBe("404 NOT_FOUND");
   });
 
-  test("is invited in the same words, whether or not somebody has the phone, and nothing is told of them", async () => {
+  test("gets the same invitation whether or not the phone has an account, and the answer reveals nothing about it", async () => {
     await anna.client.put("/api/v1/users/me", { firstName: "Анна" });
     const [known, unknown] = [await add(anna.phone), await add(cast.newPhone())];
     const shape = ({ status, body }: Reply) => [status, Object.keys(body), body["userId"]];
@@ -93,7 +92,7 @@ describe("staff", () => {
     expect(await works(vera)).toBe(true);
   });
 
-  test("may decline, and is not asked again unless it is invited again", async () => {
+  test("may decline, and can be invited again", async () => {
     const id = (await add(anna.phone)).string("id");
     const declined = await anna.client.delete(`/api/v1/users/me/invitations/${id}`);
     expect(outcome(declined)).toBe("204");
@@ -101,7 +100,7 @@ describe("staff", () => {
     expect(outcome(await accept(id, anna.client))).toBe("404 NOT_FOUND");
   });
 
-  test("cannot accept what was taken back, or what is for another", async () => {
+  test("cannot accept an invitation that was withdrawn or is for another phone", async () => {
     const id = (await add(anna.phone)).string("id");
     const boris = await cast.user(client);
     expect(outcome(await accept(id, boris.client))).toBe("404 NOT_FOUND");
@@ -110,14 +109,14 @@ describe("staff", () => {
     expect(outcome(await accept(id, anna.client))).toBe("404 NOT_FOUND");
   });
 
-  test("invited again is the same invitation; at once too", async () => {
+  test("keeps one invitation when invited again, also concurrently", async () => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => add(anna.phone)));
     expect(replies.map(({ status }) => status).sort()).toEqual([...Array<number>(9).fill(200), 201]);
     expect(new Set(replies.map(({ body }) => body["id"])).size).toBe(1);
     expect(await list()).toHaveLength(1);
   });
 
-  test("works for one partner, also when it accepts two at once, and for none while it owns one", async () => {
+  test("works for one partner only, and for none while owning one", async () => {
     const other = await cast.bakery(client);
     const ids = [(await add(anna.phone)).string("id"), (await add(anna.phone, other.owner.client)).string("id")];
     const replies = await Promise.all(ids.map((id) => accept(id, anna.client)));
@@ -126,7 +125,7 @@ describe("staff", () => {
     expect(outcome(await accept(toOwner, other.owner.client))).toBe("409 CONFLICT");
   });
 
-  test("never comes to own one partner and work for another, whatever happens at once", async () => {
+  test("never owns one partner and works for another, in any concurrent sequence", async () => {
     for (let round = 0; round < 5; round += 1) {
       const person = await cast.user(client);
       const id = (await add(person.phone)).string("id");
@@ -138,7 +137,7 @@ describe("staff", () => {
     }
   });
 
-  test("is the owner's to manage; the staff may only leave", async () => {
+  test("is managed by the owner; staff may only leave", async () => {
     const boris = await cast.user(client);
     await cast.join(bakery, anna);
     await cast.join(bakery, boris);
@@ -149,7 +148,7 @@ describe("staff", () => {
     expect(await works(boris.client)).toBe(true);
   });
 
-  test("of another partner cannot be taken out", async () => {
+  test("of another partner cannot be removed", async () => {
     await cast.join(bakery, anna);
     const other = await cast.bakery(client);
     expect(outcome(await remove(anna.id, other.owner.client))).toBe("404 NOT_FOUND");
@@ -157,14 +156,14 @@ describe("staff", () => {
   });
 
   test.each(["PENDING_REVIEW", "REJECTED", "SUSPENDED"] as const)(
-    "is not invited by a partner that is %s",
+    "cannot be invited by a %s partner",
     async (status) => {
       const { owner } = await cast.bakery(client, status);
       expect(outcome(await add(anna.phone, owner.client))).toBe("403 FORBIDDEN");
     },
   );
 
-  test("is a hundred at most, those invited among them", async () => {
+  test("is limited to a hundred, invitations included", async () => {
     await sql`
       insert into staff_invitations (partner_id, phone)
       select ${bakery.id}::uuid, '+7000' || lpad(n::text, 7, '0') from generate_series(1, 99) as n`;
@@ -173,7 +172,7 @@ describe("staff", () => {
   });
 
   test.each([
-    ["a phone of another form", "89991234567"],
+    ["a phone of another format", "89991234567"],
     ["no phone", undefined],
   ])("%s: 400 VALIDATION_ERROR", async (_case, phone) => {
     expect(outcome(await add(phone))).toBe("400 VALIDATION_ERROR");
@@ -183,7 +182,7 @@ describe("staff", () => {
 describe("PUT /admin/partners/{id}/owner", () => {
   const give = (phone: unknown, id = bakery.id) => admin.client.put(`/api/v1/admin/partners/${id}/owner`, { phone });
 
-  test("gives the partner to an account at once, and takes it from the one before", async () => {
+  test("makes an account the owner at once, in place of the former one", async () => {
     await cast.join(bakery, anna);
     const given = await give(anna.phone);
     expect([given.status, given.body]).toEqual([
@@ -196,7 +195,7 @@ describe("PUT /admin/partners/{id}/owner", () => {
     expect(outcome(await give(anna.phone))).toBe("200");
   });
 
-  test("gives it to a phone that nobody has logged in with when they do", async () => {
+  test("makes a phone without an account the owner at its first login", async () => {
     const phone = cast.newPhone();
     expect((await give(phone)).body).toMatchObject({ ownerId: null });
     expect(await works(bakery.owner.client)).toBe(false);
@@ -205,7 +204,7 @@ describe("PUT /admin/partners/{id}/owner", () => {
     expect(outcome(await add(anna.phone, vera))).toBe("201");
   });
 
-  test("makes staff of elsewhere an owner, and staff no more", async () => {
+  test("makes staff of another partner the owner, and staff no longer", async () => {
     const other = await cast.bakery(client);
     await cast.join(other, anna);
     await give(anna.phone);
@@ -213,7 +212,7 @@ describe("PUT /admin/partners/{id}/owner", () => {
     expect(await list(other.owner.client)).toEqual([]);
   });
 
-  test("of someone who owns or waits for another partner: 409 CONFLICT", async () => {
+  test("a user who owns or waits for another partner: 409 CONFLICT", async () => {
     const other = await cast.bakery(client);
     expect(outcome(await give(other.owner.phone))).toBe("409 CONFLICT");
     const phone = cast.newPhone();
@@ -222,7 +221,7 @@ describe("PUT /admin/partners/{id}/owner", () => {
     expect(await works(bakery.owner.client)).toBe(true);
   });
 
-  test("is on record, without the phone", async () => {
+  test("is audited, without the phone", async () => {
     await give(anna.phone);
     const rows = await sql<{ row: string }[]>`
       select a::text as row from audit_events a where subject_id = ${bakery.id}::uuid and action = 'PARTNER_OWNER'`;
@@ -231,7 +230,7 @@ describe("PUT /admin/partners/{id}/owner", () => {
     expect(rows[0]!.row).not.toContain(anna.phone);
   });
 
-  test("refuses what is wrong", async () => {
+  test("refuses invalid input", async () => {
     expect(outcome(await give("7"))).toBe("400 VALIDATION_ERROR");
     expect(outcome(await give(cast.newPhone(), randomUUID()))).toBe("404 NOT_FOUND");
   });

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Reply } from "../../../support/api.js";
 import type { Bakery, Character } from "../../../support/cast.js";
 import { newSecret, startTill, type Till } from "../../../support/till.js";
 import { until } from "../../../support/until.js";
 
 process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
-const { startApi } = await import("../../../support/api.js");
+const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { decryptEnvelope } = await import("../../../../lib/security/envelope.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
@@ -32,7 +31,6 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const newAccount = () => `corner-bakery-${randomUUID()}`;
 
 const connect = (credentialsJson: string, fields: Record<string, unknown> = {}) =>
@@ -49,13 +47,13 @@ const tryOut = (credentialsJson: string, fields: Record<string, unknown> = {}) =
 interface Kept {
   adapter: string;
   account: string;
-  sealed: string;
+  encrypted: string;
 }
 
 const kept = async (partnerId: string) =>
-  (await sql<Kept[]>`select adapter, account, sealed from pos_credentials where partner_id = ${partnerId}::uuid`)[0];
+  (await sql<Kept[]>`select adapter, account, encrypted from pos_credentials where partner_id = ${partnerId}::uuid`)[0];
 
-test("partners and admins see what can be connected, and what each adapter needs to know", async () => {
+test("partners and admins can list the adapters and the schemas of their credentials", async () => {
   for (const { client } of [bakery.owner, admin]) {
     const { status, list } = await client.get("/api/v1/pos/adapters");
     expect(status).toBe(200);
@@ -74,20 +72,20 @@ test("partners and admins see what can be connected, and what each adapter needs
 });
 
 describe("credentials", () => {
-  test("are kept so that they open for their partner alone, and are never shown", async () => {
+  test("are stored encrypted for their partner alone, and are never shown", async () => {
     const [account, webhookSecret] = [newAccount(), newSecret()];
     const credentials = till.credentials(account, { webhookSecret });
     const saved = await connect(credentials);
     expect([saved.status, saved.body]).toEqual([200, { partnerId: bakery.id, adapterName: "generic" }]);
     const row = await kept(bakery.id);
     expect(row).toMatchObject({ adapter: "generic", account });
-    expect(row?.sealed).not.toContain(till.token);
+    expect(row?.encrypted).not.toContain(till.token);
     const context = posCredentialsContext(bakery.id);
-    expect(JSON.parse(decryptEnvelope(row!.sealed, context))).toEqual(JSON.parse(credentials));
-    expect(() => decryptEnvelope(row!.sealed, posCredentialsContext(randomUUID()))).toThrow();
+    expect(JSON.parse(decryptEnvelope(row!.encrypted, context))).toEqual(JSON.parse(credentials));
+    expect(() => decryptEnvelope(row!.encrypted, posCredentialsContext(randomUUID()))).toThrow();
   });
 
-  test("replace earlier ones, and what was known of the menu under those", async () => {
+  test("replace earlier ones, and reset the revision of the menu", async () => {
     await connect(till.credentials(newAccount()));
     await sql`update pos_credentials set revision = '17' where partner_id = ${bakery.id}::uuid`;
     const account = newAccount();
@@ -97,7 +95,7 @@ describe("credentials", () => {
     ).toMatchObject([{ account, revision: null }]);
   });
 
-  test("leave a record of who entered them, without their values", async () => {
+  test("are audited with the admin, without their values", async () => {
     const account = newAccount();
     await connect(till.credentials(account));
     const [event] = await sql<{ actorId: string; details: unknown }[]>`
@@ -106,7 +104,7 @@ describe("credentials", () => {
     expect(event).toEqual({ actorId: admin.id, details: { adapter: "generic" } });
   });
 
-  test("can be taken away, with a record and the sync that is open; then there is nothing to sync", async () => {
+  test("can be deleted, which is audited and ends the open sync; after that there is nothing to sync", async () => {
     const connected = await cast.bakery(api.client);
     await connect(till.credentials(newAccount()), { partnerId: connected.id });
     const syncs = "/api/v1/menu/pos/sync";
@@ -126,7 +124,7 @@ describe("credentials", () => {
     expect(records).toEqual([{ actor: admin.id }]);
   });
 
-  test("have the menu pulled by the schedule that comes next", async () => {
+  test("make the menu due for the next scheduled sync", async () => {
     const connected = await cast.bakery(api.client);
     await connect(till.credentials(newAccount()), { partnerId: connected.id });
     const due =
@@ -134,7 +132,7 @@ describe("credentials", () => {
     expect(due).toHaveLength(1);
   });
 
-  test("of an account that is another partner's: 409 CONFLICT", async () => {
+  test("of an account that another partner has: 409 CONFLICT", async () => {
     const credentials = till.credentials(newAccount());
     await connect(credentials);
     const other = await cast.bakery(api.client);
@@ -143,7 +141,7 @@ describe("credentials", () => {
     expect((await connect(credentials)).status).toBe(200);
   });
 
-  test("of a partner that there is not: 404; of an adapter that there is not: 400 VALIDATION_ERROR", async () => {
+  test("of an unknown partner: 404 NOT_FOUND; of an unknown adapter: 400 VALIDATION_ERROR", async () => {
     const credentials = till.credentials(newAccount());
     expect(outcome(await connect(credentials, { partnerId: randomUUID() }))).toBe("404 NOT_FOUND");
     for (const send of [connect, tryOut])
@@ -151,13 +149,13 @@ describe("credentials", () => {
   });
 
   test.each([
-    ["no JSON", "{secret-token-4711"],
-    ["no object", '"secret-token-4711"'],
+    ["not JSON", "{secret-token-4711"],
+    ["not an object", '"secret-token-4711"'],
     ["null", "null"],
-    ["a field missing", '{"token":"secret-token-4711"}'],
-    ["a field of another type", '{"accountId":{"x":"secret-token-4711"},"token":7}'],
-    ["a field that is too much", '{"secret-token-4711":1}'],
-  ])("that are %s: 400 INVALID_CREDENTIALS, and nothing of them is in the answer", async (_what, credentials) => {
+    ["missing a field", '{"token":"secret-token-4711"}'],
+    ["wrong in a field's type", '{"accountId":{"x":"secret-token-4711"},"token":7}'],
+    ["extended by an unknown field", '{"secret-token-4711":1}'],
+  ])("that are %s: 400 INVALID_CREDENTIALS, and the answer does not repeat them", async (_what, credentials) => {
     for (const send of [connect, tryOut]) {
       const refused = await send(credentials);
       expect(outcome(refused)).toBe("400 INVALID_CREDENTIALS");
@@ -165,7 +163,7 @@ describe("credentials", () => {
     }
   });
 
-  test("that are wrong are refused with the names of the fields", async () => {
+  test("with invalid fields are refused with the names of the fields", async () => {
     const refused = await connect(till.credentials(newAccount(), { accountId: undefined, token: 7 }));
     const paths = (refused.body["errors"] as { path: string }[]).map(({ path }) => path);
     expect(paths.sort()).toEqual(["credentialsJson.accountId", "credentialsJson.token"]);
@@ -189,7 +187,7 @@ describe("credentials", () => {
       })),
     ],
     [
-      "in the place of a value",
+      "where a value belongs",
       { "secret-4711": 1, region: "x" },
       [
         { path: "credentialsJson", message: "has fields that this adapter does not have" },
@@ -197,25 +195,25 @@ describe("credentials", () => {
       ],
     ],
     [
-      "of another form",
+      "of another format",
       { baseUrl: "https://pos.example.com?key=4711", webhookSecret: "4711" },
       [
         { path: "credentialsJson.baseUrl", message: "must be an https address without user, password, `?` and `#`" },
         { path: "credentialsJson.webhookSecret", message: "must be `whsec_` and 24 bytes or more in base64" },
       ],
     ],
-  ])("with fields that are %s: each is named, in words without its value", async (_what, fields, errors) => {
+  ])("with fields that are %s: each is named, without its value", async (_what, fields, errors) => {
     for (const send of [connect, tryOut]) {
       const refused = await send(till.credentials(newAccount(), fields));
       expect(outcome(refused)).toBe("400 INVALID_CREDENTIALS");
-      const told = refused.body["errors"] as { path: string; message: string }[];
-      expect(told.sort((one, other) => one.path.localeCompare(other.path))).toEqual(errors);
+      const found = refused.body["errors"] as { path: string; message: string }[];
+      expect(found.sort((one, other) => one.path.localeCompare(other.path))).toEqual(errors);
       for (const { path, message } of errors) expect(refused.body["detail"]).toContain(`${path}: ${message}`);
       expect(refused.text).not.toContain("4711");
     }
   });
 
-  test("that are no object, or none as text", async () => {
+  test("must be an object, as text", async () => {
     const list = await connect("[]");
     expect(list.body["errors"]).toEqual([{ path: "credentialsJson", message: "must be an object" }]);
     const object = await admin.client.put("/api/v1/pos/credentials", {
@@ -228,8 +226,8 @@ describe("credentials", () => {
   });
 });
 
-describe("trying credentials out", () => {
-  test("says that they hold, or why not, and saves nothing", async () => {
+describe("testing a connection", () => {
+  test("says whether the credentials work, or why not, and stores nothing", async () => {
     const contents = () => sql`select p::text from pos_credentials p union all select a::text from audit_events a`;
     const before = await contents();
     const works = await tryOut(till.credentials(newAccount()));
@@ -247,7 +245,7 @@ describe("trying credentials out", () => {
     expect(await contents()).toEqual(before);
   });
 
-  test("says so when nobody is there", async () => {
+  test("reports a POS that cannot be reached", async () => {
     const { status, body } = await tryOut(till.credentials(newAccount(), { baseUrl: "http://127.0.0.1:9" }));
     expect([status, body["ok"]]).toEqual([200, false]);
   });

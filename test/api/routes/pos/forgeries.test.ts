@@ -15,7 +15,7 @@ const { closeSignals } = await import("../../../../sql/signals.js");
 let api: Awaited<ReturnType<typeof startApi>>;
 let admin: Character;
 let own: Bakery;
-/** Of the bakery whose POS signs with a secret of its own. */
+/** The account of the bakery that has its own webhook secret. */
 const ownAccount = randomUUID();
 
 beforeAll(async () => {
@@ -47,7 +47,7 @@ const stored = async () => (await sql`select from pos_events`).count;
 
 const { square, poster, iiko, generic } = vendors;
 
-/** The same call with another body, or other headers; a header that is undefined is left out. */
+/** The same call with another body or other headers; an undefined header is removed. */
 const withBody = (call: SignedCall, body: (body: string) => string): SignedCall => ({ ...call, body: body(call.body) });
 const withHeaders = ({ headers, body }: SignedCall, changed: Record<string, string | undefined>): SignedCall => ({
   body,
@@ -75,7 +75,7 @@ const reSigned = (change: (signature: string) => string | undefined) => () => {
 const hmac = (algorithm: string, key: string, text: string) => createHmac(algorithm, key).update(text).digest("base64");
 
 const ofPoster = (fields: Record<string, unknown> = {}) => poster.sign(poster.event(fields));
-/** A call of Poster's with fields that are not the signed ones. */
+/** A Poster call with other fields than the signed ones. */
 const posterWith = (fields: Record<string, unknown>) => () =>
   withBody(ofPoster(), (body) => JSON.stringify({ ...fieldsOf(body), ...fields }));
 const posterVerify = (change: (verify: string) => unknown) => () =>
@@ -234,14 +234,14 @@ const forgeries: Record<string, Record<string, () => SignedCall>> = {
 };
 
 describe.each(vendors.all)("a call of $adapter", ({ adapter, secret, newCall, newSecret, credentials }) => {
-  test("is taken when it is signed as documented", async () => {
+  test("is accepted when it is signed as documented", async () => {
     const before = await stored();
     expect(await deliver(adapter, newCall())).toBe("200");
     expect(await stored()).toBe(before + 1);
   });
 
   describe.each(Object.entries(forgeries[adapter] ?? {}))("%s", (_what, forge) => {
-    test("is refused, and nothing of it is stored", async () => {
+    test("is refused, and nothing is stored", async () => {
       await connectOwn();
       const before = await stored();
       expect(await deliver(adapter, forge())).toBe("401 UNAUTHORIZED");
@@ -249,14 +249,14 @@ describe.each(vendors.all)("a call of $adapter", ({ adapter, secret, newCall, ne
     });
   });
 
-  /** Connects another bakery, with a secret of its own. */
+  /** Connects the second bakery, with its own secret. */
   async function connectOwn(webhookSecret = newSecret()): Promise<string> {
     const name = { square: "merchantId", poster: "account", iiko: "organizationId", generic: "accountId" }[adapter];
     await connect(own, adapter, { ...credentials, [name]: ownAccount, webhookSecret });
     return webhookSecret;
   }
 
-  test("with a secret of the past is refused, as with the deployment's where the partner has one", async () => {
+  test("signed with a former secret is refused, and so is the deployment's secret when the partner has its own", async () => {
     const bakery = await cast.bakery(api.client);
     await sql`delete from pos_credentials where account in (${vendors[adapter].account}, ${ownAccount})`;
     const [former, next] = [newSecret(), newSecret()];
@@ -271,12 +271,12 @@ describe.each(vendors.all)("a call of $adapter", ({ adapter, secret, newCall, ne
     expect(await deliver(adapter, newCall(secret))).toBe("200");
   });
 
-  test("with what was signed for another provider is refused", async () => {
+  test("signed for another provider is refused", async () => {
     for (const other of vendors.all.filter((each) => each.adapter !== adapter))
       expect(await deliver(adapter, other.newCall())).toBe("401 UNAUTHORIZED");
   });
 });
 
-test("there are enough of them", () => {
+test("there are at least 50 forgeries", () => {
   expect(Object.values(forgeries).flatMap((each) => Object.keys(each)).length).toBeGreaterThanOrEqual(50);
 });

@@ -7,7 +7,7 @@ import { until } from "../../../support/until.js";
 
 process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
 
-const { startApi } = await import("../../../support/api.js");
+const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { allSynced, startPosWorkers } = await import("../../../support/pos-workers.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
@@ -41,8 +41,6 @@ beforeEach(async () => {
   till.asked.length = 0;
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-
 const connect = (fields: Record<string, unknown> = {}) =>
   admin.client.put("/api/v1/pos/credentials", {
     partnerId: bakery.id,
@@ -66,8 +64,8 @@ const item = (externalId: string, fields: Partial<TillItem> = {}): TillItem => (
   ...fields,
 });
 
-describe("a menu", () => {
-  test("is taken over page by page, with all that is known of its items", async () => {
+describe("a POS menu", () => {
+  test("is imported page by page, with all fields of its items", async () => {
     till.serve(
       [item("1", { name: "Багет", price: 120.5 }), item("2", { category: "bread" })],
       [item("3", { category: "Напитки", available: false })],
@@ -91,7 +89,7 @@ describe("a menu", () => {
     });
   });
 
-  test("is followed: what changed is changed, what is gone is archived, what comes back is back, what stays is not touched", async () => {
+  test("is followed: changed items are updated, missing ones archived, returning ones restored, the others not touched", async () => {
     till.serve([item("1"), item("2"), item("3")]);
     await sync();
     const before = await menu();
@@ -109,7 +107,7 @@ describe("a menu", () => {
     expect((await menu()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
   });
 
-  test("keeps archived what a person archived, and what a person or a file made is left as it is", async () => {
+  test("does not restore items archived by a person, nor change manual or CSV items", async () => {
     till.serve([item("1"), item("2")]);
     await sync();
     const [first] = await menu();
@@ -132,7 +130,7 @@ describe("a menu", () => {
     });
   });
 
-  test("has bad items left out alone; those we have already stay", async () => {
+  test("skips invalid items; those already in the menu stay", async () => {
     till.serve([item("1"), item("2"), item("3")]);
     await sync();
     till.serve([item("1", { price: 70 }), { externalId: "2", name: 7 }, item("1", { name: "Второй" })]);
@@ -150,7 +148,7 @@ describe("a menu", () => {
     );
   });
 
-  test("with an item that nobody can tell which it is has nothing archived", async () => {
+  test("with an item without an id archives nothing", async () => {
     till.serve([item("1"), item("2")]);
     await sync();
     till.serve([item("1"), { name: "Кто я?" }]);
@@ -167,7 +165,7 @@ describe("a menu", () => {
     ]);
   });
 
-  test("that is empty archives nothing, and is no success: 409 CONFLICT", async () => {
+  test("that is empty archives nothing and fails the sync: 409 CONFLICT", async () => {
     till.serve([item("1"), item("2")]);
     await sync();
     till.serve([]);
@@ -190,13 +188,13 @@ describe("a menu", () => {
     expect(await names()).toEqual(["Item 1"]);
   });
 
-  test("that is empty is one where nothing came from the POS before", async () => {
+  test("that is empty is a success when no item came from the POS before", async () => {
     await cast.addMenuItem(bakery, { name: "Своё", price: 10 });
     expect(counts(await sync())).toEqual([200, 0, 0]);
     expect(await names()).toEqual(["Своё"]);
   });
 
-  test("without one good item archives nothing: what is wrong with it is more than those items", async () => {
+  test("without one valid item archives nothing", async () => {
     till.serve([item("1"), item("2")]);
     await sync();
     till.serve([{ externalId: "3", name: 7 }]);
@@ -204,16 +202,16 @@ describe("a menu", () => {
     expect(await names()).toEqual(["Item 1", "Item 2"]);
   });
 
-  test("that breaks off has nothing archived, and what was read of it is kept", async () => {
+  test("that breaks off archives nothing, and the pages read so far are kept", async () => {
     till.serve([item("1"), item("2")]);
     await sync();
-    // a page of another shape than the protocol has
+    // a page in a format that the protocol does not allow
     till.serve([item("3")], "no page" as unknown as unknown[]);
     expect(outcome(await sync())).not.toBe("200");
     expect(await names()).toEqual(["Item 1", "Item 2", "Item 3"]);
   });
 
-  test("of another partner is another menu", async () => {
+  test("is separate for each partner", async () => {
     till.serve([item("1")]);
     await sync();
     const other = bakery;
@@ -232,7 +230,7 @@ describe("a sync", () => {
     expect(outcome(await sync(await cast.bakery(api.client)))).toBe("409 CONFLICT");
   });
 
-  test("that others ask for while it runs is theirs too: all of them wait for it", async () => {
+  test("is shared by all who request it while it runs", async () => {
     till.serve([item("1")]);
     const release = till.hold();
     const asking = [sync(), sync(), sync()];
@@ -242,14 +240,14 @@ describe("a sync", () => {
     expect(replies.map(counts)).toEqual(asking.map(() => [200, 1, 0]));
   });
 
-  test("is another partner's to run at the same time, and not theirs to read", async () => {
+  test("cannot be read by another partner", async () => {
     till.serve([item("1")]);
     const { body } = await sync();
     const other = await cast.bakery(api.client);
     expect((await other.owner.client.get(`/api/v1/menu/pos/sync/${String(body["syncId"])}`)).status).toBe(404);
   });
 
-  test("that the POS refuses: 409 CONFLICT, and it is not asked again", async () => {
+  test("that the POS refuses: 409 CONFLICT, without a retry", async () => {
     await connect({ token: "a-former-one" });
     const refused = await sync();
     expect(outcome(refused)).toBe("409 CONFLICT");
@@ -259,7 +257,7 @@ describe("a sync", () => {
     );
   });
 
-  test("of a POS that is away: 503 UNAVAILABLE; it is asked again later, or at once when somebody asks", async () => {
+  test("of an unreachable POS: 503 UNAVAILABLE; it is retried later, or at once on request", async () => {
     till.serve([item("1")]);
     till.fail(503);
     const away = await sync();
@@ -267,15 +265,15 @@ describe("a sync", () => {
     expect(away.headers.get("retry-after")).toBe("60");
     expect(
       await sql`
-        select s.try, s.start_at > now() + interval '50 seconds' and j.run_at = s.start_at as "soon"
+        select s.attempt, s.start_at > now() + interval '50 seconds' and j.run_at = s.start_at as "soon"
         from pos_syncs s join staged_jobs j on j.id = s.job_id
         where s.partner_id = ${bakery.id}::uuid and s.settled_at is null`,
-    ).toEqual([{ try: 2, soon: true }]);
+    ).toEqual([{ attempt: 2, soon: true }]);
     till.fail(null);
     expect(counts(await sync())).toEqual([200, 1, 0]);
   });
 
-  test("waits as long as the POS asks it to, within an hour", async () => {
+  test("waits as long as the POS asks it to, up to an hour", async () => {
     const wait = async () =>
       (
         await sql<{ minutes: number }[]>`
@@ -290,15 +288,15 @@ describe("a sync", () => {
     expect(await wait()).toBe(60);
   });
 
-  test("that finds nobody five times is left to the schedule", async () => {
+  test("that fails five times is left to the schedule", async () => {
     till.fail(500);
     for (let n = 0; n < 5; n += 1) expect(outcome(await sync())).toBe("503 UNAVAILABLE");
     expect(
-      await sql`select max(try) as try, count(*) filter (where settled_at is null) as open from pos_syncs where partner_id = ${bakery.id}::uuid`,
-    ).toEqual([{ try: 5, open: 0 }]);
+      await sql`select max(attempt) as attempt, count(*) filter (where settled_at is null) as open from pos_syncs where partner_id = ${bakery.id}::uuid`,
+    ).toEqual([{ attempt: 5, open: 0 }]);
   });
 
-  test("with credentials that are replaced meanwhile ends, and another begins with the new ones", async () => {
+  test("ends when credentials are replaced meanwhile, and another starts with the new ones", async () => {
     till.serve([item("1")]);
     const release = till.hold();
     const asking = sync();
@@ -317,7 +315,7 @@ describe("a sync", () => {
     expect(await names()).toEqual(["Item 1"]);
   });
 
-  test("during which the POS tells of changes is followed by one more, of which nobody is kept waiting", async () => {
+  test("is followed by one more when the POS reports changes meanwhile, without delaying its caller", async () => {
     till.serve([item("1")]);
     const release = till.hold();
     const asking = sync();
@@ -331,7 +329,7 @@ describe("a sync", () => {
     expect(await names()).toEqual(["Новое"]);
   });
 
-  test("that was told of ten times before it began is one", async () => {
+  test("is staged once when the POS reports ten changes before it begins", async () => {
     const ids = await Promise.all(
       Array.from({ length: 10 }, () => requestPosSync(sql, bakery.id, { byUser: false, requestId: null })),
     );

@@ -58,7 +58,7 @@ const menu = async ({ owner }: Bakery) =>
     }))
     .sort((one, other) => String(one.externalId).localeCompare(String(other.externalId)));
 
-/** Everything in any order, each as often as it says. */
+/** All of them in random order, each `times` times. */
 const shuffled = <T>(things: readonly T[], times: number): T[] => {
   const [all = []] = fc.sample(
     fc.shuffledSubarray(Array.from({ length: times }, () => things).flat(), { minLength: things.length * times }),
@@ -87,7 +87,7 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
     bakery = await cast.bakery(api.client);
   });
 
-  test("is among the adapters, with a schema that its credentials satisfy", async () => {
+  test("is listed among the adapters, with the schema of its credentials", async () => {
     const { list } = await admin.client.get("/api/v1/pos/adapters");
     expect(list.find(({ name }) => name === adapter)).toMatchObject({
       webhooks: true,
@@ -95,7 +95,7 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
     });
   });
 
-  test("is tried out: it lets in whom it knows, and nobody else; of that nothing is kept", async () => {
+  test("tests a connection: accepts valid credentials, refuses others, and stores nothing", async () => {
     const known = await tryOut(adapter, vendor.credentials);
     expect([known.status, known.body["ok"]]).toEqual([200, true]);
     const unknown = await tryOut(adapter, vendor.wrongCredentials);
@@ -108,14 +108,14 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
     expect((await sql`select from pos_credentials where account = ${vendor.account}`).count).toBe(0);
   });
 
-  test("has its menu taken over, page by page", async () => {
+  test("imports a menu page by page", async () => {
     expect((await connect(bakery, adapter, vendor.credentials)).status).toBe(200);
     vendor.serve([bread, tea, { ...pie, available: false }]);
     expect(counts(await sync(bakery))).toEqual([200, 3, 0]);
     expect(await menu(bakery)).toEqual([asItem(bread), asItem(tea), asItem(pie, false)]);
   });
 
-  test("tells of changes, each five times and all at once: the menu is as it says, after fewer syncs than it told", async () => {
+  test("reports each change five times at once: the menu follows, with fewer syncs than reports", async () => {
     const syncs = async () => (await sql`select from pos_syncs where partner_id = ${bakery.id}::uuid`).count;
     const before = await syncs();
     vendor.serve([{ ...bread, price: 13_000 }, pie, soup]);
@@ -132,7 +132,7 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
     expect(await syncs()).toBeLessThan(before + calls.length);
   });
 
-  test("is away for a while: what we have stays, and it is asked again", async () => {
+  test("is unreachable for a while: the menu stays, and the next sync succeeds", async () => {
     const before = await menu(bakery);
     vendor.serve([bread]);
     for (const trouble of ["drop", { status: 503, body: {} }, { body: "<html>" }] as const) {
@@ -150,7 +150,7 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
     vendor.serve([bread, tea, pie]);
     await sync(bakery);
     vendor.serve([{ ...bread, price: 1_000 }]);
-    // the last thing that is asked for, whatever else is needed before
+    // the last request of a pull, whatever else comes before
     const path = { square: "types=ITEM", poster: "batchtickets", iiko: "nomenclature", generic: "/menu" }[adapter];
     vendor.trouble({ status: 500, body: {} }, { times: 50, path: path ?? "" });
     expect((await sync(bakery)).status).toBe(503);
@@ -158,7 +158,7 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
     expect((await menu(bakery)).map(({ externalId }) => externalId)).toEqual(["1", "2", "3"]);
   });
 
-  test("refuses credentials: 409 CONFLICT, and nothing of the menu is touched", async () => {
+  test("refuses credentials: 409 CONFLICT, and the menu is not changed", async () => {
     const before = await menu(bakery);
     expect((await connect(bakery, adapter, vendor.wrongCredentials)).status).toBe(200);
     const refused = await sync(bakery);
@@ -169,16 +169,16 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
   });
 });
 
-describe("events of iiko", () => {
+describe("webhooks of iiko", () => {
   const { iiko } = vendors;
   const stored = async () => (await sql`select from pos_events where provider = 'iiko'`).count;
 
   test.each<[string, unknown, string]>([
-    ["that are no list", iiko.event(), ""],
-    ["that are no events", [7], "0"],
-    ["of no account", [iiko.event({ organizationId: undefined })], "0.organizationId"],
-    ["of no account before one of ours", [iiko.event({ organizationId: null }), iiko.event()], "0.organizationId"],
-    ["of no account behind one of ours", [iiko.event(), iiko.event({ organizationId: 7 })], "1.organizationId"],
+    ["that are not a list", iiko.event(), ""],
+    ["that are not events", [7], "0"],
+    ["without an account", [iiko.event({ organizationId: undefined })], "0.organizationId"],
+    ["without an account before a valid one", [iiko.event({ organizationId: null }), iiko.event()], "0.organizationId"],
+    ["without an account after a valid one", [iiko.event(), iiko.event({ organizationId: 7 })], "1.organizationId"],
     ["without a type", [iiko.event({ eventType: undefined })], "0.eventType"],
   ])("%s: 400 BAD_REQUEST that names the field, and nothing is stored", async (_what, events, path) => {
     const before = await stored();
@@ -189,7 +189,7 @@ describe("events of iiko", () => {
   });
 });
 
-describe("a menu that a POS says has not changed", () => {
+describe("a menu that the POS reports as unchanged", () => {
   let bakery: Bakery;
   const { iiko } = vendors;
   const starts = () =>
@@ -199,14 +199,14 @@ describe("a menu that a POS says has not changed", () => {
 
   beforeAll(async () => {
     bakery = await cast.bakery(api.client);
-    // the account is the other bakery's until now
+    // until now the account belongs to the other bakery
     await sql`delete from pos_credentials where adapter = 'iiko'`;
     await connect(bakery, "iiko", iiko.credentials);
     iiko.serve([bread, tea]);
     await sync(bakery);
   });
 
-  test("has nothing archived", async () => {
+  test("archives nothing", async () => {
     iiko.recover();
     const { body } = await sync(bakery);
     expect(starts()).toEqual([expect.any(Number)]);
@@ -215,7 +215,7 @@ describe("a menu that a POS says has not changed", () => {
     expect(await menu(bakery)).toEqual([asItem(bread), asItem(tea)]);
   });
 
-  test("has its stop list read all the same", async () => {
+  test("still has its stop list read", async () => {
     iiko.setStopList([{ productId: "2", balance: 0 }]);
     await sync(bakery);
     expect(await menu(bakery)).toEqual([asItem(bread), asItem(tea, false)]);
@@ -223,14 +223,14 @@ describe("a menu that a POS says has not changed", () => {
     await sync(bakery);
   });
 
-  test("is read as a whole when it is connected anew", async () => {
+  test("is read completely after reconnecting", async () => {
     await connect(bakery, "iiko", iiko.credentials);
     iiko.recover();
     expect(counts(await sync(bakery))).toEqual([200, 2, 0]);
     expect(starts()).toEqual([undefined]);
   });
 
-  test("is read as a whole as long as an item of it could not be taken over", async () => {
+  test("is read completely while one of its items could not be imported", async () => {
     await sql`update menu_items set source = 'MANUAL' where partner_id = ${bakery.id}::uuid and external_id = '2'`;
     iiko.serve([bread, tea, pie]);
     expect(counts(await sync(bakery))).toEqual([200, 2, 1]);
@@ -239,10 +239,10 @@ describe("a menu that a POS says has not changed", () => {
   });
 });
 
-describe("everything that a POS tells", () => {
+describe("the events of a POS", () => {
   const { generic } = vendors;
 
-  /** What one shift at the POS tells: orders and what becomes of them, what is sold out and what is there again. */
+  /** The events of one shift: orders and their statuses, and items that are sold out or available again. */
   const shift = fc.record({
     lives: fc.array(fc.constantFrom(["READY", "COMPLETED"], ["READY", "CANCELLED"], ["COMPLETED"], []), {
       minLength: 1,
@@ -251,7 +251,7 @@ describe("everything that a POS tells", () => {
     stops: fc.array(fc.record({ id: fc.constantFrom("1", "2", "3"), available: fc.boolean() }), { maxLength: 6 }),
   });
 
-  test("in any order, each five times and many at once, leads to the same end", async () => {
+  test("in any order, each five times and many concurrently, lead to the same result", async () => {
     const menuOf = (gone: ReadonlySet<string>) =>
       [bread, tea, pie].map((item) => ({ ...item, available: !gone.has(item.id) }));
     await fc.assert(
@@ -283,9 +283,9 @@ describe("everything that a POS tells", () => {
         await allSettled(bakery.id);
         await allSynced(bakery.id);
 
-        const told = await sql<{ status: string }[]>`
+        const stored = await sql<{ status: string }[]>`
           select status::text from pos_events where partner_id = ${bakery.id}::uuid`;
-        expect(told.map(({ status }) => status)).toEqual(events.map(() => "PROCESSED"));
+        expect(stored.map(({ status }) => status)).toEqual(events.map(() => "PROCESSED"));
         const { list } = await bakery.owner.client.get("/api/v1/partners/me/orders");
         const ended = list.map(({ totalAmount, status }) => [totalAmount, status]);
         expect(ended.sort()).toEqual(lives.map((life, n) => [120.5 * (n + 1), life.at(-1) ?? "ACCEPTED"]).sort());

@@ -12,7 +12,7 @@ process.env["RATE_LIMIT_ADDRESS"] = "50";
 process.env["RATE_LIMIT_WEBHOOKS"] = "500";
 process.env["POS_WEBHOOK_SECRETS"] = JSON.stringify({ generic: [secret, formerSecret] });
 
-const { startApi } = await import("../../../support/api.js");
+const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { metricsText } = await import("../../../../api/ops/metrics.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
@@ -42,9 +42,7 @@ beforeEach(async () => {
   account = await connect(bakery);
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-
-/** Connects a bakery to an account of its own; answers its name. */
+/** Connects a bakery to a new account; returns the account. */
 async function connect({ id }: Bakery, fields: Record<string, unknown> = {}): Promise<string> {
   const accountId = `account-${randomUUID()}`;
   const { status } = await admin.client.put("/api/v1/pos/credentials", {
@@ -83,7 +81,7 @@ const jobs = async (partnerId: string) =>
   ).count;
 
 describe("an event", () => {
-  test("is stored with one job for its mailbox, and acknowledged", async () => {
+  test("is stored with one job for its inbox, and acknowledged", async () => {
     const event = newEvent();
     const reply = await send(event);
     expect([reply.status, reply.body]).toEqual([200, { received: true }]);
@@ -100,7 +98,7 @@ describe("an event", () => {
     });
   });
 
-  test("is stored once, however often and at once it is delivered", async () => {
+  test("is stored once, however often and concurrently it is delivered", async () => {
     const event = newEvent();
     const replies = await Promise.all(Array.from({ length: 20 }, () => send(event)));
     expect(replies.map(outcome)).toEqual(replies.map(() => "200"));
@@ -108,7 +106,7 @@ describe("an event", () => {
     expect(await jobs(bakery.id)).toBe(1);
   });
 
-  test("is not the same as another account's with the same id", async () => {
+  test("is distinct from another account's event with the same id", async () => {
     const other = await cast.bakery(api.client);
     const event = newEvent();
     await send(event);
@@ -116,7 +114,7 @@ describe("an event", () => {
     expect([await stored(bakery.id), await stored(other.id)]).toMatchObject([[{}], [{}]]);
   });
 
-  test("is not the same as one of another type with the same number, such as what becomes of an order", async () => {
+  test("is distinct from an event of another type with the same id, such as an order's status", async () => {
     const created = newEvent({
       type: "order.created",
       data: { items: [{ externalId: "roll", qty: 1 }], totalAmount: 60 },
@@ -130,7 +128,7 @@ describe("an event", () => {
     ]);
   });
 
-  test("cannot pass for one of another type by its number", async () => {
+  test("cannot take the id of an event of another type", async () => {
     const data = { items: [{ externalId: "roll", qty: 1 }], totalAmount: 60 };
     const status = newEvent({ type: "order.status", data: { orderExternalId: "1", status: "READY" } });
     const posing = newEvent({ type: "order.created", externalId: `order.status:${status.externalId}`, data });
@@ -138,13 +136,13 @@ describe("an event", () => {
     expect((await stored(bakery.id)).map(({ kind }) => kind)).toEqual(["order.created", "order.status"]);
   });
 
-  test("of a burst has no job of its own", async () => {
+  test("of a burst shares one job with the others", async () => {
     await Promise.all(Array.from({ length: 30 }, () => send(newEvent())));
     expect(await stored(bakery.id)).toHaveLength(30);
     expect(await jobs(bakery.id)).toBe(1);
   });
 
-  test("has another job when the one that was on its way was given up", async () => {
+  test("gets a new job when the previous one is dead", async () => {
     await send(newEvent());
     await sql`update staged_jobs set dead_at = now() where queue = 'pos-events' and payload ->> 'partnerId' = ${bakery.id}`;
     await send(newEvent());
@@ -153,12 +151,12 @@ describe("an event", () => {
     expect(alive.count).toBe(1);
   });
 
-  test("about nothing that concerns us is acknowledged and forgotten", async () => {
+  test("of an unsupported type is acknowledged and not stored", async () => {
     expect(outcome(await send(newEvent({ type: "printer.out-of-paper" })))).toBe("200");
     expect(await stored(bakery.id)).toEqual([]);
   });
 
-  test("of an account that is nobody's is acknowledged and counted, and not stored", async () => {
+  test("of an unknown account is acknowledged and counted, but not stored", async () => {
     const counted = async () =>
       Number(
         /pos_webhook_events_total\{provider="generic",outcome="unknown_account"\} (\d+)/.exec(
@@ -166,7 +164,7 @@ describe("an event", () => {
         )?.[1] ?? 0,
       );
     const before = await counted();
-    const event = newEvent({ partnerExternalId: `nobody-${randomUUID()}` });
+    const event = newEvent({ partnerExternalId: `unknown-${randomUUID()}` });
     expect(outcome(await send(event))).toBe("200");
     expect(await counted()).toBe(before + 1);
     expect((await sql`select from pos_events where event_id like ${`%${event.externalId}`}`).count).toBe(0);
@@ -174,12 +172,12 @@ describe("an event", () => {
 });
 
 describe("a signature", () => {
-  test("with any of the deployment's secrets counts", async () => {
+  test("by any of the deployment's secrets is valid", async () => {
     for (const each of [secret, formerSecret]) expect(outcome(await send(newEvent(), each))).toBe("200");
     expect(await stored(bakery.id)).toHaveLength(2);
   });
 
-  test("with the partner's own secret counts, and then no other does, from that moment on", async () => {
+  test("must be by the partner's own secret as soon as there is one", async () => {
     const [own, next] = [newSecret(), newSecret()];
     const other = await cast.bakery(api.client);
     account = await connect(other, { webhookSecret: own });
@@ -195,7 +193,7 @@ describe("a signature", () => {
     expect(await stored(other.id)).toHaveLength(2);
   });
 
-  test("with one partner's own secret says nothing of another's events", async () => {
+  test("by one partner's own secret is not valid for another partner's events", async () => {
     const own = newSecret();
     await connect(await cast.bakery(api.client), { webhookSecret: own });
     expect(outcome(await send(newEvent(), own))).toBe("401 UNAUTHORIZED");
@@ -229,12 +227,12 @@ describe("a signature", () => {
     expect(await stored(bakery.id)).toEqual([]);
   });
 
-  test("that is right, of what the provider does not document: 400 BAD_REQUEST", async () => {
+  test("that is valid, of an undocumented body: 400 BAD_REQUEST", async () => {
     const { body, headers } = signed({ ...newEvent(), type: 7 } as unknown as TillEvent, secret);
     expect(outcome(await deliver(body, headers))).toBe("400 BAD_REQUEST");
   });
 
-  test("that is right, of an event with wrong fields: they are named, and their values are not", async () => {
+  test("that is valid, of an event with invalid fields: the answer names them without their values", async () => {
     const items = [
       { externalId: "roll", qty: 1 },
       { externalId: "secret-4711", qty: "4711" },
@@ -258,20 +256,20 @@ describe("a signature", () => {
   });
 });
 
-describe("a call", () => {
-  test("for a provider that there is not: 404 NOT_FOUND", async () => {
+describe("a webhook call", () => {
+  test("for an unknown provider: 404 NOT_FOUND", async () => {
     const { body, headers } = signed(newEvent(), secret);
     for (const provider of ["abacus", "constructor", "%00", "GENERIC"])
       expect(outcome(await deliver(body, headers, provider))).toBe("404 NOT_FOUND");
   });
 
-  test("is read to the byte, whatever it says it is", async () => {
+  test("is read as raw bytes, whatever its content type", async () => {
     const { body, headers } = signed(newEvent({ data: { note: "чай  с \\u0301 лимоном\n" } }), secret);
     for (const type of ["application/json; charset=koi8-r", "text/plain", "application/x-www-form-urlencoded"])
       expect(outcome(await deliver(body, { ...headers, "content-type": type }))).toBe("200");
   });
 
-  test("over 1 MB: 413 PAYLOAD_TOO_LARGE; of 1 MB it is read", async () => {
+  test("of 1 MB is accepted; larger: 413 PAYLOAD_TOO_LARGE", async () => {
     const filler = (length: number) => {
       const event = newEvent({ data: { filler: "" } });
       return newEvent({ ...event, data: { filler: "x".repeat(length - JSON.stringify(event).length) } });
@@ -280,7 +278,7 @@ describe("a call", () => {
     expect(outcome(await send(filler(1_048_577)))).toBe("413 PAYLOAD_TOO_LARGE");
   });
 
-  /** What is answered to a request whose body is not sent to its end. */
+  /** The status of the answer to a request whose body is not sent completely. */
   const answerTo = (headers: Record<string, string>, chunk: Buffer | null) =>
     new Promise<number | undefined>((resolve, reject) => {
       const call = request(`${api.client.url}/api/v1/pos/webhooks/generic`, { method: "POST", headers }, (response) => {
@@ -292,18 +290,18 @@ describe("a call", () => {
       else call.flushHeaders();
     });
 
-  test("that says it is over 1 MB is refused before it is read, and one that does not say so as soon as it is", async () => {
+  test("over 1 MB is refused before its body when it declares its length, and otherwise as soon as it exceeds the limit", async () => {
     expect(await answerTo({ "content-length": "1048577" }, null)).toBe(413);
     expect(await answerTo({ "transfer-encoding": "chunked" }, Buffer.alloc(1_048_577, " "))).toBe(413);
   });
 
-  test("may come far more often from one address than other requests do", async () => {
+  test("has a far higher rate limit per address than other requests", async () => {
     const calls = await Promise.all(Array.from({ length: 60 }, () => send(newEvent())));
     expect(new Set(calls.map(outcome))).toEqual(new Set(["200"]));
     expect(calls[0]?.headers.get("ratelimit-policy")).toBe("500;w=60");
   });
 
-  test("is nothing for browsers", async () => {
+  test("gets no CORS headers", async () => {
     const headers = { origin: "https://evil.example" };
     const { body, headers: signature } = signed(newEvent(), secret);
     expect((await deliver(body, { ...signature, ...headers })).headers.get("access-control-allow-origin")).toBeNull();
@@ -315,7 +313,7 @@ describe("a call", () => {
   });
 });
 
-test("wrong secrets in the environment stop the process with one line", async () => {
+test("invalid secrets in the environment stop the process with one line", async () => {
   const { readConfig } = await import("../../../../lib/process/environment.js");
   for (const wrong of ["{", "[]", '{"generic":"short"}', '{"generic":[]}', '{"generic":["short"]}'])
     expect(() => readConfig({ ...process.env, POS_WEBHOOK_SECRETS: wrong })).toThrow(

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Client, type Reply } from "../../../support/api.js";
+import { runUpkeep } from "../../../../workers/upkeep.js";
+import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
+import { task } from "../../../support/task.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let client: Client;
@@ -27,8 +29,6 @@ beforeEach(async () => {
   breadId = await cast.addMenuItem(bakery, { price: 10 });
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
-
 async function order(by = customer): Promise<string> {
   const items = [{ menuItemId: breadId, qty: 1 }];
   return (await by.client.post("/api/v1/orders", { items, totalAmount: 10, partnerId: bakery.id })).string("orderId");
@@ -43,7 +43,7 @@ const rating = async () => (await client.get(`/api/v1/reviews/partners/${bakery.
 const published = async (stars: number) => (await review(await order(), stars)).string("id");
 
 describe("a review", () => {
-  test("of an own order is public at once, and counts", async () => {
+  test("of one's own order is public at once, and counts in the rating", async () => {
     const orderId = await order();
     const reply = await review(orderId.toUpperCase(), 4, "Свежий хлеб");
     expect(reply.status).toBe(201);
@@ -59,19 +59,19 @@ describe("a review", () => {
     expect(await shown()).toEqual([]);
   });
 
-  test("may have no text or one of 2 000 characters, and no more", async () => {
+  test("may have a text of up to 2,000 characters, or none", async () => {
     expect(outcome(await review(await order(), 5, "ж".repeat(2_000)))).toBe("201");
     expect(outcome(await review(await order(), 5, "ж".repeat(2_001)))).toBe("400 VALIDATION_ERROR");
   });
 
-  test("is one per order, also when many come at once", async () => {
+  test("is unique per order, also with concurrent requests", async () => {
     const orderId = await order();
     const replies = await Promise.all(Array.from({ length: 10 }, (_, n) => review(orderId, 1 + (n % 5))));
     expect(replies.map(outcome).sort()).toEqual(["201", ...Array<string>(9).fill("409 CONFLICT")]);
     expect(await rating()).toMatchObject({ reviewCount: 1 });
   });
 
-  test("is for one's own orders that are not cancelled", async () => {
+  test("is only for one's own orders that are not cancelled", async () => {
     const stranger = await cast.user(client);
     const orderId = await order();
     expect(outcome(await review(orderId, 5, undefined, stranger))).toBe("404 NOT_FOUND");
@@ -81,8 +81,8 @@ describe("a review", () => {
   });
 });
 
-describe("changing and moderating", () => {
-  test("an edited review waits unseen; approved it counts as it is now", async () => {
+describe("editing and moderating", () => {
+  test("an edited review is hidden until it is approved, and then counts with its new rating", async () => {
     const id = await published(2);
     expect((await edit(id, { rating: 5 })).body).toEqual({ id, status: "PENDING" });
     expect((await edit(id, { text: "Лучше" })).body).toEqual({ id, status: "PENDING" });
@@ -98,7 +98,7 @@ describe("changing and moderating", () => {
     [{ decision: "REJECT" }, "REJECTED", 0],
     [{ status: "APPROVED" }, "APPROVED", 1],
     [{ status: "REJECTED" }, "REJECTED", 0],
-  ])("%j → %s; its author changes it no more", async (body, status, count) => {
+  ])("%j → %s, and the author can no longer edit", async (body, status, count) => {
     const id = await published(3);
     for (let times = 0; times < 2; times += 1) expect((await moderate(id, body)).body).toEqual({ id, status });
     expect(outcome(await edit(id, { rating: 1 }))).toBe("409 CONFLICT");
@@ -107,7 +107,7 @@ describe("changing and moderating", () => {
     expect(audit).toHaveLength(1);
   });
 
-  test("an admin may decide otherwise", async () => {
+  test("an admin may change the decision", async () => {
     const id = await published(3);
     for (const [decision, count] of [
       ["REJECT", 0],
@@ -127,7 +127,7 @@ describe("changing and moderating", () => {
     expect(outcome(await edit(await published(3), body))).toBe("400 VALIDATION_ERROR");
   });
 
-  test("two opposite decisions at once: one result, on record and in the rating", async () => {
+  test("two opposite concurrent decisions give one result, in the audit and in the rating", async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = await published(4);
       await Promise.all([moderate(id, { decision: "APPROVE" }), moderate(id, { decision: "REJECT" })]);
@@ -137,20 +137,20 @@ describe("changing and moderating", () => {
     expect(await rating()).toMatchObject({ reviewCount: kept?.count });
   });
 
-  test("others' reviews and unknown ones: 404", async () => {
+  test("another user's review, or an unknown one: 404", async () => {
     const id = await published(4);
     expect(outcome(await edit(id, { rating: 1 }, await cast.user(client)))).toBe("404 NOT_FOUND");
     expect(outcome(await moderate(breadId, { decision: "APPROVE" }))).toBe("404 NOT_FOUND");
   });
 });
 
-describe("reading", () => {
-  test("the mean has two decimals", async () => {
+describe("reading reviews", () => {
+  test("the mean rating has two decimals", async () => {
     for (const stars of [5, 4, 4]) await published(stars);
     expect(await rating()).toEqual({ partnerId: bakery.id, avgRating: 4.33, reviewCount: 3 });
   });
 
-  test("newest first, page by page, and nothing of who wrote it", async () => {
+  test("lists newest first, page by page, without their authors", async () => {
     const ids: string[] = [];
     for (const stars of [1, 2, 3]) ids.unshift(await published(stars));
     const first = await client.get(`/api/v1/reviews/partners/${bakery.id}?limit=2`);
@@ -160,13 +160,13 @@ describe("reading", () => {
     expect(`${first.text}${rest.text}`).not.toContain(customer.id);
   });
 
-  test("an unknown partner's: 404", async () => {
+  test("of an unknown partner: 404", async () => {
     for (const path of ["", "/rating"])
       expect(outcome(await client.get(`/api/v1/reviews/partners/${breadId}${path}`))).toBe("404 NOT_FOUND");
   });
 });
 
-test("the review of an order that is cancelled is withdrawn, and does not count", async () => {
+test("cancelling an order withdraws its review from the list and the rating", async () => {
   const orderId = await order();
   await review(orderId, 1);
   await review(await order(), 5);
@@ -176,7 +176,45 @@ test("the review of an order that is cancelled is withdrawn, and does not count"
   expect(await shown()).toMatchObject([{ rating: 5 }]);
 });
 
-test("a review that was edited after it was read is not moderated by what was read", async () => {
+test("an order that is not picked up has no review: it is withdrawn, and none is accepted afterwards", async () => {
+  const [reviewed, unreviewed] = [await order(), await order()];
+  await review(reviewed, 1);
+  await sql`update orders set no_show_at = now() where user_id = ${customer.id}::uuid`;
+  await runUpkeep(task({ task: "no-shows" }));
+  expect([await shown(), await rating()]).toEqual([[], { partnerId: bakery.id, avgRating: 0, reviewCount: 0 }]);
+  expect(outcome(await review(unreviewed, 1))).toBe("409 CONFLICT");
+});
+
+describe("a partner's own people cannot review it:", () => {
+  const refused = async (orderId: string, by: cast.Character) => {
+    const reply = await review(orderId, 5, undefined, by);
+    expect([outcome(reply), reply.body["detail"]]).toEqual([
+      "409 CONFLICT",
+      "You cannot review a partner that you own or work for.",
+    ]);
+    expect(await shown()).toEqual([]);
+  };
+
+  test("its owner", async () => {
+    await refused(await order(bakery.owner), bakery.owner);
+  });
+
+  test("staff who left after ordering", async () => {
+    await cast.join(bakery, customer);
+    const orderId = await order();
+    await customer.client.delete(`/api/v1/partners/me/staff/${customer.id}`);
+    await refused(orderId, customer);
+    expect(outcome(await review(await order(), 5))).toBe("201");
+  });
+
+  test("staff who joined after ordering", async () => {
+    const orderId = await order();
+    await cast.join(bakery, customer);
+    await refused(orderId, customer);
+  });
+});
+
+test("a moderation based on an outdated version of the review is refused", async () => {
   const id = await published(4);
   await edit(id, { text: "Хлеб" });
   const waiting = (await admin.client.get("/api/v1/reviews/admin?limit=200")).list.find((each) => each["id"] === id);
@@ -187,7 +225,7 @@ test("a review that was edited after it was read is not moderated by what was re
   expect(outcome(await moderate(id, { decision: "APPROVE", revision: Number(revision) + 1 }))).toBe("200");
 });
 
-test("after any sequence, one by one or all at once, the rating is what counting the reviews again gives", async () => {
+test("after any sequential or concurrent changes, the rating equals a recount of the reviews", async () => {
   const step = fc.oneof(
     fc.record({ does: fc.constant("publish"), stars: fc.integer({ min: 1, max: 5 }) } as const),
     fc.record({ does: fc.constant("edit"), which: fc.nat(4), stars: fc.integer({ min: 1, max: 5 }) } as const),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { loyaltyLevel } from "../../../../lib/domain/loyalty-level.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Reply } from "../../../support/api.js";
+import { outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -22,7 +22,6 @@ beforeEach(async () => {
   customer = await cast.user(api.client);
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const scoreOf = async (user: cast.Character) => (await user.client.get("/api/v1/loyalty/score")).body;
 const codeOf = async (user: cast.Character) => String((await scoreOf(user))["referralCode"]);
 const refer = (user: cast.Character, referralCode: unknown) =>
@@ -58,7 +57,7 @@ test.each([
 });
 
 describe("the score", () => {
-  test("of someone new is nothing, with a code to bring others, which stays", async () => {
+  test("of a new user is 0, with a referral code that never changes", async () => {
     const scores = await Promise.all(Array.from({ length: 10 }, () => scoreOf(customer)));
     expect(scores[0]).toEqual({
       userId: customer.id,
@@ -71,7 +70,7 @@ describe("the score", () => {
     expect(new Set(scores.map(({ referralCode }) => referralCode)).size).toBe(1);
   });
 
-  test("grows when an order is completed: a point per whole ten paid, and the food's weight", async () => {
+  test("grows when an order is completed: a point per full ten paid, and the food's weight", async () => {
     const box = await cast.listBox(bakery, { price: 249.9, weightGrams: 1_500 });
     const loaf = await cast.addMenuItem(bakery, { price: 120, weightGrams: 400 });
     const tea = await cast.addMenuItem(bakery, { price: 50 });
@@ -85,11 +84,11 @@ describe("the score", () => {
     await Promise.all(Array.from({ length: 5 }, () => complete(id)));
     const earned = { points: 90, level: "BRONZE", foodSavedGrams: 4_200, ordersCompleted: 1 };
     expect(await scoreOf(customer)).toMatchObject(earned);
-    await sql`select credit_completed_order(${id}::uuid)`;
+    await sql`select credit_completed_order(${id}::uuid, 1000, 1000)`;
     expect(await scoreOf(customer)).toMatchObject(earned);
   });
 
-  test("counts what was paid, after the discount", async () => {
+  test("counts the amount paid, after the discount", async () => {
     const admin = await cast.admin(api.client);
     const code = (
       await admin.client.post("/api/v1/admin/promo/create", { code: "HALF-OFF", discountPercent: 50 })
@@ -99,12 +98,39 @@ describe("the score", () => {
     expect(await scoreOf(customer)).toMatchObject({ points: 19 });
   });
 
-  test("does not grow by an order that is cancelled or forgotten", async () => {
+  test("does not grow with orders that are cancelled or not picked up", async () => {
     const bread = await cast.addMenuItem(bakery, { price: 1_000 });
     const id = await order(customer, [{ id: bread, qty: 1 }], 1_000);
     await customer.client.post(`/api/v1/orders/${id}/cancel`);
     await complete(id);
     expect(await scoreOf(customer)).toMatchObject({ points: 0, ordersCompleted: 0, foodSavedGrams: 0 });
+  });
+
+  test("does not grow with orders from one's own partner, as owner or staff, when ordering or when they are completed", async () => {
+    const bread = await cast.addMenuItem(bakery, { price: 1_000 });
+    const [leaver, joiner] = [await cast.user(api.client), await cast.user(api.client)];
+    await cast.join(bakery, leaver);
+    const ids = [];
+    for (const by of [bakery.owner, leaver, joiner]) ids.push(await order(by, [{ id: bread, qty: 1 }], 1_000));
+    await leaver.client.delete(`/api/v1/partners/me/staff/${leaver.id}`);
+    await cast.join(bakery, joiner);
+    for (const id of ids) expect((await complete(id)).status).toBe(200);
+    for (const by of [bakery.owner, leaver, joiner])
+      expect(await scoreOf(by)).toMatchObject({ points: 0, ordersCompleted: 0, foodSavedGrams: 0 });
+    await buy(leaver, 1_000);
+    expect(await scoreOf(leaver)).toMatchObject({ points: 100, ordersCompleted: 1 });
+  });
+
+  test("grows by at most 10,000 points with an order, and 20,000 with all orders of 24 hours", async () => {
+    const cake = await cast.addMenuItem(bakery, { price: 1_000_000 });
+    const ids = await Promise.all(Array.from({ length: 4 }, () => order(customer, [{ id: cake, qty: 1 }], 1_000_000)));
+    await complete(ids.pop()!);
+    expect(await scoreOf(customer)).toMatchObject({ points: 10_000 });
+    await Promise.all(ids.map(complete));
+    expect(await scoreOf(customer)).toMatchObject({ points: 20_000, ordersCompleted: 4 });
+    await sql`update loyalty_entries set created_at = now() - interval '25 hours' where user_id = ${customer.id}::uuid`;
+    await buy(customer, 1_000);
+    expect(await scoreOf(customer)).toMatchObject({ points: 20_100, ordersCompleted: 5 });
   });
 
   test("reaches the next level", async () => {
@@ -116,7 +142,7 @@ describe("the score", () => {
 });
 
 describe("a referral", () => {
-  test("gives the new user 100 points at once, and the other 100 with the new user's first completed order, once", async () => {
+  test("gives the new user 100 points at once, and the referrer 100 once, for the new user's first completed order", async () => {
     const friend = await cast.user(api.client);
     const reply = await refer(friend, (await codeOf(customer)).toLowerCase());
     expect([reply.status, reply.body]).toEqual([200, { userId: friend.id, points: 100, level: "BRONZE" }]);
@@ -128,7 +154,7 @@ describe("a referral", () => {
     expect(await scoreOf(customer)).toMatchObject({ points: 100 });
   });
 
-  test("counts once per user, whatever comes at once", async () => {
+  test("counts once per user, also with concurrent requests", async () => {
     const [one, other] = [await cast.user(api.client), await cast.user(api.client)];
     const codes = [await codeOf(one), await codeOf(other)];
     const replies = await Promise.all(Array.from({ length: 20 }, (_, n) => refer(customer, codes[n % 2])));
@@ -136,7 +162,7 @@ describe("a referral", () => {
     expect(await scoreOf(customer)).toMatchObject({ points: 100 });
   });
 
-  test("the first orders of one customer, completed at once, reward whoever brought them once", async () => {
+  test("is rewarded once when a customer's first orders are completed concurrently", async () => {
     const friend = await cast.user(api.client);
     await refer(friend, await codeOf(customer));
     const bread = await cast.addMenuItem(bakery, { price: 10 });
@@ -146,13 +172,13 @@ describe("a referral", () => {
     expect(await scoreOf(friend)).toMatchObject({ points: 110, ordersCompleted: 10 });
   });
 
-  test("is not for those who have a completed order", async () => {
+  test("is refused to users with a completed order", async () => {
     const friend = await cast.user(api.client);
     await buy(friend, 10);
     expect(outcome(await refer(friend, await codeOf(customer)))).toBe("409 CONFLICT");
   });
 
-  test("two users do not bring each other, at once or one after the other", async () => {
+  test("is refused to two users who refer each other, concurrently or in sequence", async () => {
     const friend = await cast.user(api.client);
     const [mine, theirs] = [await codeOf(customer), await codeOf(friend)];
     const replies = await Promise.all([refer(friend, mine), refer(customer, theirs)]);
@@ -163,7 +189,7 @@ describe("a referral", () => {
     expect(outcome(await refer(customer, code))).toBe(code === "NOBODY22" ? "400 BAD_REQUEST" : "400 VALIDATION_ERROR");
   });
 
-  test("by one's own code or by that of a deleted account is refused", async () => {
+  test("by one's own code or a deleted account's is refused", async () => {
     expect(outcome(await refer(customer, await codeOf(customer)))).toBe("400 BAD_REQUEST");
     const gone = await cast.user(api.client);
     const code = await codeOf(gone);
@@ -172,7 +198,7 @@ describe("a referral", () => {
   });
 });
 
-test("every score is the sum of its ledger", async () => {
+test("every score equals the sum of its ledger", async () => {
   const wrong = await sql`
     select a.user_id
     from loyalty_accounts a

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { startApi, type Reply } from "../../../support/api.js";
+import { outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
@@ -10,7 +10,7 @@ let admin: cast.Character;
 let bakery: cast.Bakery;
 let breadId: string;
 
-/** What a loaf costs, in major units. */
+/** The price of a loaf, in major units. */
 const PRICE = 100;
 
 beforeAll(async () => {
@@ -25,12 +25,11 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-const outcome = ({ status, body }: Reply) => (status < 400 ? String(status) : `${status} ${String(body["code"])}`);
 const newCode = () => `T-${randomUUID().slice(0, 8)}`.toUpperCase();
 const create = (fields: Record<string, unknown>) =>
   admin.client.post("/api/v1/admin/promo/create", { code: newCode(), ...fields });
 
-/** Creates a promo and answers its code. */
+/** Creates a promo; returns its code. */
 async function promo(fields: Record<string, unknown>): Promise<string> {
   const reply = await create(fields);
   expect([reply.status, reply.text]).toEqual([201, expect.anything()]);
@@ -53,13 +52,13 @@ const usesOf = async (code: string) => {
   return row?.uses;
 };
 
-test.each(["ab", "СКИДКА", "A B", "x".repeat(40), ""])("%j is no promo code: 400 INVALID_PROMO", async (code) => {
+test.each(["ab", "СКИДКА", "A B", "x".repeat(40), ""])("%j is not a promo code: 400 INVALID_PROMO", async (code) => {
   const refused = await apply(await cast.user(api.client), code);
   expect(outcome(refused)).toBe("400 INVALID_PROMO");
   expect(refused.body).toMatchObject({ valid: false, discountCents: 0, error: "UNKNOWN" });
 });
 
-test("one that was applied once is for one order, also of several at once", async () => {
+test("an applied promo is used by one order, also by one of several concurrent orders", async () => {
   const code = await promo({ discountPercent: 10, maxUsesPerUser: 5 });
   const anna = await cast.user(api.client);
   await apply(anna, ` ${code.toLowerCase()} `);
@@ -70,7 +69,7 @@ test("one that was applied once is for one order, also of several at once", asyn
 });
 
 describe("creating", () => {
-  test("answers the code in upper case, active", async () => {
+  test("returns the code in upper case, active", async () => {
     const code = newCode();
     const reply = await admin.client.post("/api/v1/admin/promo/create", {
       code: code.toLowerCase(),
@@ -105,7 +104,7 @@ describe("creating", () => {
     expect(outcome(await create(fields))).toBe("400 VALIDATION_ERROR");
   });
 
-  test("promos are listed with their uses, newest first; creating and switching is audited", async () => {
+  test("promos are listed newest first with their uses; creating and switching them is audited", async () => {
     const made = await create({ discountPercent: 10, minOrderAmount: 50, maxUses: 7 });
     const id = made.string("id");
     const buyer = await cast.user(api.client);
@@ -124,15 +123,15 @@ describe("creating", () => {
     expect((await set(false)).body).toEqual({ id, active: false });
     expect((await set(true)).body).toEqual({ id, active: true });
     const audit = await sql<
-      { action: string; actor_id: string }[]
+      { action: string; actorId: string }[]
     >`select action, actor_id from audit_events where subject_id = ${id}::uuid order by id`;
     expect(audit.map((row) => row.action)).toEqual(["PROMO_CREATED", "PROMO_ACTIVE", "PROMO_ACTIVE"]);
-    expect(new Set(audit.map((row) => row.actor_id))).toEqual(new Set([admin.id]));
+    expect(new Set(audit.map((row) => row.actorId))).toEqual(new Set([admin.id]));
   });
 });
 
 describe("applying", () => {
-  test.each(["code", "promoCode"])("names the code %s, whatever its case", async (field) => {
+  test.each(["code", "promoCode"])("accepts the code as %s, ignoring case", async (field) => {
     const buyer = await cast.user(api.client);
     const code = await promo({ discountPercent: 10 });
     for (const amount of ["orderAmount", "amount", "totalAmount"]) {
@@ -164,9 +163,9 @@ describe("applying", () => {
     ["NOT_STARTED", { startsAt: inDays(1) }],
     ["ENDED", { startsAt: inDays(-2), endsAt: inDays(-1) }],
     ["MINIMUM_NOT_MET", { minOrderAmount: 100.01 }],
-  ])("%s: 400 INVALID_PROMO, here and with an order", async (error, fields) => {
+  ])("%s: 400 INVALID_PROMO, when applied and when ordering", async (error, fields) => {
     const buyer = await cast.user(api.client);
-    const code = fields === null ? "NOBODY-MADE-IT" : await promo({ discountPercent: 10, ...fields });
+    const code = fields === null ? "UNKNOWN-CODE" : await promo({ discountPercent: 10, ...fields });
     const reply = await apply(buyer, code);
     expect(outcome(reply)).toBe("400 INVALID_PROMO");
     expect(reply.body).toMatchObject({ valid: false, discountCents: 0, error, detail: expect.any(String) });
@@ -175,21 +174,21 @@ describe("applying", () => {
     expect((await buyer.client.get("/api/v1/orders")).list).toEqual([]);
   });
 
-  test("a disabled code is as unknown as any", async () => {
+  test("a disabled code is answered like an unknown one", async () => {
     const buyer = await cast.user(api.client);
     const made = await create({ discountPercent: 10 });
     await admin.client.put(`/api/v1/admin/promo/${made.string("id")}/active`, { active: false });
     expect((await apply(buyer, made.string("code"))).body["error"]).toBe("UNKNOWN");
   });
 
-  test("the minimum itself is enough", async () => {
+  test("the exact minimum is enough", async () => {
     const buyer = await cast.user(api.client);
     expect(outcome(await apply(buyer, await promo({ discountPercent: 10, minOrderAmount: 100 })))).toBe("200");
   });
 });
 
 describe("an order uses the promo", () => {
-  test("that was applied last, once; the total may be offered before or after the discount", async () => {
+  test("applied last, once; the total may be sent before or after the discount", async () => {
     for (const total of [PRICE, PRICE - 25]) {
       const buyer = await cast.user(api.client);
       const [first, second] = [await promo({ discountPercent: 10 }), await promo({ discountPercent: 25 })];
@@ -205,7 +204,7 @@ describe("an order uses the promo", () => {
     }
   });
 
-  test("that it names itself, before the one that is attached, which stays for the next", async () => {
+  test("named in the order itself, rather than the applied one, which is kept for the next order", async () => {
     const buyer = await cast.user(api.client);
     const [attached, named] = [await promo({ discountPercent: 10 }), await promo({ discountCents: 500 })];
     await apply(buyer, attached);
@@ -213,7 +212,7 @@ describe("an order uses the promo", () => {
     expect((await order(buyer, 90)).body).toMatchObject({ discountCents: 1000 });
   });
 
-  test("unless it no longer holds: then the undiscounted total goes through, any other is told what is expected", async () => {
+  test("unless it is no longer valid: then the full total is accepted, and any other is refused with the expected one", async () => {
     const buyer = await cast.user(api.client);
     const code = await promo({ discountPercent: 10 });
     await apply(buyer, code);
@@ -225,7 +224,7 @@ describe("an order uses the promo", () => {
     expect(await usesOf(code)).toBe(0);
   });
 
-  test("of the partner it is for", async () => {
+  test("only at the partner it is for", async () => {
     const buyer = await cast.user(api.client);
     const other = await cast.bakery(api.client);
     const theirs = await promo({ discountPercent: 10, partnerId: other.id });
@@ -236,7 +235,7 @@ describe("an order uses the promo", () => {
     expect((await order(buyer, 90, { promoCode: ours })).status).toBe(201);
   });
 
-  test("a wrong total is told both amounts, and uses nothing", async () => {
+  test("unless the total is wrong: the refusal names both totals, and uses nothing", async () => {
     const buyer = await cast.user(api.client);
     const code = await promo({ discountPercent: 10 });
     await apply(buyer, code);
@@ -247,7 +246,7 @@ describe("an order uses the promo", () => {
     expect((await order(buyer, 90)).status).toBe(201);
   });
 
-  test("the code is part of the payload that an Idempotency-Key stands for", async () => {
+  test("with its code as part of the payload that an Idempotency-Key covers", async () => {
     const buyer = await cast.user(api.client);
     const code = await promo({ discountPercent: 10, maxUsesPerUser: 5 });
     const send = (more: object) =>
@@ -263,8 +262,8 @@ describe("an order uses the promo", () => {
   });
 });
 
-describe("limits hold whoever comes at once", () => {
-  test("maxUses: of 100 orders exactly 5 get the discount; with the code named, exactly 5 are taken", async () => {
+describe("limits hold under concurrent orders", () => {
+  test("maxUses 5: exactly 5 of 100 orders get an applied discount, and exactly 5 that name the code are accepted", async () => {
     const buyers = await Promise.all(Array.from({ length: 100 }, () => cast.user(api.client)));
     const attached = await promo({ discountPercent: 10, maxUses: 5 });
     expect((await Promise.all(buyers.map((buyer) => apply(buyer, attached)))).map(outcome)).toEqual(
@@ -284,7 +283,7 @@ describe("limits hold whoever comes at once", () => {
     expect(await usesOf(named)).toBe(5);
   });
 
-  test("maxUsesPerUser: of one customer's 20 orders exactly 2", async () => {
+  test("maxUsesPerUser 2: exactly 2 of one customer's 20 orders are accepted", async () => {
     const buyer = await cast.user(api.client);
     const code = await promo({ discountPercent: 10, maxUsesPerUser: 2 });
     const replies = await Promise.all(Array.from({ length: 20 }, () => order(buyer, 90, { promoCode: code })));
@@ -295,7 +294,7 @@ describe("limits hold whoever comes at once", () => {
     expect(await usesOf(code)).toBe(2);
   });
 
-  test("a cancelled order gives its use back, once", async () => {
+  test("cancelling an order returns its use, once", async () => {
     const [one, other] = [await cast.user(api.client), await cast.user(api.client)];
     const code = await promo({ discountPercent: 10, maxUses: 1 });
     const taken = (await order(one, 90, { promoCode: code })).string("orderId");
@@ -309,7 +308,7 @@ describe("limits hold whoever comes at once", () => {
   });
 });
 
-test("the amounts of an order add up to the minor unit, whatever the price, discount and rate", async () => {
+test("the amounts of an order add up to the minor unit, for any price, discount and rate", async () => {
   const cents = fc.integer({ min: 0, max: 10_000_000 });
   const percent = fc.integer({ min: 1, max: 10_000 }).map((hundredths) => hundredths / 100);
   const discount = fc.oneof(

@@ -1,0 +1,7 @@
+import { runTool } from "./run-tool.js";
+
+// `npm test`: the linter, then all tests. `npm test -- test/lib …`: only the tests under these paths, at once.
+
+const paths = process.argv.slice(2);
+const lint = paths.length > 0 ? 0 : await runTool("npm", ["run", "--silent", "lint"]);
+process.exitCode = lint || (await runTool("npm", ["run", "--silent", "test:unit", "--", ...paths]));

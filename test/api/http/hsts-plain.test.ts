@@ -1,0 +1,3 @@
+import { testHsts } from "./hsts.js";
+
+await testHsts("http://api.test", null);

@@ -1,0 +1,128 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Client } from "../../../support/api.js";
+import type { Bakery } from "../../../support/cast.js";
+
+process.env["SYNC_WAIT_MS"] = "0";
+process.env["OPEN_IMPORTS"] = "2";
+process.env["MENU_ITEMS"] = "5";
+process.env["REPEATED_ROWS"] = "3";
+
+const { outcome, startApi } = await import("../../../support/api.js");
+const cast = await import("../../../support/cast.js");
+const { disconnect } = await import("../../../support/queue-worker.js");
+const { task } = await import("../../../support/task.js");
+const { sql } = await import("../../../../sql/db.js");
+const { importMenu } = await import("../../../../workers/menu-import.js");
+
+let api: Awaited<ReturnType<typeof startApi>>;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+
+afterAll(async () => {
+  await api.stop();
+  await disconnect();
+});
+
+const path = "/api/v1/menu/import/csv";
+const head = "name,category,price\n";
+const send = (as: Client, file = `${head}Rye,Bread,1\n`) =>
+  as.send("post", path, file, { headers: { "content-type": "text/csv" } });
+const menusStored = async () =>
+  (await readdir(join(process.env["STORAGE_DIR"] ?? "", "menus"), { recursive: true }).catch(() => [])).filter((name) =>
+    name.endsWith(".csv"),
+  ).length;
+
+async function run(reply: { string: (name: string) => string }, { owner }: Bakery) {
+  const importId = reply.string("importId");
+  await importMenu(task({ importId }));
+  return (await owner.client.get(`${path}/${importId}`)).body;
+}
+
+describe("imports that are not finished", () => {
+  test("are at most two for a partner, however many are sent at once", async () => {
+    const [bakery, other] = [await cast.bakery(api.client), await cast.bakery(api.client)];
+    const before = await menusStored();
+    const replies = await Promise.all(Array.from({ length: 12 }, () => send(bakery.owner.client)));
+    expect(replies.map(outcome).sort()).toEqual(["202", "202", ...Array<string>(10).fill("409 CONFLICT")]);
+    expect(await menusStored()).toBe(before + 2);
+    expect(await sql`select from files where user_id = ${bakery.owner.id}::uuid`).toHaveLength(0);
+    expect((await send(other.owner.client)).status).toBe(202);
+    const [first] = replies.filter(({ status }) => status === 202);
+    if (first) await run(first, bakery);
+    expect((await send(bakery.owner.client)).status).toBe(202);
+    expect(outcome(await send(bakery.owner.client))).toBe("409 CONFLICT");
+  });
+
+  test("do not count once their job has ended without settling them", async () => {
+    const { owner } = await cast.bakery(api.client);
+    for (let n = 0; n < 2; n += 1) expect((await send(owner.client)).status).toBe(202);
+    await sql`update staged_jobs set dead_at = now() where queue = 'menu-import' and done_at is null`;
+    expect((await send(owner.client)).status).toBe(202);
+  });
+});
+
+test.each(["SUSPENDED", "REJECTED"] as const)("a partner that is %s imports nothing", async (status) => {
+  const { owner, id } = await cast.bakery(api.client);
+  await sql`update partners set status = ${status}::partner_status where id = ${id}::uuid`;
+  expect(outcome(await send(owner.client))).toBe("403 FORBIDDEN");
+  await sql`update partners set status = 'PENDING_REVIEW' where id = ${id}::uuid`;
+  expect((await send(owner.client)).status).toBe(202);
+});
+
+describe("a menu", () => {
+  const item = (name: string) => ({ name, category: "Bread", price: 1 });
+
+  test("has at most so many items made by hand, also when they are added at once, beside those of a POS", async () => {
+    const { owner, id } = await cast.bakery(api.client);
+    const add = (name: string) => owner.client.post("/api/v1/menu/items", item(name));
+    const replies = await Promise.all(Array.from({ length: 12 }, (_, n) => add(`Item ${n}`)));
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(5);
+    expect(replies.map(outcome).filter((one) => one !== "201")).toEqual(Array(7).fill("409 CONFLICT"));
+    const [made] = replies.filter(({ status }) => status === 201);
+    await owner.client.delete(`/api/v1/menu/items/${made?.string("id") ?? ""}`);
+    expect(outcome(await add("in place of an archived one"))).toBe("409 CONFLICT");
+    await sql`
+      update menu_items set source = 'POS'
+      where id = (select id from menu_items where partner_id = ${id}::uuid and source <> 'POS' limit 1)`;
+    expect((await add("beside one of the POS")).status).toBe(201);
+  });
+
+  test("gets no more items from a file, but those that it has are updated", async () => {
+    const bakery = await cast.bakery(api.client);
+    const rows = (prices: number[]) => head + prices.map((price, n) => `Item ${n},Bread,${price}\n`).join("");
+    const imported = await run(await send(bakery.owner.client, rows([1, 1, 1, 1, 1, 1, 1])), bakery);
+    const reason = expect.stringContaining("at most 5 items");
+    expect(imported).toMatchObject({
+      status: "DONE",
+      created: 5,
+      updated: 0,
+      failed: 2,
+      errors: [
+        { line: 7, column: null, message: reason },
+        { line: 8, column: null, message: reason },
+      ],
+    });
+    const again = await run(await send(bakery.owner.client, rows([2, 2, 2, 2, 2, 2])), bakery);
+    expect(again).toMatchObject({ status: "DONE", created: 0, updated: 5, failed: 1 });
+  });
+
+  test("gets only so many rows of one file that name an item of another row", async () => {
+    const bakery = await cast.bakery(api.client);
+    const file = head + Array.from({ length: 5 }, (_, n) => `Item,Bread,${n + 1}\n`).join("");
+    const imported = await run(await send(bakery.owner.client, file), bakery);
+    expect(imported).toMatchObject({
+      status: "DONE",
+      created: 1,
+      updated: 2,
+      failed: 2,
+      errors: [
+        { line: 5, message: expect.stringContaining("more than 3 rows") },
+        { line: 6, message: expect.stringContaining("more than 3 rows") },
+      ],
+    });
+  });
+});
