@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import cors from "cors";
 import express, { type Request } from "express";
 import { config } from "../lib/process/config.js";
@@ -12,7 +11,7 @@ import { handleError } from "./http/errors.js";
 import { fileContent } from "./routes/files/content.js";
 import { health } from "./ops/health.js";
 import { observe } from "./http/observe.js";
-import { openApiDocument } from "./http/openapi.js";
+import { sendOpenApi } from "./http/openapi.js";
 import { ads } from "./routes/ads/banners.js";
 import { analytics, ownAnalytics } from "./routes/analytics/reports.js";
 import { apiKeys } from "./routes/accounts/api-keys.js";
@@ -121,12 +120,7 @@ for (const section of sections) app.use(`/api/v1${section.prefix}`, section.rout
 app.use(fileContent);
 app.use(health);
 
-// made once: it has half a megabyte
-const openApi = Buffer.from(JSON.stringify(openApiDocument(endpoints)));
-const openApiTag = `"${hash("sha1", openApi, "base64url")}"`;
-app.get("/api/v1/openapi.json", (_request, response) => {
-  response.set("ETag", openApiTag).type("json").send(openApi);
-});
+app.get("/api/v1/openapi.json", sendOpenApi(endpoints));
 app.get("/.well-known/jwks.json", (_request, response) => {
   response.set("Cache-Control", "public, max-age=300").json(publicKeys());
 });

@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+import type { RequestHandler } from "express";
 import { z } from "zod";
 import {
   createDocument,
@@ -144,4 +146,17 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
   for (const { path, method, tag } of endpoints) addExamples(document.paths?.[inBraces(path)]?.[method], tag);
   for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) addExamples(schema, name);
   return document;
+}
+
+/** Answers with the document. It is made on the first request and kept: it has half a megabyte, and few processes are asked. */
+export function sendOpenApi(endpoints: readonly Endpoint[]): RequestHandler {
+  let made: { body: Buffer; tag: string } | undefined;
+  const make = () => {
+    const body = Buffer.from(JSON.stringify(openApiDocument(endpoints)));
+    return { body, tag: `"${hash("sha1", body, "base64url")}"` };
+  };
+  return (_request, response) => {
+    const { body, tag } = (made ??= make());
+    response.set("ETag", tag).type("json").send(body);
+  };
 }

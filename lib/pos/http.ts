@@ -1,4 +1,4 @@
-import { Agent, request } from "undici";
+import type { Agent } from "undici";
 import { config } from "../process/config.js";
 import { networkCode } from "../outbound/network-error.js";
 import { parseJson } from "../process/parse-json.js";
@@ -45,15 +45,15 @@ type Lookup = typeof publicLookup;
  * and no header or body.
  */
 export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeoutMs, mostBytes }) {
-  const agent = new Agent({
-    connect: { lookup, timeout: limits.timeoutMs },
-    maxResponseSize: limits.mostBytes,
-  });
+  let agent: Agent | undefined;
 
   async function exchange(address: string, { method = "GET", headers, body, unread, signal }: OutboundCall) {
     if (!isCallable(address)) throw new PosRefused("the address of the POS may not be called: it must be https");
     const url = new URL(address);
     requirePublicHost(url);
+    // loaded by the first call: most processes call no POS
+    const { Agent, request } = await import("undici");
+    agent ??= new Agent({ connect: { lookup, timeout: limits.timeoutMs }, maxResponseSize: limits.mostBytes });
     const answer = await request(url, {
       dispatcher: agent,
       method,

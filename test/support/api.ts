@@ -10,7 +10,8 @@ import { openApiDocument } from "../../api/http/openapi.js";
 const addFormats = addFormatsModule.default;
 const document = openApiDocument(endpoints);
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+// the document itself is validated in test/api/http/openapi.test.ts
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
 addFormats(ajv);
 ajv.addSchema({ ...document, $id: "openapi" });
 

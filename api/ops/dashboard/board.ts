@@ -2,7 +2,7 @@ import { createBullBoard } from "@bull-board/api";
 import { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
 import type { AppViewRoute } from "@bull-board/api/typings/app";
 import { ExpressAdapter } from "@bull-board/express";
-import type { RequestHandler } from "express";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { ApiError } from "../../../lib/process/errors.js";
 import { withTimeout } from "../../../lib/process/with-timeout.js";
 import { openQueues, pingBroker, type BrokerQueue } from "../../../queues/broker.js";
@@ -70,10 +70,10 @@ async function requireBroker(): Promise<void> {
 }
 
 /** The pages of all queues. It checks no permissions: its router does. */
-export const board: RequestHandler = async (request, response, next) => {
+export async function showBoard(request: Request, response: Response, next: NextFunction): Promise<void> {
   if (request.path.startsWith("/api/")) {
     await requireBroker();
     refresh();
   }
   serverAdapter.handle(request, response, next);
-};
+}

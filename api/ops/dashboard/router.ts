@@ -4,7 +4,6 @@ import { z } from "zod";
 import { ApiError } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
-import { board } from "./board.js";
 import { codePage, phonePage, signOutPage } from "./pages.js";
 import { clientOf, findOperator, root, signIn, signOut } from "./session.js";
 import { limitRequests } from "../../http/limits.js";
@@ -70,6 +69,12 @@ const SignInPhone = z.object({
     .pipe(Phone),
 });
 const SignInCode = SignInPhone.extend({ code: z.string().trim().max(32) });
+
+// loaded by the first request of an admin: few processes are asked
+const board: RequestHandler = async (request, response, next) => {
+  const { showBoard } = await import("./board.js");
+  await showBoard(request, response, next);
+};
 
 const readForm = express.urlencoded({ extended: false, limit: 2_000 });
 
