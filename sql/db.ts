@@ -62,6 +62,9 @@ const wakeRelays = coalesce(() =>
  */
 export const inTurn = openTurns("requests of one caller", 1, config.DATABASE_TIMEOUT_MS);
 
+/** Runs some changes of one caller at once: those that wait for a row leave most connections of a pool to others. */
+export const amongChanges = openTurns("changes of one caller", config.CHANGES_AT_ONCE, config.DATABASE_TIMEOUT_MS);
+
 /** Connections for transactions, one at a time, that serve none now. */
 const idle = new Set<Connection>();
 const slots = openSlots("transactions", limit, config.DATABASE_WAIT_MS);

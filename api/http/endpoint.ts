@@ -10,7 +10,7 @@ import { authorize, identify, type Auth, type Caller, type Credential } from "./
 import { columnsOf, sendCsv } from "./csv.js";
 import { allowSlowBody } from "./body-time.js";
 import { invalidInput } from "./errors.js";
-import { limitRequests, type EndpointLimit } from "./limits.js";
+import { limitChanges, limitRequests, type EndpointLimit } from "./limits.js";
 import { Id } from "./schemas.js";
 import type { Tag } from "./tags.js";
 
@@ -41,6 +41,8 @@ export interface Declaration {
   upload?: { part: string; alone?: string };
   answers: Answers;
   limit?: EndpointLimit;
+  /** Whether it may wait for a worker or a third party, without a connection to Postgres: then it is not one of few changes at once. */
+  waits?: true;
   /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
   csv?: boolean;
   /** Errors beyond those that the declaration implies, such as `409 CONFLICT`. */
@@ -191,6 +193,8 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
       endpoints.push(endpoint);
       const tagged = method === "get" && ["ANYONE", "OPTIONAL_USER", "BANNER_READER"].includes(endpoint.auth);
 
+      const takesTurn = method !== "get" && !endpoint.upload && !endpoint.waits;
+
       const file = endpoint.csv && {
         name: endpoint.path.split("/").findLast((part) => !part.startsWith(":")) ?? tag,
         columns: columnsOf(endpoint.answers[200]),
@@ -247,7 +251,8 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
           if (credential) response.setHeader("Cache-Control", "private, no-store");
           if (tagged && declaration.auth !== "ANYONE") response.vary("Authorization");
           // The input matches the declaration by construction; the compiler cannot follow that through six generics.
-          const answer = await handler(input as Parameters<typeof handler>[0]);
+          const handled = () => handler(input as Parameters<typeof handler>[0]);
+          const answer = await (takesTurn ? limitChanges(request, credential?.user?.id ?? null, handled) : handled());
           response.statusCode = answer.status;
           for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
           if (file) response.vary("Accept");

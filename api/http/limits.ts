@@ -3,7 +3,7 @@ import { config } from "../../lib/process/config.js";
 import { ApiError } from "../../lib/process/errors.js";
 import { formatWait } from "../../lib/outbound/retry-after.js";
 import { clientNetwork } from "./client-network.js";
-import type { Db } from "../../sql/db.js";
+import { amongChanges, type Db } from "../../sql/db.js";
 import { countAction } from "../../sql/queries/action-counts.js";
 import { minuteMs, SharedCounters } from "./shared-counters.js";
 
@@ -54,6 +54,15 @@ export async function limitAddress(tx: Db, action: string, ip: string, most: num
   const seconds = await countAction(tx, `${action} from ${clientNetwork(ip)}`, unlessDisabled(most), minutes);
   if (seconds !== undefined) throw tooMany(seconds);
 }
+
+/**
+ * Runs a change of a caller when fewer than CHANGES_AT_ONCE of the same user, or of the same client address without one, are in
+ * progress. Rejects when its turn does not come in time.
+ */
+export const limitChanges = <T>(request: Request, userId: string | null, change: () => Promise<T>): Promise<T> =>
+  config.RATE_LIMIT_DISABLED
+    ? change()
+    : amongChanges(userId === null ? `address ${clientNetwork(request.ip ?? "")}` : `user ${userId}`, change);
 
 /** How many attempts of one kind may fail in an hour, and the refusal of further ones. */
 export interface FailureLimit {

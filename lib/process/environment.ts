@@ -252,6 +252,9 @@ export const environment = z
     RATE_LIMIT_ADDRESS: count(1_200).describe("requests a minute per address without a token"),
     RATE_LIMIT_BANNERS: count(240).describe("reads of banners a minute per address"),
     RATE_LIMIT_WEBHOOKS: count(12_000).describe("calls of POS webhooks a minute per address"),
+    CHANGES_AT_ONCE: count(4).describe(
+      "changes of one user, or of one address without a token, that an API process makes at once; further ones wait",
+    ),
     ORDERS_OPEN_MAX: count(50).describe("orders a customer may have open at a time; after 3 no-shows in 30 days, one"),
     PROMO_GUESSES_USER: count(30).describe("unknown promo codes that a user may try in an hour"),
     PROMO_GUESSES_ADDRESS: count(300).describe("unknown promo codes that a client address may try in an hour"),

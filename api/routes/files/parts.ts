@@ -119,6 +119,7 @@ partUploads.post(
     auth: "USER",
     body: z.object({ parts: Parts }),
     answers: { 201: StoredFile, 202: Pending },
+    waits: true,
     errors: ["404 NOT_FOUND", "400 UNSUPPORTED_MEDIA_TYPE", "409 CONFLICT"],
   },
   async ({ user, params, body, gone, requestId }) => {

@@ -108,6 +108,7 @@ pos.post(
       "Calls the POS with the credentials and saves nothing. Not for a partner that is suspended or rejected.",
     auth: "PARTNER_OR_ADMIN",
     limit: { name: "pos connection tests", perMinute: TESTS_PER_MINUTE },
+    waits: true,
     body: z.object({ adapterName: AdapterName, credentialsJson: CredentialsJson }),
     answers: { 200: z.object({ ok: z.boolean(), message: z.string() }) },
     errors: ["400 INVALID_CREDENTIALS"],

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { conflict, unavailable, type ApiError } from "../../../lib/process/errors.js";
-import { lookups, sql } from "../../../sql/db.js";
+import { inTurn, lookups, sql } from "../../../sql/db.js";
 import { findPosSync, requestPosSync, type PosSyncRow } from "../../../sql/queries/pos-syncs.js";
 import { awaitResult } from "../../../sql/signals.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
@@ -101,10 +101,13 @@ menuSync.post(
       202: z.object({ syncId: Id }),
     },
     errors: ["409 CONFLICT", "503 UNAVAILABLE"],
+    waits: true,
   },
   async ({ partner, gone, requestId }) => {
     refuseBlockedPartner(partner);
-    const syncId = await requestPosSync(sql, partner.id, { byUser: true, requestId });
+    const syncId = await inTurn(`syncs ${partner.id}`, () =>
+      requestPosSync(sql, partner.id, { byUser: true, requestId }),
+    );
     if (syncId === undefined) throw conflict("This partner is not connected to a POS.");
     const settled = await awaitResult(
       { name: "pos-sync", id: syncId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },

@@ -5,7 +5,7 @@ import { ApiError, notFound } from "../../../lib/process/errors.js";
 import type { Logger } from "../../../lib/process/log.js";
 import { MalformedWebhook, type PosAdapter, type PosEvent, type WebhookCall } from "../../../lib/pos/adapter.js";
 import { findAdapter } from "../../../lib/pos/index.js";
-import { sql } from "../../../sql/db.js";
+import { inTurn, sql } from "../../../sql/db.js";
 import { receivePosEvents, type ReceivedEvent } from "../../../sql/queries/pos-events.js";
 import { ok, section } from "../../http/endpoint.js";
 import { invalidFields } from "../../http/errors.js";
@@ -66,6 +66,8 @@ posWebhooks.post(
       "once, however often it is delivered, in the order in which the partner's events were received. At most 1 MB.",
     auth: "ANYONE",
     limit: { name: "pos webhooks", perMinute: config.RATE_LIMIT_WEBHOOKS },
+    // the caller is a provider, for many partners
+    waits: true,
     params: z.object({
       provider: z.string().max(64).meta({ description: "one of `GET /pos/adapters`", example: "generic" }),
     }),
@@ -91,8 +93,10 @@ posWebhooks.post(
         kept.push({ partnerId, account, eventId: id, change });
       }
     }
-    if (kept.length > 0) {
-      const added = await receivePosEvents(sql, provider, kept, requestId);
+    const [first] = kept;
+    if (first) {
+      // what comes for one partner at once waits for the same row
+      const added = await inTurn(`inbox ${first.partnerId}`, () => receivePosEvents(sql, provider, kept, requestId));
       count("kept", added);
       count("repeated", kept.length - added);
     }
