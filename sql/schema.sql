@@ -702,6 +702,7 @@ CREATE TABLE orders (
 CREATE INDEX orders_by_partner ON orders USING btree (partner_id, id);
 CREATE INDEX orders_by_partner_and_status ON orders USING btree (partner_id, status, id);
 CREATE INDEX orders_by_user ON orders USING btree (user_id, id);
+CREATE INDEX orders_open_or_missed ON orders USING btree (user_id, id) WHERE (status = ANY (ARRAY['ACCEPTED'::order_status, 'READY'::order_status, 'NO_SHOW'::order_status])) AND NOT taken_elsewhere;
 CREATE INDEX orders_to_close ON orders USING btree (no_show_at) WHERE status = ANY (ARRAY['ACCEPTED'::order_status, 'READY'::order_status]);
 CREATE INDEX orders_with_counter_address ON orders USING btree (created_at) WHERE user_id IS NULL AND address IS NOT NULL;
 CREATE TRIGGER note_rollup_change AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION note_rollup_change();
@@ -768,6 +769,7 @@ CREATE TABLE partners (
   owner_left_at timestamp with time zone,
   status partner_status DEFAULT 'PENDING_REVIEW'::partner_status NOT NULL,
   status_reason text,
+  own_items integer DEFAULT 0 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
   activated_at timestamp with time zone,
@@ -1177,7 +1179,8 @@ CREATE TABLE weight_changes (
 -- FUNCTION next_pos_sync(of_partner uuid, after timestamp with time zone) RETURNS timestamp with time zone
 -- FUNCTION note_rollup_change() RETURNS trigger
 -- FUNCTION note_weight_change() RETURNS trigger
--- FUNCTION orders_since(at timestamp with time zone, of_users uuid[]) RETURNS TABLE(id uuid, status order_status, taken_elsewhere boolean)
+-- FUNCTION orders_open_or_missed_since(at timestamp with time zone, of_users uuid[]) RETURNS TABLE(partner_id uuid, status order_status)
+-- FUNCTION orders_since(at timestamp with time zone, of_users uuid[]) RETURNS TABLE(id uuid, status order_status)
 -- FUNCTION otp_guesses_end(o otp) RETURNS timestamp with time zone
 -- FUNCTION otp_is_guarded(o otp) RETURNS boolean
 -- FUNCTION partner_members(of_partner uuid) RETURNS SETOF uuid

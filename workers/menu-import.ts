@@ -7,7 +7,7 @@ import { menuColumns, type MenuHeader } from "../lib/menu-csv/menu-csv.js";
 import { readBatches, type Batch, type Ending } from "../lib/menu-csv/menu-csv-batches.js";
 import { menuImport } from "../queues/index.js";
 import { isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
-import { countOwnItems } from "../sql/queries/menu.js";
+import { addOwnItems, findOwnItems } from "../sql/queries/menu.js";
 import {
   countImportsAhead,
   doesAnotherWait,
@@ -119,6 +119,7 @@ const save = (
       ...refused(imported.beyondRepeats, BEYOND_REPEATS),
     ].sort((one, other) => one.line - other.line);
     const failed = errors.length;
+    if (created > 0) await addOwnItems(tx, partnerId, created);
     await updateMenuImportAdvanced(tx, importId, { position, lines, created, updated, failed, repeated, errors });
     return { room: bounds.room - created, repeats: bounds.repeats - repeated };
   });
@@ -148,7 +149,7 @@ async function importRows(
     batchRows: batchRowsOf(attempt),
   });
   let bounds: ImportBounds = {
-    room: config.MENU_ITEMS - (await countOwnItems(sql, work.partnerId, config.MENU_ITEMS)),
+    room: config.MENU_ITEMS - ((await findOwnItems(sql, work.partnerId)) ?? 0),
     repeats: config.REPEATED_ROWS - work.repeated,
   };
   let saving = Promise.resolve(bounds);

@@ -72,6 +72,8 @@ create table partners (
   owner_left_at timestamptz,
   status partner_status not null default 'PENDING_REVIEW',
   status_reason text,
+  -- the items of its menu that were made by hand and by CSV, which are never deleted
+  own_items integer not null default 0,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   -- when the partner first became ACTIVE: from then on its public profile is shown

@@ -1,6 +1,6 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
-import { firstRow, hasRows, onlyValue, type Changes } from "../rows.js";
+import { firstRow, hasRows, type Changes } from "../rows.js";
 
 export interface NewMenuItem {
   name: string;
@@ -18,9 +18,12 @@ export interface MenuItemRow extends NewMenuItem {
   archived: boolean;
 }
 
-/** Inserts a manual item, and its category on first use; an item with the same external id is updated and restored from the archive. */
+/**
+ * Inserts a manual item, and its category on first use; an item with the same external id is updated and restored from the
+ * archive. `ownItems`: how many the partner has made so far, archived ones too; null when this one existed.
+ */
 export const insertMenuItem = (db: Db, partnerId: string, item: NewMenuItem) =>
-  firstRow(db<MenuItemRow[]>`
+  firstRow(db<(MenuItemRow & { ownItems: number | null })[]>`
     with category as (
       -- the no-op update makes "returning" return the existing row, with its spelling
       insert into menu_categories as existing (partner_id, name)
@@ -36,23 +39,31 @@ export const insertMenuItem = (db: Db, partnerId: string, item: NewMenuItem) =>
       set category_id = excluded.category_id, name = excluded.name, price_minor = excluded.price_minor,
           description = excluded.description, weight_grams = excluded.weight_grams, available = excluded.available,
           source = 'MANUAL', archived_at = null, updated_at = now()
-      returning id, name, price_minor, description, weight_grams, external_id, source, available, archived_at
+      returning id, name, price_minor, description, weight_grams, external_id, source, available, archived_at,
+                -- an updated row has the id of its transaction there
+                xmax = 0 as is_new
+    ), counted as (
+      update partners set own_items = own_items + 1
+      from item
+      where partners.id = ${partnerId}::uuid and item.is_new
+      returning own_items
     )
     select item.id, item.name, category.name as category, item.price_minor, item.description, item.weight_grams,
-           item.external_id, item.source, item.available, item.archived_at is not null as archived
-    from item, category`);
+           item.external_id, item.source, item.available, item.archived_at is not null as archived,
+           counted.own_items
+    from item
+    cross join category
+    left join counted on true`);
 
-/** Locks the number of a partner's items until the transaction ends: no other one is added by hand. */
-export const lockMenuSize = (tx: Db, partnerId: string) =>
-  tx`select from pg_advisory_xact_lock(hashtextextended('menu size ' || ${partnerId}::text, 0))`;
+/** Finds how many items a partner has made by hand and by CSV, archived ones too; null for an unknown partner. */
+export async function findOwnItems(db: Db, partnerId: string): Promise<number | null> {
+  const [partner] = await db<{ ownItems: number }[]>`select own_items from partners where id = ${partnerId}::uuid`;
+  return partner?.ownItems ?? null;
+}
 
-/** Counts a partner's items that do not come from a POS, archived ones too, up to `most`. */
-export const countOwnItems = (db: Db, partnerId: string, most: number) =>
-  onlyValue(db<{ items: number }[]>`
-    select count(*)::integer as items
-    from (
-      select from menu_items where partner_id = ${partnerId}::uuid and source <> 'POS' limit ${most}
-    ) as own`);
+/** Counts items that were made by CSV. Nothing that locks a menu may follow in the transaction. */
+export const addOwnItems = (tx: Db, partnerId: string, made: number) =>
+  tx`update partners set own_items = own_items + ${made}::integer where id = ${partnerId}::uuid`;
 
 /** Lists a partner's items, oldest first, after the one with id `after`; with `archived` also archived ones. */
 export const listMenuItems = (db: Db, partnerId: string, archived: boolean, after: string | null, limit: number) =>

@@ -86,7 +86,7 @@ const floods: Record<string, Flood> = {
   },
   "menu items": {
     atOnce: 1,
-    lock: (tx) => advisory(tx, `menu size ${flooder.id}`),
+    lock: (tx) => tx`select from partners where id = ${flooder.id}::uuid for update`,
     prepare: ready(() => addItem(flooder)),
     ask: () => addItem(other),
   },

@@ -7,11 +7,9 @@ import { toMajor } from "../../../lib/domain/money.js";
 import { inTurn, sql, transaction } from "../../../sql/db.js";
 import {
   archiveMenuItem,
-  countOwnItems,
   insertMenuItem,
   listMenuCategories,
   listMenuItems,
-  lockMenuSize,
   updateMenuItem,
   type MenuItemRow,
 } from "../../../sql/queries/menu.js";
@@ -99,17 +97,19 @@ menu.post(
     errors: ["409 CONFLICT"],
   },
   async ({ partner, body: { price, available = true, ...fields } }) => {
-    const row = await inTurn(`menu ${partner.id}`, () =>
+    const item = await inTurn(`menu ${partner.id}`, () =>
       transaction(async (tx) => {
-        await lockMenuSize(tx, partner.id);
-        const inserted = await insertMenuItem(tx, partner.id, { ...fields, priceMinor: price, available });
-        if ((await countOwnItems(tx, partner.id, config.MENU_ITEMS + 1)) > config.MENU_ITEMS)
-          throw conflict(`A menu may have at most ${config.MENU_ITEMS} items, archived ones too.`);
+        const row = await insertMenuItem(tx, partner.id, { ...fields, priceMinor: price, available });
+        if (!row) throw new Error("the inserted menu item was not returned");
+        const { ownItems, ...inserted } = row;
+        if (ownItems !== null && ownItems > config.MENU_ITEMS)
+          throw conflict(
+            `A menu may have at most ${config.MENU_ITEMS} items made by hand and by CSV, archived ones too.`,
+          );
         return inserted;
       }),
     );
-    if (!row) throw new Error("the inserted menu item was not returned");
-    return created(present(row));
+    return created(present(item));
   },
 );
 

@@ -78,7 +78,8 @@ describe("a menu", () => {
 
   test("has at most so many items made by hand, also when they are added at once, beside those of a POS", async () => {
     const { owner, id } = await cast.bakery(api.client);
-    const add = (name: string) => owner.client.post("/api/v1/menu/items", item(name));
+    const add = (name: string, externalId?: string) =>
+      owner.client.post("/api/v1/menu/items", { ...item(name), externalId });
     const replies = await Promise.all(Array.from({ length: 12 }, (_, n) => add(`Item ${n}`)));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(5);
     expect(replies.map(outcome).filter((one) => one !== "201")).toEqual(Array(7).fill("409 CONFLICT"));
@@ -86,9 +87,9 @@ describe("a menu", () => {
     await owner.client.delete(`/api/v1/menu/items/${made?.string("id") ?? ""}`);
     expect(outcome(await add("in place of an archived one"))).toBe("409 CONFLICT");
     await sql`
-      update menu_items set source = 'POS'
-      where id = (select id from menu_items where partner_id = ${id}::uuid and source <> 'POS' limit 1)`;
-    expect((await add("beside one of the POS")).status).toBe(201);
+      insert into menu_items (partner_id, category_id, name, price_minor, source, external_id)
+      select partner_id, id, 'from the POS', 1, 'POS', 'pos-1' from menu_categories where partner_id = ${id}::uuid`;
+    expect((await add("taken over from the POS", "pos-1")).status).toBe(201);
   });
 
   test("gets no more items from a file, but those that it has are updated", async () => {
@@ -108,6 +109,7 @@ describe("a menu", () => {
     });
     const again = await run(await send(bakery.owner.client, rows([2, 2, 2, 2, 2, 2])), bakery);
     expect(again).toMatchObject({ status: "DONE", created: 0, updated: 5, failed: 1 });
+    expect(outcome(await bakery.owner.client.post("/api/v1/menu/items", item("by hand")))).toBe("409 CONFLICT");
   });
 
   test("gets only so many rows of one file that name an item of another row", async () => {
