@@ -29,7 +29,8 @@ $$;
 -- It may have no buyer (null), and then no key. It does not count as one of its buyer's open orders or no-shows, since only the
 -- POS says who its buyer is.
 --
--- A buyer may have `most_open` open orders, and one after 3 no-shows; null: any number. Orders of the last 30 days count.
+-- A buyer may have `most_open` open orders, and one after 3 no-shows; null: any number. Orders of the last 30 days count. All
+-- no-shows at another partner count as one: a partner that completes no orders cannot keep its customers from ordering elsewhere.
 --
 -- item_ids are distinct ids of boxes or menu items; amounts are in minor units.
 --
@@ -122,9 +123,9 @@ begin
   from partners p
   cross join (
     select count(*) filter (where o.status in ('ACCEPTED', 'READY')) as open,
-           count(*) filter (where o.status = 'NO_SHOW') as missed
-    from orders_since(arrived_at - interval '30 days', buyers) as o
-    where not o.taken_elsewhere
+           count(*) filter (where o.status = 'NO_SHOW' and o.partner_id = seller)
+             + count(distinct o.partner_id) filter (where o.status = 'NO_SHOW' and o.partner_id <> seller) as missed
+    from orders_open_or_missed_since(arrived_at - interval '30 days', buyers) as o
   ) as history
   where p.id = seller;
   if not found then

@@ -50,10 +50,8 @@ export const insertMenuItem = (db: Db, partnerId: string, item: NewMenuItem) =>
     )
     select item.id, item.name, category.name as category, item.price_minor, item.description, item.weight_grams,
            item.external_id, item.source, item.available, item.archived_at is not null as archived,
-           counted.own_items
-    from item
-    cross join category
-    left join counted on true`);
+           (select own_items from counted)::integer as own_items
+    from item, category`);
 
 /** Finds how many items a partner has made by hand and by CSV, archived ones too; null for an unknown partner. */
 export async function findOwnItems(db: Db, partnerId: string): Promise<number | null> {

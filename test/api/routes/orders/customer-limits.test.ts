@@ -1,11 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
+import type { Db } from "../../../../sql/db.js";
 import type { Bakery, Character } from "../../../support/cast.js";
 
 process.env["ORDERS_OPEN_MAX"] = "4";
 
-const { sql } = await import("../../../../sql/db.js");
+const { sql, transaction } = await import("../../../../sql/db.js");
 const { placeOrder } = await import("../../../../sql/queries/orders.js");
-const { insertPosOrder } = await import("../../../../sql/queries/pos-orders.js");
+const { findCustomer, insertPosOrder } = await import("../../../../sql/queries/pos-orders.js");
 const { runUpkeep } = await import("../../../../workers/upkeep.js");
 const { outcome } = await import("../../../support/api.js");
 const { addMenuItem, bakery, listBox, user } = await import("../../../support/cast.js");
@@ -98,11 +99,50 @@ describe("a customer's open orders", () => {
   });
 });
 
+describe("reads few orders of a customer with thousands:", () => {
+  /** The rows of `orders` that `work` reads. */
+  const countRead = (work: (tx: Db) => Promise<unknown>) =>
+    transaction(async (tx) => {
+      await work(tx);
+      const [read] = await tx<{ rows: number }[]>`
+        select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::integer as rows
+        from pg_stat_xact_user_tables where relname = 'orders'`;
+      return read?.rows;
+    });
+
+  const scene = async (status: "CANCELLED" | "COMPLETED", daysAgo: number) => {
+    const seller = await bakery(client);
+    const anna = await user(client);
+    const at = new Date(Date.now() - daysAgo * 86_400_000);
+    const past = { userId: anna.id, partnerId: seller.id, status, at, lines: [] };
+    const amounts = { totalMinor: 1, discountMinor: 0, commissionMinor: 0 };
+    const orders = Array.from({ length: 2_000 }, (_, n) => ({ id: idAt(at.getTime() + n), ...past, ...amounts }));
+    await addPast(sql, [], orders);
+    return { seller, anna };
+  };
+
+  test("an order of one who cancelled them", async () => {
+    const { seller, anna } = await scene("CANCELLED", 1);
+    const item = await addMenuItem(seller, { price: 1 });
+    const placing = {
+      ...{ userId: anna.id, partnerId: seller.id, items: [{ id: item, qty: 1 }], totalMinor: 100 },
+      ...{ address: null, promoCode: null, takenElsewhere: false, idempotency: null, pickupCode: "000000" },
+      requestId: null,
+    };
+    expect(await countRead((tx) => placeOrder(tx, placing))).toBeLessThan(10);
+  });
+
+  test("a till's order for one who collected them", async () => {
+    const { seller, anna } = await scene("COMPLETED", 10);
+    expect(await countRead((tx) => findCustomer(tx, anna.phone, seller.id, 10))).toBeLessThan(10);
+  });
+});
+
 describe("a customer with no-shows", () => {
-  const scene = async () => {
+  const scene = async (customer?: Character) => {
+    const anna = customer ?? (await user(client));
     const seller = await bakery(client);
     const item = await addMenuItem(seller, { price: 1 });
-    const anna = await user(client);
     const take = () => order(anna, seller, [{ menuItemId: item, qty: 1 }], 1);
     /** Places this many orders and does not pick them up. */
     const miss = async (times: number) => {
@@ -131,5 +171,22 @@ describe("a customer with no-shows", () => {
     const old = { id: idAt(at.getTime()), userId: anna.id, partnerId: seller.id, status: "NO_SHOW" as const, at };
     await addPast(sql, [], [{ ...old, totalMinor: 1, discountMinor: 0, commissionMinor: 0, lines: [] }]);
     expect((await repeat(4, take)).map(outcome)).toEqual(["201", "201", "201", "201"]);
+  });
+
+  test("may order elsewhere as before when all were at one partner, which may not have completed their orders", async () => {
+    const { anna, take, miss } = await scene();
+    await miss(4);
+    const elsewhere = await scene(anna);
+    expect((await repeat(2, elsewhere.take)).map(outcome)).toEqual(["201", "201"]);
+    expect((await take()).string("detail")).toContain("You did not pick up 4 orders");
+  });
+
+  test("may have one open order anywhere when they were at three partners", async () => {
+    const { anna, take, miss } = await scene();
+    await miss(1);
+    for (let n = 0; n < 2; n += 1) await (await scene(anna)).miss(1);
+    const elsewhere = await scene(anna);
+    expect((await repeat(2, elsewhere.take)).map(outcome).sort()).toEqual(["201", "409 CONFLICT"]);
+    expect(outcome(await take())).toBe("409 CONFLICT");
   });
 });
