@@ -9,7 +9,7 @@ import { contended, inTurn, lookups, sql, transaction } from "../../sql/db.js";
 import { insertOtp, countGuess, type Place } from "../../sql/queries/otp.js";
 import { findSessionOfPhone, insertSession, type Session } from "../../sql/queries/sessions.js";
 import { stageJob } from "../../sql/outbox.js";
-import { clientNetwork } from "../http/client-network.js";
+import { storedClient } from "../http/client-network.js";
 import { unlessDisabled } from "../http/limits.js";
 import { registry } from "../http/registry.js";
 
@@ -51,7 +51,7 @@ export interface Client {
 async function placeOf(phone: string, { ip, refreshToken }: Client): Promise<Place> {
   const session =
     refreshToken === null ? undefined : await findSessionOfPhone(lookups, phone, refreshTokenDigest(refreshToken));
-  return session ? { name: `session ${session.id}`, known: true } : { name: clientNetwork(ip), known: false };
+  return session ? { name: `session ${session.id}`, known: true } : { name: storedClient(ip), known: false };
 }
 
 /** Stages a new code for a phone and returns the seconds until another may be sent; throws 429 RATE_LIMIT past the limits. */

@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { keyedHash } from "../../lib/security/crypto.js";
 
 /** Providers give one customer up to so many IPv6 addresses. */
 const customerBits = 56;
@@ -14,3 +15,7 @@ export function clientNetwork(address: string): string {
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${known.toString()}/${customerBits}`);
   return `${network.toString()}/${customerBits}`;
 }
+
+/** Returns the form in which Postgres gets a client: a keyed hash of its network, as an address is personal data. */
+export const storedClient = (address: string): string =>
+  keyedHash("client", clientNetwork(address)).toString("base64url");

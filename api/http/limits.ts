@@ -2,7 +2,7 @@ import type { Request, Response } from "express";
 import { config } from "../../lib/process/config.js";
 import { ApiError } from "../../lib/process/errors.js";
 import { formatWait } from "../../lib/outbound/retry-after.js";
-import { clientNetwork } from "./client-network.js";
+import { clientNetwork, storedClient } from "./client-network.js";
 import { amongChanges, type Db } from "../../sql/db.js";
 import { countAction } from "../../sql/queries/action-counts.js";
 import { minuteMs, SharedCounters } from "./shared-counters.js";
@@ -51,7 +51,7 @@ export const unlessDisabled = (limit: number | null) => (config.RATE_LIMIT_DISAB
  * `minutes`.
  */
 export async function limitAddress(tx: Db, action: string, ip: string, most: number | null, minutes: number) {
-  const seconds = await countAction(tx, `${action} from ${clientNetwork(ip)}`, unlessDisabled(most), minutes);
+  const seconds = await countAction(tx, `${action} from ${storedClient(ip)}`, unlessDisabled(most), minutes);
   if (seconds !== undefined) throw tooMany(seconds);
 }
 

@@ -14,7 +14,7 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /** What a key is derived for: hashes for different purposes cannot be compared. Stored data depends on these names. */
-type Purpose = "seal" | "otp" | "refresh-token" | "address" | "counter" | "phone";
+type Purpose = "seal" | "otp" | "refresh-token" | "address" | "counter" | "client" | "phone";
 
 const derive = (purpose: Purpose) =>
   config.CREDENTIALS_KEYS.map(({ id, key }) => ({ id, key: Buffer.from(hkdfSync("sha256", key, "", purpose, 32)) }));
@@ -25,6 +25,7 @@ const keys: Record<Purpose, { id: string; key: Buffer }[]> = {
   "refresh-token": derive("refresh-token"),
   address: derive("address"),
   counter: derive("counter"),
+  client: derive("client"),
   phone: derive("phone"),
 };
 

@@ -44,7 +44,7 @@ create table otp (
   -- the copy for the SMS; erased once it is sent or useless
   encrypted_code text,
   expires_at timestamptz not null,
-  -- where it was requested from: a client's network, or the session of an earlier login
+  -- where it was requested from: the keyed hash of a client's network, or the session of an earlier login
   place text not null,
   -- how many guesses of this code were compared, by the place they came from
   guesses jsonb not null default '{}',

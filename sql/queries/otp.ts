@@ -4,7 +4,7 @@ import { countRows, onlyRow } from "../rows.js";
 
 /** Where a login comes from. Limits are counted by place, so that a stranger's requests do not use up those of a phone's holder. */
 export interface Place {
-  /** A client's network, or the session of an earlier login with the phone. */
+  /** A keyed hash of a client's network, or the session of an earlier login with the phone. */
   name: string;
   /** Whether it is an earlier login. */
   known: boolean;

@@ -12,6 +12,7 @@ const { outcome } = await import("../../../support/api.js");
 const { age, codeOf, tally, times, startLogins, wrong } = await import("../../../support/logins.js");
 const { isServiceId } = await import("../../../../lib/domain/service-id.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
+const { storedClient } = await import("../../../../api/http/client-network.js");
 
 const { client, stop, send, verify, newCode, logIn } = await startLogins();
 
@@ -240,7 +241,7 @@ describe("POST /auth/otp/verify", () => {
     const replies = await Promise.all(times(1_000, () => verify(phone, wrong(code))));
     expect(tally(replies)).toEqual({ "400 INVALID_CODE": 1_000 });
     const [row] = await sql`select guesses, wrong_guesses as "wrongGuesses" from otp where phone = ${phone}`;
-    expect(row).toEqual({ guesses: { "192.0.2.1": 5 }, wrongGuesses: 5 });
+    expect(row).toEqual({ guesses: { [storedClient("192.0.2.1")]: 5 }, wrongGuesses: 5 });
     expect(outcome(await verify(phone, code))).toBe("400 INVALID_CODE");
   });
 

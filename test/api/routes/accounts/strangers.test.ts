@@ -11,6 +11,7 @@ const { age, codeOf, startLogins, tally, times, wrong } = await import("../../..
 const { countBlocked, lockRows } = await import("../../../support/locks.js");
 const { until } = await import("../../../support/until.js");
 const { registry } = await import("../../../../api/http/registry.js");
+const { storedClient } = await import("../../../../api/http/client-network.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 
 const { stop, send, verify, logout, newCode, logIn } = await startLogins();
@@ -84,7 +85,7 @@ describe("wrong guesses", () => {
     const { phone, refreshToken } = await formerLogin();
     await guard(phone);
     const code = await codeOf(phone);
-    await sql`insert into action_counts (action, times, ends_at) values (${`guess from ${home}`}, 12, now() + interval '1 hour')`;
+    await sql`insert into action_counts (action, times, ends_at) values (${`guess from ${storedClient(home)}`}, 12, now() + interval '1 hour')`;
     expect(outcome(await verify(phone, code, home))).toBe("429 RATE_LIMIT");
     expect(outcome(await verify(phone, wrong(code), home, { refreshToken }))).toBe("400 INVALID_CODE");
     expect(outcome(await verify(phone, code, home, { refreshToken }))).toBe("200");
@@ -184,6 +185,16 @@ test("a code for a phone whose login takes long does not delay codes for others"
   expect(outcome(await send(newPhone(), home))).toBe("200");
   await release();
   expect(outcome(await delayed)).toBe("200");
+});
+
+test("no client's address is stored", async () => {
+  const phone = newPhone();
+  const code = await newCode(phone, home);
+  await verify(phone, wrong(code), elsewhere);
+  const stored = await sql<{ row: string }[]>`
+    select counts::text as row from action_counts counts union all select otp::text from otp where phone = ${phone}`;
+  expect(stored).toHaveLength(4);
+  for (const { row } of stored) for (const address of [home, elsewhere]) expect(row).not.toContain(address);
 });
 
 test("metrics count the codes and the guesses of all", async () => {
