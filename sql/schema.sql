@@ -317,7 +317,6 @@ CREATE TABLE boxes (
   CONSTRAINT boxes_check CHECK (original_price_minor >= price_minor),
   CONSTRAINT boxes_check1 CHECK (pickup_window_end > pickup_window_start),
   CONSTRAINT boxes_check2 CHECK ((repeat_days IS NULL) = (repeat_until IS NULL)),
-  CONSTRAINT boxes_city_id_fkey FOREIGN KEY (city_id) REFERENCES cities(id),
   CONSTRAINT boxes_image_fkey FOREIGN KEY (image) REFERENCES files(name),
   CONSTRAINT boxes_lowest_price_minor_check CHECK (lowest_price_minor >= 0),
   CONSTRAINT boxes_max_per_customer_check CHECK (max_per_customer > 0),
@@ -347,6 +346,7 @@ CREATE TABLE cities (
   name text NOT NULL,
   timezone text NOT NULL,
   named_at timestamp with time zone,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT cities_id_check CHECK (id ~ '^[A-Za-z0-9_.:-]{1,64}$'::text),
   CONSTRAINT cities_pkey PRIMARY KEY (id)
 );

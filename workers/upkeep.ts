@@ -6,15 +6,17 @@ import { sql, transaction, type Db } from "../sql/db.js";
 import { deleteOldActionCounts } from "../sql/queries/action-counts.js";
 import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
+import { deleteUnusedCities } from "../sql/queries/cities.js";
 import { expireBoxes, insertRepeatedBoxes } from "../sql/queries/boxes.js";
 import { deleteUnusedFiles, retainShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
+import { deleteUnusedCategories } from "../sql/queries/menu.js";
 import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
 import { deleteOldNotifications } from "../sql/queries/notifications.js";
 import { deleteOldIdempotencyKeys, listOverdueOrders, moveOrder } from "../sql/queries/orders.js";
 import { deleteOldOtp, eraseExpiredCodes } from "../sql/queries/otp.js";
-import { deleteForgottenRegistrations } from "../sql/queries/partners.js";
+import { deleteForgottenRegistrations, deleteReleasedRegistrations } from "../sql/queries/partners.js";
 import { deleteOldPosEvents, rescheduleStalledInboxes } from "../sql/queries/pos-events.js";
 import { eraseCounterAddresses } from "../sql/queries/pos-orders.js";
 import { settleAbandonedSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql/queries/pos-syncs.js";
@@ -101,7 +103,14 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   /** A small batch, as each account has many rows. */
   "erase-accounts": inBatches("23 * * * *", "accounts erased", (db) => eraseAccounts(db, 100)),
   "erase-counter-addresses": purging("33 * * * *", eraseCounterAddresses),
-  "purge-registrations": purging("42 3 * * *", deleteForgottenRegistrations, deleteOldInvitations),
+  "purge-registrations": purging(
+    "42 3 * * *",
+    deleteForgottenRegistrations,
+    deleteReleasedRegistrations,
+    deleteOldInvitations,
+    deleteUnusedCities,
+  ),
+  "purge-categories": purging("12 4 * * *", deleteUnusedCategories),
   "purge-notifications": purging("52 3 * * *", deleteOldNotifications),
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "clear-away-files": {

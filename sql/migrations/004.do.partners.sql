@@ -1,10 +1,12 @@
--- A city has the platform's own key. An unknown key becomes a city when a partner registers there; an admin names it later.
+-- A city has the platform's own key. An unknown key becomes a city when a partner registers there; an admin names it later, or it
+-- is deleted when no partner is left there.
 create table cities (
   id text primary key check (id ~ '^[A-Za-z0-9_.:-]{1,64}$'),
   name text not null,
   timezone text not null,
   -- null: no admin has named it yet
-  named_at timestamptz
+  named_at timestamptz,
+  created_at timestamptz not null default now()
 );
 
 create type geocode_status as enum ('ASKED', 'FOUND', 'NOT_FOUND', 'FAILED');

@@ -1,4 +1,5 @@
 import type { Db } from "../db.js";
+import { countRows } from "../rows.js";
 
 export interface City {
   id: string;
@@ -31,3 +32,15 @@ export const upsertCity = (db: Db, { id, name, timezone }: City, actorId: string
     insert into audit_events (actor_id, action, details)
     select ${actorId}::uuid, 'CITY_NAMED', jsonb_build_object('id', id, 'name', name, 'timezone', timezone)
     from named`;
+
+/** Deletes up to `limit` cities that are a day old, that no admin has named and where no partner is; returns their number. */
+export const deleteUnusedCities = (db: Db, limit: number) =>
+  countRows(db`
+    delete from cities
+    where id in (
+      select c.id from cities c
+      where c.named_at is null and c.created_at < now() - interval '1 day'
+        and not exists (select from partners p where p.city_id = c.id)
+      limit ${limit}::integer
+      for update of c skip locked
+    )`);

@@ -58,6 +58,30 @@ export const deleteForgottenRegistrations = (db: Db, limit: number) =>
       for update of p skip locked
     )`);
 
+/**
+ * Deletes up to `limit` registrations that their owners declined or replaced 90 days ago. They were never approved, and nothing
+ * is left of them: neither a menu nor a notification about them. Returns their number.
+ */
+export const deleteReleasedRegistrations = (db: Db, limit: number) =>
+  countRows(db`
+    delete from partners
+    where id in (
+      select p.id from partners p
+      where p.status = 'SUSPENDED' and p.activated_at is null and p.owner_left_at < now() - interval '90 days'
+        and p.owner_id is null and p.owner_phone is null
+        and not exists (select from partner_staff s where s.partner_id = p.id)
+        and not exists (select from staff_invitations i where i.partner_id = p.id)
+        and not exists (select from menu_categories c where c.partner_id = p.id)
+        and not exists (select from menu_imports i where i.partner_id = p.id)
+        and not exists (select from boxes b where b.partner_id = p.id)
+        and not exists (select from notifications n where n.partner_id = p.id)
+        and not exists (select from promo_codes c where c.partner_id = p.id)
+        and not exists (select from commission_rates r where r.partner_id = p.id)
+        and not exists (select from pos_credentials c where c.partner_id = p.id)
+      limit ${limit}::integer
+      for update of p skip locked
+    )`);
+
 /** Locks an account until the transaction `tx` ends: no other one makes it the owner or staff of a partner. */
 export const lockAccount = (tx: Db, userId: string) =>
   tx`select from users where id = ${userId}::uuid for no key update`;
