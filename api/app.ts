@@ -12,6 +12,7 @@ import { fileContent } from "./routes/files/content.js";
 import { health } from "./ops/health.js";
 import { observe } from "./http/observe.js";
 import { sendOpenApi } from "./http/openapi.js";
+import { safetyHeaders } from "./http/safety-headers.js";
 import { ads } from "./routes/ads/banners.js";
 import { analytics, ownAnalytics } from "./routes/analytics/reports.js";
 import { apiKeys } from "./routes/accounts/api-keys.js";
@@ -97,8 +98,7 @@ app.set("trust proxy", config.TRUST_PROXY);
 app.use(observe);
 app.use(limitBodyTime);
 app.use((_request, response, next) => {
-  response.setHeader("X-Content-Type-Options", "nosniff");
-  if (config.PUBLIC_URL.startsWith("https:")) response.setHeader("Strict-Transport-Security", "max-age=31536000");
+  for (const [name, value] of Object.entries(safetyHeaders)) response.setHeader(name, value);
   next();
 });
 if (config.CORS_ORIGINS.length > 0) {

@@ -6,6 +6,7 @@ import { ApiError, unavailable, type ErrorCode, type FieldError } from "../../li
 import { log } from "../../lib/process/log.js";
 import { StorageUnavailable } from "../../lib/storage/storage.js";
 import { faultOf, type Fault } from "../../sql/db.js";
+import { safetyHeaders } from "./safety-headers.js";
 
 /** The shape of every error response (RFC 9457); further members depend on the code. */
 export const Problem = z
@@ -134,6 +135,7 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
       "Content-Type: application/problem+json",
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${problem.requestId}`,
+      ...Object.entries(safetyHeaders).map(([name, value]) => `${name}: ${value}`),
       "Connection: close",
       "",
       body,
