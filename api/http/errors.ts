@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { z } from "zod";
+import { describeErrorWithStack } from "../../lib/process/describe-error.js";
 import { ApiError, unavailable, type ErrorCode, type FieldError } from "../../lib/process/errors.js";
 import { log } from "../../lib/process/log.js";
 import { StorageUnavailable } from "../../lib/storage/storage.js";
@@ -99,7 +100,7 @@ export function sendProblem(request: Request, response: Response, error: unknown
   const known = asApiError(error);
   if (known === null || known.status >= 500) {
     const route: unknown = response.locals["route"];
-    log.error({ err: error, requestId, method: request.method, route }, "request failed");
+    log.error({ error: describeErrorWithStack(error), requestId, method: request.method, route }, "request failed");
   }
   const answer = known ?? new ApiError(500, "INTERNAL", "Internal error; quote the request id when you report it.");
   if (response.headersSent) {

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { log } from "../../../lib/process/log.js";
 import { closeDatabase, sql } from "../../../sql/db.js";
 import { type Client, outcome, startApi } from "../../support/api.js";
 import * as cast from "../../support/cast.js";
@@ -301,4 +302,21 @@ test("an internal error answers 500 INTERNAL and reveals nothing about the cause
     requestId: failed.headers.get("x-request-id"),
   });
   expect(failed.text).not.toMatch(/menu_categories|relation|select|42P01|\.ts/);
+});
+
+test("an internal error is logged with its stack, and without the values in it", async () => {
+  const logged = jest.spyOn(log, "error").mockReturnValue(undefined);
+  const cause = Object.assign(new Error('no driver for "Anna"'), { headers: { authorization: "Bearer secret" } });
+  // a webhook's handler begins with its log
+  const failing = jest.spyOn(log, "child").mockImplementation(() => {
+    throw cause;
+  });
+  expect((await client.post("/api/v1/pos/webhooks/generic", {})).status).toBe(500);
+  failing.mockRestore();
+  expect(logged).toHaveBeenCalledWith(
+    expect.objectContaining({ error: expect.stringMatching(/^Error: no driver for …\n +at /) }),
+    "request failed",
+  );
+  expect(JSON.stringify(logged.mock.calls)).not.toMatch(/Anna|secret/);
+  logged.mockRestore();
 });
