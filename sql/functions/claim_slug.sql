@@ -1,5 +1,6 @@
--- Returns the first free slug for a name: base, base-2, base-3… A lock until the end of the transaction gives concurrent
--- registrations of one name different slugs. Names that can lead to the same slug (bar, bar-2) share the lock.
+-- Returns the first free slug for a name: base, base-2, base-3… A lock until the end of the transaction keeps another
+-- registration from the same one. Names that can lead to the same slug (bar, bar-2) share the lock. Who does not get it at once
+-- gets a random suffix, since hundreds that waited would hold the connections of others.
 create or replace function claim_slug(base text) returns text
 language plpgsql
 as $$
@@ -8,7 +9,9 @@ declare
   free integer := 2;
   middle integer;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('slug ' || regexp_replace(base, '(-\d+)+$', ''), 0));
+  if not pg_try_advisory_xact_lock(hashtextextended('slug ' || regexp_replace(base, '(-\d+)+$', ''), 0)) then
+    return base || '-' || left(gen_random_uuid()::text, 8);
+  end if;
   if not exists (select from partners where slug = base) then
     return base;
   end if;

@@ -5,7 +5,7 @@ import type { Db } from "../db.js";
 import { countRows, firstRow, hasRows, type Changes } from "../rows.js";
 
 export interface NewPartner {
-  /** The slug, to which a number is added when it is in use. */
+  /** The slug, to which a number or, at once with others, random characters are added when it is in use. */
   slug: string;
   name: string;
   cityId: string;

@@ -112,7 +112,7 @@ const floods: Record<string, Flood> = {
   },
   registrations: {
     atOnce: 1,
-    lock: (tx) => advisory(tx, "slug flood"),
+    lock: (tx) => tx`select from cities where id = ${cast.bakeryProfile.cityId} for update`,
     prepare: ready(() => api.client.post("/api/v1/partners/register", { ...cast.bakeryProfile, name: "Flood" })),
     ask: () => addItem(other),
   },
