@@ -13,6 +13,7 @@ import { health } from "./ops/health.js";
 import { observe } from "./http/observe.js";
 import { sendOpenApi } from "./http/openapi.js";
 import { safetyHeaders } from "./http/safety-headers.js";
+import { warnOfProxy } from "./http/warn-of-proxy.js";
 import { ads } from "./routes/ads/banners.js";
 import { analytics, ownAnalytics } from "./routes/analytics/reports.js";
 import { apiKeys } from "./routes/accounts/api-keys.js";
@@ -96,6 +97,7 @@ app.disable("x-powered-by");
 app.set("trust proxy", config.TRUST_PROXY);
 
 app.use(observe);
+if (config.TRUST_PROXY === 0) app.use(warnOfProxy);
 app.use(limitBodyTime);
 app.use((_request, response, next) => {
   for (const [name, value] of Object.entries(safetyHeaders)) response.setHeader(name, value);

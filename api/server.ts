@@ -7,6 +7,7 @@ import { withTimeout } from "../lib/process/with-timeout.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
 import { version } from "../lib/process/version.js";
+import { logWarnings } from "../lib/process/warnings.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
@@ -111,6 +112,7 @@ function serveCluster(processes: number): void {
 }
 
 exitOnUncaught();
+if (cluster.isPrimary) logWarnings();
 if (config.WEB_CONCURRENCY > 1 && cluster.isPrimary) {
   serveCluster(config.WEB_CONCURRENCY);
 } else {

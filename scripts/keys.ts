@@ -1,6 +1,12 @@
+import { randomBytes } from "node:crypto";
 import { newCredentialsKey, newSigningKey } from "../lib/process/keys.js";
 import { newVapidKeys } from "../lib/process/push-keys.js";
 
 // Lines for a .env file.
-process.stdout.write(`SIGNING_KEYS='${newSigningKey()}'\nCREDENTIALS_KEYS=${newCredentialsKey()}\n`);
-for (const [name, value] of Object.entries(newVapidKeys())) process.stdout.write(`${name}=${value}\n`);
+const lines = {
+  SIGNING_KEYS: `'${newSigningKey()}'`,
+  CREDENTIALS_KEYS: newCredentialsKey(),
+  METRICS_TOKEN: randomBytes(24).toString("base64url"),
+  ...newVapidKeys(),
+};
+for (const [name, value] of Object.entries(lines)) process.stdout.write(`${name}=${value}\n`);

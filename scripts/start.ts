@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { extname, join } from "node:path";
+import { extname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { readConfig, type Config } from "../lib/process/environment.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
@@ -26,6 +26,7 @@ const SAME_SIGNAL_MS = 500;
 
 /** Shortcuts that production must not have. The login code is public, so only this machine may reach the API. */
 const developmentDefaults = {
+  NODE_ENV: "development",
   ADMIN_PHONES: "+79990000000",
   OTP_FIXED_CODE: "000000",
   HOST: "127.0.0.1",
@@ -103,7 +104,9 @@ function givenEnvironment(): NodeJS.ProcessEnv {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const pretty = process.stdout.isTTY ? { LOG_PRETTY: "1" } : {};
   const defaults = process.env["NODE_ENV"] === "production" ? {} : developmentDefaults;
-  const all = { ...pretty, ...defaults, ...process.env };
+  // all processes are on this machine, so they share a folder
+  const files = { STORAGE_DIR: resolve(process.env["DATA_DIR"] ?? ".data", "files") };
+  const all = { ...pretty, ...files, ...defaults, ...process.env };
   // an empty value counts as unset, and switches a default off
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
@@ -183,7 +186,8 @@ async function start(signal: AbortSignal): Promise<void> {
   Object.assign(process.env, variables, { DATABASE_URL: databaseUrl, PORT: String(port) });
   await prepareDatabase(databaseUrl);
   // scripts that operators run read this file; until now it names the database of a service that may still run
-  await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl });
+  const { STORAGE_DIR = "" } = given;
+  await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl, STORAGE_DIR });
   signal.throwIfAborted();
 
   const program = (path: string) => new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);

@@ -4,6 +4,7 @@ import { describeError } from "../lib/process/describe-error.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
+import { logWarnings } from "../lib/process/warnings.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
@@ -18,6 +19,7 @@ exitOnUncaught();
 const queues = process.argv.slice(2);
 const unknown = unknownQueues([...queues, ...Object.keys(config.WORKER_CONCURRENCY)]);
 if (unknown.length > 0) exitWithLine(`There is no queue named ${unknown.join(", ")}`);
+logWarnings();
 
 const stopping = new AbortController();
 if (config.WORKER_METRICS_PORT !== 0)

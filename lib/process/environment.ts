@@ -2,7 +2,8 @@ import { z } from "zod";
 import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
 import { phonePattern } from "../domain/phone.js";
 import { parseJson } from "./parse-json.js";
-import { isVapidPair, isVapidPrivateKey, isVapidPublicKey, parseServiceAccount, type VapidKeys } from "./push-keys.js";
+import { isVapidPrivateKey, isVapidPublicKey, parseServiceAccount, type VapidKeys } from "./push-keys.js";
+import { findFaults } from "./environment-faults.js";
 import { isTimeZone } from "../domain/time-zones.js";
 
 const flag = z.stringbool().default(false);
@@ -89,13 +90,15 @@ export const environment = z
   .object({
     NODE_ENV: oneOf("development", "test", "production")
       .default("development")
-      .describe("`production` refuses development shortcuts"),
+      .describe("`production` refuses development shortcuts and whatever is half configured"),
     HOST: z.string().default("0.0.0.0").describe("address the API listens on"),
     PORT: count(3000, 0, 65_535).describe("port the API listens on"),
     PUBLIC_URL: z
       .url()
       .optional()
-      .describe("the address clients reach the API at, https in production; default `http://localhost:PORT`"),
+      .describe(
+        "the address clients reach the API at; https, and required, in production; default `http://localhost:PORT`",
+      ),
     DATABASE_URL: url(/^postgres(ql)?$/, "postgres://user:password@host:5432/name").describe(
       "Postgres 15 or later; `npm start` brings its own when this is not set",
     ),
@@ -115,7 +118,12 @@ export const environment = z
       .optional()
       .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
     DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
-    STORAGE_DIR: z.string().optional().describe("where uploaded files are kept; default `files` in `DATA_DIR`"),
+    STORAGE_DIR: z
+      .string()
+      .optional()
+      .describe(
+        "where uploaded files are kept; required in production without `S3_BUCKET`; default `files` in `DATA_DIR`",
+      ),
     S3_BUCKET: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be 3 to 63 small letters, digits, dots and hyphens")
@@ -187,7 +195,9 @@ export const environment = z
     ),
     SMS_SENDER: oneOf("log", "http")
       .optional()
-      .describe("`log` writes codes to the log (default outside production); `http` calls a gateway"),
+      .describe(
+        "`log` writes codes to the log (default outside production); `http`, required in production, calls a gateway",
+      ),
     SMS_HTTP_URL: z.url().optional().describe("the gateway's address; `{phone}` and `{text}` are filled in"),
     SMS_HTTP_METHOD: oneOf("POST", "PUT", "GET").default("POST").describe("the gateway's method"),
     SMS_HTTP_HEADERS: z
@@ -315,56 +325,43 @@ export const environment = z
       .string()
       .min(8, "must be at least 8 characters")
       .optional()
-      .describe("bearer token that guards `/metrics`"),
+      .describe(
+        "bearer token that guards `/metrics`; required in production, where the proxy in front makes it public",
+      ),
   })
-  .superRefine((env, context) => {
-    const refuse = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
-    if (env.NODE_ENV === "production") {
-      if (env.OTP_FIXED_CODE !== undefined) refuse("OTP_FIXED_CODE", "must not be set in production");
-      if (env.ALLOW_PRIVATE_ADDRESSES) refuse("ALLOW_PRIVATE_ADDRESSES", "must not be set in production");
-      if (env.RATE_LIMIT_DISABLED) refuse("RATE_LIMIT_DISABLED", "must not be set in production");
-      if (env.PUBLIC_URL?.startsWith("https:") !== true) refuse("PUBLIC_URL", "must be https in production");
-      if (env.SMS_SENDER !== "http") refuse("SMS_SENDER", "must be `http` in production");
-      if (!env.FCM_URL.startsWith("https:")) refuse("FCM_URL", "must be https in production");
-      if (env.FCM_SERVICE_ACCOUNT?.token_uri.startsWith("https:") === false)
-        refuse("FCM_SERVICE_ACCOUNT", "must have an https token_uri in production");
-    }
-    const vapid = ["VAPID_PUBLIC_KEY", "VAPID_PRIVATE_KEY", "VAPID_SUBJECT"] as const;
-    const given = vapid.filter((name) => env[name] !== undefined);
-    for (const name of vapid) {
-      if (given.length > 0 && env[name] === undefined) refuse(name, `is missing; ${given.join(" and ")} is set`);
-    }
-    const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey } = env;
-    if (publicKey !== undefined && privateKey !== undefined && !isVapidPair(publicKey, privateKey))
-      refuse("VAPID_PRIVATE_KEY", "does not belong to VAPID_PUBLIC_KEY");
-    if (!["none", "openstreetmap"].includes(env.GEOCODER) && env.GEOCODER_KEY === undefined)
-      refuse("GEOCODER_KEY", `is missing; GEOCODER is \`${env.GEOCODER}\``);
-    const together = (name: keyof typeof env, ...others: (keyof typeof env)[]) => {
-      const given = others.find((other) => env[other] !== undefined);
-      if (env[name] === undefined && given !== undefined) refuse(name, `is missing; ${given} is set`);
-    };
-    together("S3_BUCKET", "S3_REGION", "S3_ENDPOINT", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY");
-    together("S3_REGION", "S3_BUCKET");
-    together("S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY");
-    together("S3_SECRET_ACCESS_KEY", "S3_ACCESS_KEY_ID");
-    if (env.SMS_SENDER === "http" && env.SMS_HTTP_URL === undefined)
-      refuse("SMS_HTTP_URL", "is missing; SMS_SENDER is `http`");
-  });
+  .describe("The environment of the service's processes");
 
-export type Config = Readonly<Omit<z.output<typeof environment>, keyof Limits> & Limits> & {
+type Variables = z.output<typeof environment>;
+
+const some = environment.partial();
+/** The variables that are well-formed, each for itself. */
+export type SoundVariables = z.output<typeof some>;
+
+export type Config = Readonly<Omit<Variables, keyof Limits> & Limits> & {
   readonly PUBLIC_URL: string;
   readonly SMS_SENDER: "log" | "http";
   /** Null: no Web Push. */
   readonly VAPID: VapidKeys | null;
 };
 
-/** Parses the environment; throws an Error whose one-line message names every wrong variable and never shows a value. */
+const names = Object.keys(environment.shape);
+
+/**
+ * Parses the environment. Throws an Error whose message names every wrong variable at once, one of them in one line and
+ * several in a line each, and never shows a value.
+ */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
   const result = environment.safeParse(given);
-  if (!result.success) {
-    const faults = result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
-    throw new Error(`Wrong configuration: ${faults.join("; ")}`);
+  const malformed = result.error?.issues.map(({ path, message }) => ({ name: path.join("."), message })) ?? [];
+  const isSound = (name: string) => malformed.every((fault) => fault.name !== name);
+  const sound = some.parse(Object.fromEntries(Object.entries(given).filter(([name]) => isSound(name))));
+  const faults = [...malformed, ...findFaults(sound).filter(({ name }) => isSound(name))];
+  if (!result.success || faults.length > 0) {
+    const lines = faults
+      .toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name))
+      .map(({ name, message }) => `${name} ${message}`);
+    throw new Error(`Wrong configuration:${lines.length > 1 ? "\n  " : " "}${lines.join("\n  ")}`);
   }
   const { data } = result;
   const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject } = data;

@@ -91,6 +91,7 @@ export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<v
       CREDENTIALS_KEYS: newCredentialsKey(),
       SMS_SENDER: "http",
       SMS_HTTP_URL: "http://127.0.0.1:9",
+      METRICS_TOKEN: "measured",
       // requests are counted as in production, but never exceed the limits
       RATE_LIMIT_USER: "1000000",
       RATE_LIMIT_ADDRESS: "1000000",

@@ -172,13 +172,33 @@ test.each(["1", "2"])("a port in use is reported in one line, by any number of p
   squatter.close();
 });
 
-test("an invalid variable is reported in one line that names it", async () => {
+test("invalid variables are reported at once, a line each", async () => {
   for (const program of ["api/server", "workers/main"]) {
     const { code, err } = await failedStart(program, { PORT: "many", DATABASE_URL: "mysql://secret@host" });
     expect(code).toBe(1);
-    expect(err).toMatch(/^Wrong configuration: .*PORT.*DATABASE_URL.*\n$/);
+    expect(err).toMatch(/^Wrong configuration:\n {2}PORT .*\n {2}DATABASE_URL .*\n$/);
     expect(err).not.toContain("secret");
   }
+});
+
+test("what may not be meant is warned of at the start, once for all processes", async () => {
+  const { said } = await startServer({ NODE_ENV: "", WEB_CONCURRENCY: "2" });
+  await until(() => said.out.split("the API is listening").length - 1 === 2);
+  expect(said.out.match(/"level":"warn".*NODE_ENV is not set/g)).toHaveLength(1);
+  const worker = run("workers/main", { NODE_ENV: "" });
+  await once(worker.process, "message");
+  expect(worker.said.out.match(/"level":"warn".*NODE_ENV is not set/g)).toHaveLength(1);
+});
+
+test("a proxy in front that TRUST_PROXY does not count is warned of once", async () => {
+  const warnings = async (env: Record<string, string>) => {
+    const { url, said } = await startServer(env);
+    for (const headers of [{}, { "x-forwarded-for": "192.0.2.1" }, { "x-forwarded-for": "192.0.2.2" }])
+      await fetch(`${url}/api/v1/cities`, { headers });
+    return said.out.split("TRUST_PROXY is 0").length - 1;
+  };
+  expect(await warnings({})).toBe(1);
+  expect(await warnings({ TRUST_PROXY: "1" })).toBe(0);
 });
 
 test("unusable storage is reported at the start, and the rest is still served", async () => {

@@ -9,6 +9,7 @@ test("prints lines for a .env file that the service can start with", async () =>
   const printed = parseEnv(stdout);
   expect(Object.keys(printed).sort()).toEqual([
     "CREDENTIALS_KEYS",
+    "METRICS_TOKEN",
     "SIGNING_KEYS",
     "VAPID_PRIVATE_KEY",
     "VAPID_PUBLIC_KEY",

@@ -18,7 +18,7 @@ test("fills only an empty database", async () => {
 
 test("refuses to run in production", async () => {
   const sms = { SMS_SENDER: "http", SMS_HTTP_URL: "https://sms.test" };
-  const production = { NODE_ENV: "production", PUBLIC_URL: "https://api.test", ...sms };
+  const production = { NODE_ENV: "production", PUBLIC_URL: "https://api.test", METRICS_TOKEN: "a long secret", ...sms };
   expect(await seed([], production)).toEqual(line(/The seed makes up customers and orders/));
 });
 

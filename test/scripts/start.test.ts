@@ -211,6 +211,7 @@ test.each([
       PUBLIC_URL: "https://api.test",
       SMS_SENDER: "http",
       SMS_HTTP_URL: "https://sms.test",
+      METRICS_TOKEN: "a long secret",
       OTP_FIXED_CODE: "123456",
     },
     "OTP_FIXED_CODE",

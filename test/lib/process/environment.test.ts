@@ -1,4 +1,4 @@
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { readConfig } from "../../../lib/process/environment.js";
 import { newCredentialsKey, newSigningKey } from "../../../lib/process/keys.js";
 
@@ -26,11 +26,19 @@ test.each([
   expect(() => readConfig({ ...needed, [name]: value })).toThrow(`Wrong configuration: ${name} ${words}`);
 });
 
-const production = { ...needed, NODE_ENV: "production", SMS_SENDER: "http", SMS_HTTP_URL: "https://sms.example.com" };
-const secure = { ...production, PUBLIC_URL: "https://api.example.com" };
+const production = {
+  ...needed,
+  NODE_ENV: "production",
+  PUBLIC_URL: "https://api.example.com",
+  STORAGE_DIR: "/srv/files",
+  SMS_SENDER: "http",
+  SMS_HTTP_URL: "https://sms.example.com",
+  METRICS_TOKEN: "a long secret",
+};
+const bucket = { S3_BUCKET: "files", S3_REGION: "eu-central-1" };
 
 test("some limits are stricter in production, unless they are given", () => {
-  expect(readConfig(secure)).toMatchObject({
+  expect(readConfig(production)).toMatchObject({
     OTP_SENDS_PER_PHONE: 10,
     OTP_GUESSES_PER_ADDRESS: 60,
     REGISTRATIONS_PER_ADDRESS: 30,
@@ -43,11 +51,49 @@ test("some limits are stricter in production, unless they are given", () => {
   expect(readConfig({ ...needed, REGISTRATIONS_PER_ADDRESS: "5" }).REGISTRATIONS_PER_ADDRESS).toBe(5);
 });
 
-test("in production clients reach the API by https", () => {
-  const refusal = "Wrong configuration: PUBLIC_URL must be https in production";
-  for (const PUBLIC_URL of [undefined, "http://api.example.com"])
-    expect(() => readConfig({ ...production, PUBLIC_URL })).toThrow(refusal);
-  expect(readConfig(secure).PUBLIC_URL).toBe("https://api.example.com");
+describe("production", () => {
+  test.each([
+    ["PUBLIC_URL", "is missing; in production it is the https address that clients reach the API at"],
+    ["SMS_SENDER", "is missing; in production it is `http`"],
+    ["STORAGE_DIR", "is missing, and so is S3_BUCKET"],
+    ["METRICS_TOKEN", "is missing; without it anyone may read /metrics"],
+  ])("needs %s", (name, words) => {
+    expect(() => readConfig({ ...production, [name]: "" })).toThrow(`Wrong configuration: ${name} ${words}`);
+  });
+
+  test.each([
+    [{ PUBLIC_URL: "http://api.example.com" }, "PUBLIC_URL must be https in production"],
+    [{ SMS_SENDER: "log" }, "SMS_SENDER must be `http` in production"],
+    [{ OTP_FIXED_CODE: "000000" }, "OTP_FIXED_CODE must not be set in production"],
+    [{ ALLOW_PRIVATE_ADDRESSES: "1" }, "ALLOW_PRIVATE_ADDRESSES must not be set in production"],
+    [{ RATE_LIMIT_DISABLED: "1" }, "RATE_LIMIT_DISABLED must not be set in production"],
+  ])("refuses %j", (given, words) => {
+    expect(() => readConfig({ ...production, ...given })).toThrow(`Wrong configuration: ${words}`);
+  });
+
+  test("is complete with a bucket in place of a folder", () => {
+    expect(readConfig({ ...production, STORAGE_DIR: "", ...bucket })).toMatchObject({
+      PUBLIC_URL: "https://api.example.com",
+      ...bucket,
+    });
+  });
+});
+
+test("every problem is reported at once, one a line, whether a variable is wrong by itself or beside others", () => {
+  const wrong = { NODE_ENV: "production", PORT: "many", PUBLIC_URL: "nowhere", S3_BUCKET: "files" };
+  const named = (error: unknown) =>
+    String(error)
+      .split("\n")
+      .slice(1)
+      .map((line) => line.trim().split(" ")[0]);
+  expect.hasAssertions();
+  try {
+    readConfig(wrong);
+  } catch (error) {
+    expect(named(error)).toEqual(
+      "PORT PUBLIC_URL DATABASE_URL S3_REGION SIGNING_KEYS CREDENTIALS_KEYS SMS_SENDER METRICS_TOKEN".split(" "),
+    );
+  }
 });
 
 test.each([
@@ -71,7 +117,6 @@ test.each([
 });
 
 test("a bucket needs a region; endpoint and key are optional", () => {
-  const bucket = { S3_BUCKET: "files", S3_REGION: "eu-central-1" };
   expect(readConfig({ ...needed, ...bucket })).toMatchObject(bucket);
   const all = { ...bucket, S3_ENDPOINT: "http://minio:9000", S3_ACCESS_KEY_ID: "AK", S3_SECRET_ACCESS_KEY: "hush" };
   expect(readConfig({ ...needed, ...all })).toMatchObject(all);

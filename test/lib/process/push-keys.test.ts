@@ -88,7 +88,8 @@ describe("FCM_SERVICE_ACCOUNT", () => {
 
   test("requires TLS in production", () => {
     const sms = { SMS_SENDER: "http", SMS_HTTP_URL: "https://sms.example.com" };
-    const production = { NODE_ENV: "production", PUBLIC_URL: "https://api.example.com", ...sms };
+    const other = { STORAGE_DIR: "/srv/files", METRICS_TOKEN: "a long secret" };
+    const production = { NODE_ENV: "production", PUBLIC_URL: "https://api.example.com", ...sms, ...other };
     const FCM_SERVICE_ACCOUNT = JSON.stringify(account);
     expect(faultOf({ ...production, FCM_SERVICE_ACCOUNT })).toBe("none");
     expect(faultOf({ ...production, FCM_URL: "http://fcm.example.com" })).toContain("FCM_URL must be https");
