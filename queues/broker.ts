@@ -7,6 +7,7 @@ import pg from "pg";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
+import { pgOptions, type ServerAddress } from "../lib/process/server-address.js";
 import type { Contract, Payload } from "./contract.js";
 import { contracts } from "./index.js";
 
@@ -54,12 +55,13 @@ const queues = new Map<string, BrokerQueue>();
 
 /** The one place that decides where BullMQ lives. Nothing connects before it is needed. */
 function connect(): Connections {
-  connections ??= config.REDIS_URL === undefined ? connectToPostgres() : connectToRedis(config.REDIS_URL);
+  connections ??= config.REDIS === null ? connectToPostgres() : connectToRedis(config.REDIS);
   return connections;
 }
 
-function connectToRedis(url: string): Connections {
+function connectToRedis({ url, tls }: ServerAddress): Connections {
   const options = {
+    ...(tls && { tls }),
     connectTimeout: CALL_TIMEOUT_MS,
     retryStrategy: (times: number) => Math.min(times * 50, LONGEST_RECONNECT_DELAY_MS),
   };
@@ -94,7 +96,7 @@ function connectToRedis(url: string): Connections {
 function connectToPostgres(): Connections {
   setDefaultBackendFactory(createPostgresBackend);
   const options = {
-    connectionString: config.DATABASE_URL,
+    ...pgOptions(config.POSTGRES),
     options: `-c search_path=${POSTGRES_SCHEMA}`,
     application_name: "bullmq",
     keepAlive: true,

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import Postgrator from "postgrator";
 import { describeError } from "../lib/process/describe-error.js";
+import { pgOptions, readDatabaseUrl } from "../lib/process/server-address.js";
 import type { Db } from "./db.js";
 
 const MIGRATIONS = fileURLToPath(new URL("./migrations", import.meta.url));
@@ -124,7 +125,7 @@ export async function migrate(
   databaseUrl: string,
   folders: MigrationFolders = { migrations: MIGRATIONS, functions: FUNCTIONS },
 ): Promise<string[]> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "migrate" });
+  const client = new pg.Client({ ...pgOptions(readDatabaseUrl(databaseUrl)), application_name: "migrate" });
   client.on("error", () => undefined);
   await client.connect().catch((error: unknown) => {
     throw new Error(`DATABASE_URL cannot be used: ${describeError(error)}`, { cause: error });

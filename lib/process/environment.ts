@@ -4,6 +4,7 @@ import { phonePattern } from "../domain/phone.js";
 import { parseJson } from "./parse-json.js";
 import { isVapidPrivateKey, isVapidPublicKey, parseServiceAccount, type VapidKeys } from "./push-keys.js";
 import { findFaults } from "./environment-faults.js";
+import { readDatabaseUrl, readRedisUrl, UnusableAddress, type ServerAddress } from "./server-address.js";
 import { isTimeZone } from "../domain/time-zones.js";
 
 const flag = z.stringbool().default(false);
@@ -48,6 +49,15 @@ const url = (protocol: RegExp, example: string) =>
     protocol,
     error: ({ input }) => `${input === undefined ? "is missing; it" : ""} must be an address such as ${example}`.trim(),
   });
+/** Refuses an address that `read` cannot use. */
+const usable = (read: (text: string) => ServerAddress) => (text: string, context: z.RefinementCtx) => {
+  try {
+    read(text);
+  } catch (error) {
+    if (!(error instanceof UnusableAddress)) throw error;
+    context.addIssue({ code: "custom", message: error.message });
+  }
+};
 const posUrl = (address: string) =>
   url(/^https?$/, address)
     .default(address)
@@ -99,9 +109,9 @@ export const environment = z
       .describe(
         "the address clients reach the API at; https, and required, in production; default `http://localhost:PORT`",
       ),
-    DATABASE_URL: url(/^postgres(ql)?$/, "postgres://user:password@host:5432/name").describe(
-      "Postgres 15 or later; `npm start` brings its own when this is not set",
-    ),
+    DATABASE_URL: url(/^postgres(ql)?$/, "postgres://user:password@host:5432/name")
+      .superRefine(usable(readDatabaseUrl))
+      .describe("Postgres 15 or later; `npm start` brings its own when this is not set"),
     DATABASE_POOL: count(10, 1, 500).describe(
       "size of each of a process's three pools: single statements, statements that may wait for a row, transactions",
     ),
@@ -115,6 +125,7 @@ export const environment = z
       "longest duration of a search or another list that is read without a token, and its longest wait for a turn",
     ),
     REDIS_URL: url(/^rediss?$/, "redis://host:6379")
+      .superRefine(usable(readRedisUrl))
       .optional()
       .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
     DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
@@ -340,6 +351,10 @@ export type SoundVariables = z.output<typeof some>;
 export type Config = Readonly<Omit<Variables, keyof Limits> & Limits> & {
   readonly PUBLIC_URL: string;
   readonly SMS_SENDER: "log" | "http";
+  /** DATABASE_URL, read. */
+  readonly POSTGRES: ServerAddress;
+  /** REDIS_URL, read; null: BullMQ lives in Postgres. */
+  readonly REDIS: ServerAddress | null;
   /** Null: no Web Push. */
   readonly VAPID: VapidKeys | null;
 };
@@ -374,6 +389,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     OTP_GUESSES_PER_ADDRESS: limitOf("OTP_GUESSES_PER_ADDRESS"),
     REGISTRATIONS_PER_ADDRESS: limitOf("REGISTRATIONS_PER_ADDRESS"),
     SMS_SENDER: data.SMS_SENDER ?? "log",
+    POSTGRES: readDatabaseUrl(data.DATABASE_URL),
+    REDIS: data.REDIS_URL === undefined ? null : readRedisUrl(data.REDIS_URL),
     VAPID: publicKey && privateKey && subject ? { publicKey, privateKey, subject } : null,
   });
 }

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import pg from "pg";
 import { config } from "../../lib/process/config.js";
 import { exitWithLine } from "../../lib/process/lifecycle.js";
+import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js";
 import { migrate } from "../../sql/migrate.js";
 import { atOneMoment, differences, readContents, type Contents } from "./contents.js";
 import { checkTools, dump, restore } from "./tools.js";
@@ -35,7 +36,11 @@ const messageOf = (error: unknown) => (error instanceof Error && error.message) 
 const undo: (() => Promise<unknown>)[] = [];
 
 async function connect(databaseUrl: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "restore-drill", keepAlive: true });
+  const client = new pg.Client({
+    ...pgOptions(readDatabaseUrl(databaseUrl)),
+    application_name: "restore-drill",
+    keepAlive: true,
+  });
   client.on("error", () => undefined);
   await client.connect().catch((error: unknown) => {
     throw new Error(`DATABASE_URL cannot be used: ${messageOf(error)}`, { cause: error });

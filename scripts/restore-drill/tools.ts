@@ -29,11 +29,24 @@ export async function checkTools(server: number, signal: AbortSignal): Promise<v
     throw new Error(`pg_restore ${restore} is older than pg_dump ${dump}: install both of one version.`);
 }
 
+/** Says in libpq's words how to check the server: without `sslrootcert` this service trusts the public authorities. */
+function forLibpq(url: URL): void {
+  const { searchParams } = url;
+  searchParams.delete("uselibpqcompat");
+  if (searchParams.get("sslmode") === "no-verify") {
+    searchParams.set("sslmode", "require");
+    searchParams.delete("sslrootcert");
+  }
+  if (searchParams.get("sslmode") === "verify-full" && !searchParams.has("sslrootcert"))
+    searchParams.set("sslrootcert", "system");
+}
+
 /** The address without its password, which other users of the machine would see in the list of processes. */
 function addressed(databaseUrl: string): { address: string; env: NodeJS.ProcessEnv } {
   const url = new URL(databaseUrl);
   const password = decodeURIComponent(url.password);
   url.password = "";
+  if (url.searchParams.has("sslmode")) forLibpq(url);
   return { address: url.href, env: password === "" ? {} : { PGPASSWORD: password } };
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js";
 
 const STATEMENTS = fileURLToPath(new URL("./marketplace.sql", import.meta.url));
 
@@ -13,7 +14,7 @@ export async function seedMarketplace(databaseUrl: string, scale: number): Promi
     (sql, [name, count]) => sql.replaceAll(`:${name}`, String(Math.ceil(count * scale))),
     text,
   );
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "seed" });
+  const client = new pg.Client({ ...pgOptions(readDatabaseUrl(databaseUrl)), application_name: "seed" });
   await client.connect();
   try {
     const { rowCount } = await client.query("select from orders limit 1");

@@ -47,6 +47,11 @@ interface Address {
   path: string | false | undefined;
 }
 
+/** Whether the server could not be reached over TLS: its certificate was refused, or the two do not understand each other. */
+const isTlsFailure = (error: Error) =>
+  "code" in error &&
+  /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE)/.test(String(error.code));
+
 /** The SQLSTATE of a write that a standby refuses: the next session may reach the primary. */
 const READ_ONLY = "25006";
 
@@ -119,6 +124,7 @@ export function openConnection(
       statement_timeout: timeoutMs,
       idle_in_transaction_session_timeout: config.DATABASE_TIMEOUT_MS,
     },
+    ssl: config.POSTGRES.tls,
     socket: openSocket,
     onclose: () => lose("the server closed it"),
     onnotice: ({ code }: postgres.Notice) => {
@@ -126,7 +132,7 @@ export function openConnection(
     },
     onnotify: (_channel: string, payload: string) => onNotification?.(payload),
   };
-  const client = postgres(config.DATABASE_URL, options);
+  const client = postgres(config.POSTGRES.url, options);
 
   const whileOpen = <T>(work: PromiseLike<T>) =>
     new Promise<T>((resolve, reject) => {
@@ -145,7 +151,7 @@ export function openConnection(
         if (error instanceof postgres.PostgresError) {
           if (error.code === READ_ONLY) lose("the server is read-only");
         } else if (error !== lost) {
-          const broken = isNativeError(error) && "errno" in error;
+          const broken = isNativeError(error) && ("errno" in error || isTlsFailure(error));
           // responses may no longer match statements
           const reason = lose(broken ? error.message : "a statement before failed in this process");
           if (broken) throw reason;

@@ -1,8 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { describe } from "@jest/globals";
+import type { Certificate } from "./certificates.js";
 import { scratchFolder } from "./scratch.js";
 
 /** Whether this machine has `redis-server`. */
@@ -35,8 +37,14 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function spawnRedis(port: number, folder: string): Promise<ChildProcess> {
-  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+async function spawnRedis(port: number, folder: string, tls: Certificate | undefined): Promise<ChildProcess> {
+  const listen = tls ? ["--port", "0", "--tls-port", String(port)] : ["--port", String(port)];
+  const settings = [...listen, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+  if (tls) {
+    const [certificate, key] = [join(folder, "server.crt"), join(folder, "server.key")];
+    await Promise.all([writeFile(certificate, tls.certificate), writeFile(key, tls.key)]);
+    settings.push("--tls-cert-file", certificate, "--tls-key-file", key, "--tls-auth-clients", "no");
+  }
   const child = spawn("redis-server", settings, { stdio: ["ignore", "pipe", "inherit"] });
   for await (const text of child.stdout) {
     if (String(text).includes("Ready to accept connections")) break;
@@ -46,22 +54,22 @@ async function spawnRedis(port: number, folder: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Starts a Redis on a free port. Set `process.env.REDIS_URL` to its `url` before importing anything that reads the configuration. */
-export async function startRedis(): Promise<TestRedis> {
+/** Starts a Redis on a free port, which speaks TLS only when it has a certificate. Set `process.env.REDIS_URL` to its `url` before importing anything that reads the configuration. */
+export async function startRedis(tls?: Certificate): Promise<TestRedis> {
   const port = await freePort();
   const folder = await scratchFolder("redis");
-  let child = await spawnRedis(port, folder);
+  let child = await spawnRedis(port, folder, tls);
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGKILL");
     await once(child, "exit");
   };
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: `${tls ? "rediss" : "redis"}://127.0.0.1:${port}`,
     kill,
     restart: async () => {
       await kill();
-      child = await spawnRedis(port, folder);
+      child = await spawnRedis(port, folder, tls);
     },
     freeze: () => child.kill("SIGSTOP"),
     thaw: () => child.kill("SIGCONT"),

@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { checkServerIdentity, type ConnectionOptions, type PeerCertificate } from "node:tls";
+import { isNativeError } from "node:util/types";
+
+/** Where Postgres or Redis is, and how its server is checked: the same for every library that connects. */
+export interface ServerAddress {
+  /** The address without the parameters that `tls` is made of. */
+  readonly url: string;
+  /** False: the connection is not encrypted. */
+  readonly tls: false | ConnectionOptions;
+}
+
+/** Why an address cannot be used: what comes after the variable's name. It shows no value. */
+export class UnusableAddress extends Error {
+  override name = "UnusableAddress";
+}
+
+/** How the server is checked: libpq's modes, without those that leave it to the server whether to encrypt. */
+const modes = ["disable", "no-verify", "require", "verify-ca", "verify-full"] as const;
+type Mode = (typeof modes)[number];
+
+/** The parameters that are read here; libraries must not read them again. */
+const parameters = ["sslmode", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat", "channel_binding"] as const;
+/** Parameters of other libraries for the same, which would be ignored or contradict. */
+const others = ["ssl", "sslpassword", "sslcrl", "sslnegotiation", "requiressl", "tls"];
+
+function readPem(parameter: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const code = isNativeError(error) && "code" in error ? String(error.code) : "unknown";
+    throw new UnusableAddress(`names a file in ${parameter} that cannot be read (${code})`);
+  }
+}
+
+/** Returns what `mode` checks, as libpq does: `require` with a root certificate is `verify-ca`. */
+function checks(mode: Exclude<Mode, "disable">, host: string, root: string | undefined): ConnectionOptions {
+  if (mode === "no-verify" || (mode === "require" && root === undefined)) return { rejectUnauthorized: false };
+  if (mode === "verify-ca" && root === undefined)
+    throw new UnusableAddress("has verify-ca without sslrootcert: anyone can get a certificate of a public authority");
+  if (mode !== "verify-full" && root === "system")
+    throw new UnusableAddress("has sslrootcert=system, which needs sslmode=verify-full");
+  return {
+    rejectUnauthorized: true,
+    ...(root !== undefined && root !== "system" && { ca: readPem("sslrootcert", root) }),
+    checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
+      mode === "verify-full" ? checkServerIdentity(host, certificate) : undefined,
+  };
+}
+
+function readTls(url: URL, byDefault: Mode | undefined): ServerAddress["tls"] {
+  const given = Object.fromEntries(parameters.map((name) => [name, url.searchParams.get(name) ?? undefined]));
+  const { sslrootcert, sslcert, sslkey } = given;
+  if (others.some((name) => url.searchParams.has(name)))
+    throw new UnusableAddress(`must say how to encrypt with sslmode, and without ${others.join(", ")}`);
+  if (given["channel_binding"] === "require")
+    throw new UnusableAddress("has channel_binding=require, which is not supported; sslmode=verify-full is as strict");
+  const mode = given["sslmode"] === undefined ? byDefault : modes.find((name) => name === given["sslmode"]);
+  if (mode === undefined)
+    throw new UnusableAddress(
+      given["sslmode"] === undefined
+        ? "has a certificate and no sslmode"
+        : `must have one of the sslmodes ${modes.join(", ")}`,
+    );
+  if (mode === "disable") return false;
+  if ((sslcert === undefined) !== (sslkey === undefined)) throw new UnusableAddress("needs both of sslcert and sslkey");
+  const host = url.searchParams.get("host") ?? url.hostname.replace(/^\[|\]$/g, "");
+  return {
+    ...checks(mode, host, sslrootcert),
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(sslcert !== undefined && { cert: readPem("sslcert", sslcert) }),
+    ...(sslkey !== undefined && { key: readPem("sslkey", sslkey) }),
+  };
+}
+
+function without(url: URL): string {
+  const rest = new URL(url);
+  // a query that is not changed keeps its encoding
+  for (const name of parameters) if (rest.searchParams.has(name)) rest.searchParams.delete(name);
+  return rest.href;
+}
+
+/** Reads DATABASE_URL; throws UnusableAddress. Without `sslmode` the connection is not encrypted. */
+export function readDatabaseUrl(text: string): ServerAddress {
+  const url = new URL(text);
+  const certified = ["sslrootcert", "sslcert", "sslkey"].some((name) => url.searchParams.has(name));
+  return { url: without(url), tls: readTls(url, certified ? undefined : "disable") };
+}
+
+/** Reads REDIS_URL; throws UnusableAddress. `rediss:` is encrypted and checked as with `verify-full`, unless `sslmode` says less. */
+export function readRedisUrl(text: string): ServerAddress {
+  const url = new URL(text);
+  const isPlain = url.protocol === "redis:";
+  if (isPlain && parameters.some((name) => url.searchParams.has(name)))
+    throw new UnusableAddress("must begin with rediss: to be encrypted");
+  const tls = isPlain ? false : readTls(url, "verify-full");
+  if (!isPlain && tls === false) throw new UnusableAddress("must begin with redis: to be unencrypted");
+  // ioredis would check the server in its own way at the protocol `rediss:`
+  return { url: without(url).replace(/^rediss:/, "redis:"), tls };
+}
+
+/** The options of `pg` for an address. It gets a copy, as `pg` hides the key in the object that it gets. */
+export const pgOptions = ({ url, tls }: ServerAddress) => ({ connectionString: url, ssl: tls && { ...tls } });
