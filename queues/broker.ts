@@ -47,6 +47,8 @@ interface Connections {
   consumer(): ConnectionOptions;
   prepare(): Promise<void>;
   ping(): Promise<void>;
+  /** What Redis says about itself; null when the broker lives in Postgres. */
+  describe(): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -72,6 +74,11 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
     maxRetriesPerRequest: 1,
   });
   producer.on("error", logBrokerError);
+  /** The first command may come before the connection is ready. */
+  const ready = async () => {
+    if (producer.status === "connecting" || producer.status === "connect")
+      await once(producer, "ready", { signal: AbortSignal.timeout(FIRST_CONNECT_MS) });
+  };
   let consumer: Redis | undefined;
   return {
     producer,
@@ -81,10 +88,12 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
     },
     prepare: () => Promise.resolve(),
     ping: async () => {
-      // the first command may come before the connection is ready
-      if (producer.status === "connecting" || producer.status === "connect")
-        await once(producer, "ready", { signal: AbortSignal.timeout(FIRST_CONNECT_MS) });
+      await ready();
       await producer.ping();
+    },
+    describe: async () => {
+      await ready();
+      return producer.info();
     },
     close: () => {
       for (const client of [producer, consumer]) client?.disconnect();
@@ -127,6 +136,7 @@ function connectToPostgres(): Connections {
     ping: async () => {
       await producer.query("select 1");
     },
+    describe: () => Promise.resolve(null),
     close: async () => {
       await Promise.all([producer.end(), consumer.end()]);
     },
@@ -150,6 +160,14 @@ export async function prepareBroker(): Promise<void> {
 /** Resolves when the broker answers, rejects when it does not. */
 export async function pingBroker(): Promise<void> {
   await connect().ping();
+}
+
+/** Returns the facts that Redis gives about itself (INFO), by name; null when the broker lives in Postgres. */
+export async function describeRedis(): Promise<ReadonlyMap<string, string> | null> {
+  const info = await connect().describe();
+  if (info === null) return null;
+  const facts = info.matchAll(/^(\w+):(.*?)\r?$/gm);
+  return new Map([...facts].map(([, name = "", value = ""]) => [name, value]));
 }
 
 /** Returns the queue of a contract, to add and to read jobs; one per process. */

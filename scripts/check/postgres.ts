@@ -1,0 +1,124 @@
+import pg from "pg";
+import { config } from "../../lib/process/config.js";
+import { describeError } from "../../lib/process/describe-error.js";
+import { pgOptions } from "../../lib/process/server-address.js";
+import { sql } from "../../sql/db.js";
+import { pendingMigrations } from "../../sql/migrate.js";
+import { failed, ok, warning, type Check, type Finding } from "./finding.js";
+
+const OLDEST_SERVER = 15;
+/** Connections of a process besides its pools: look-ups, searches, signals and BullMQ's when it lives in Postgres. */
+const FURTHER_CONNECTIONS = config.REDIS === null ? 30 : 6;
+/** An access token is valid for 15 minutes, a signed address to S3 must be at most 15 minutes old. */
+const MOST_SKEW_MS = 60_000;
+const WORTH_A_WARNING_MS = 2_000;
+
+async function withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ ...pgOptions(config.POSTGRES), application_name: "check" });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const one = async <Row extends pg.QueryResultRow>(client: pg.Client, text: string): Promise<Row> => {
+  const [row] = (await client.query<Row>(text)).rows;
+  if (row === undefined) throw new Error("Postgres answered without a row");
+  return row;
+};
+
+function serverFinding(server: { version: string; number: number; max: number; ssl: boolean; name: string }): Finding {
+  const perProcess = 3 * config.DATABASE_POOL + FURTHER_CONNECTIONS;
+  const facts = `Postgres ${server.version}, database ${server.name}, ${server.ssl ? "over TLS" : "not encrypted"}`;
+  const room = `max_connections is ${server.max}, a process takes up to ${perProcess}`;
+  if (server.number < OLDEST_SERVER * 10_000) return failed(`${facts}: version ${OLDEST_SERVER} or later is needed`);
+  // an API process and a worker
+  return server.max < 2 * perProcess ? warning(`${facts}; ${room}`) : ok(`${facts}; ${room}`);
+}
+
+async function findServer(): Promise<Finding> {
+  // as the API and the workers connect
+  const timeout = await sql<{ ms: number | null }[]>`
+    select setting::integer as ms from pg_settings where name = 'statement_timeout'`;
+  if (timeout[0]?.ms !== config.DATABASE_TIMEOUT_MS)
+    return failed("statement_timeout has no effect: a pooler must pass on the parameters that a session begins with");
+  return withClient(async (client) =>
+    serverFinding(
+      await one(
+        client,
+        `select current_setting('server_version') as version, current_setting('server_version_num')::integer as number,
+          current_setting('max_connections')::integer as max, current_database() as name,
+          coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as ssl`,
+      ),
+    ),
+  );
+}
+
+async function findRights(): Promise<Finding> {
+  const { user, missing } = await withClient((client) =>
+    one<{ user: string; missing: string[] }>(
+      client,
+      `select current_user as user, array_remove(array[
+        case when not has_schema_privilege('public', 'create') then 'create in the schema public' end,
+        case when ${config.REDIS === null} and not exists (select from pg_namespace where nspname = 'bullmq')
+          and not has_database_privilege(current_database(), 'create') then 'create schemas (BullMQ''s)' end,
+        case when exists (select from pg_tables where schemaname = 'public' and not pg_has_role(tableowner, 'usage'))
+          then 'own its tables' end
+      ], null)::text[] as missing`,
+    ),
+  );
+  return missing.length === 0 ? ok(`${user} may migrate`) : failed(`${user} may not ${missing.join(", nor ")}`);
+}
+
+async function findMigrations(): Promise<Finding> {
+  const pending = await pendingMigrations(sql);
+  return pending.length === 0 ? ok("all applied") : warning(`${pending.length} to apply: run the process release`);
+}
+
+/**
+ * A pooler gives its clients a process id of its own. When each transaction may run in another session, two that overlap show
+ * it: LISTEN, advisory locks and prepared statements are lost between them.
+ */
+async function findPooler(): Promise<Finding> {
+  const sessionOf = async (client: pg.Client) =>
+    (await one<{ pid: number }>(client, "select pg_backend_pid() as pid")).pid;
+  return withClient((first) =>
+    withClient(async (second) => {
+      const before = await sessionOf(first);
+      // the id that the client was given when it connected; the types of `pg` leave it out
+      if (Reflect.get(first, "processID") === before) return ok("none");
+      await second.query("begin");
+      await sessionOf(second);
+      const after = await sessionOf(first);
+      if (before === after) return ok("a pooler, by session");
+      return failed("a pooler, by transaction: it must give each client a session of its own (pool_mode = session)");
+    }),
+  );
+}
+
+async function findSkew(): Promise<Finding> {
+  const before = Date.now();
+  const { now } = await withClient((client) => one<{ now: Date }>(client, "select clock_timestamp() as now"));
+  const after = Date.now();
+  const skew = now.getTime() < before ? before - now.getTime() : Math.max(0, now.getTime() - after);
+  const details = `this machine's clock differs from Postgres's by ${skew < 100 ? "less than 0.1" : (skew / 1_000).toFixed(1)} s`;
+  if (skew > MOST_SKEW_MS) return failed(details);
+  return skew > WORTH_A_WARNING_MS ? warning(details) : ok(details);
+}
+
+/** Checks what needs Postgres; without it there is one finding. */
+export async function postgresChecks(): Promise<Check[]> {
+  const server = await findServer().catch((error: unknown) => failed(describeError(error)));
+  const first: Check = { name: "Postgres", find: () => Promise.resolve(server) };
+  const reached = await withClient(() => Promise.resolve(true)).catch(() => false);
+  const further: Check[] = [
+    { name: "Pooler", find: findPooler },
+    { name: "Rights", find: findRights },
+    { name: "Migrations", find: findMigrations },
+    { name: "Clock", find: findSkew },
+  ];
+  return reached ? [first, ...further] : [first];
+}
