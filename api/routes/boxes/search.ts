@@ -30,13 +30,14 @@ const Offer = z
   })
   .meta({ id: "Offer" });
 
-const present = (row: OfferRow | NearOfferRow): z.output<typeof Offer> => ({
-  ...presentBox(row),
-  partnerName: row.partnerName,
-  latitude: row.latitude,
-  longitude: row.longitude,
-  distanceMeters: "distance" in row ? presentDistance(row.distance) : null,
-});
+/** Has no spread: V8 adds each property after one so slowly that a page would take twice as long. */
+const present = (row: OfferRow | NearOfferRow): z.output<typeof Offer> =>
+  Object.assign(presentBox(row), {
+    partnerName: row.partnerName,
+    latitude: row.latitude,
+    longitude: row.longitude,
+    distanceMeters: "distance" in row ? presentDistance(row.distance) : null,
+  });
 
 export const offers = section({ prefix: "/boxes", tag: "Boxes" });
 
