@@ -16,33 +16,43 @@ export type { Db } from "./driver/tag.js";
 const limit = config.DATABASE_POOL;
 const pools: ReturnType<typeof openPool>[] = [];
 
-/** Makes a handle for single statements of one purpose, with its own connections. */
-function poolFor(purpose: string, limits: PoolLimits): Db {
+/** Opens the connections for single statements of one purpose. */
+function poolFor(purpose: string, limits: PoolLimits) {
   const pool = openPool(purpose, limits, () => wakeRelays());
   pools.push(pool);
-  return pool.db;
+  return pool;
 }
 
 /** Runs single statements, each in its own transaction, many at once over few connections. */
-export const sql = poolFor("statements", { connections: limit });
+export const { db: sql } = poolFor("statements", { connections: limit });
 
 /**
  * Runs reads of a few rows by key, so many per connection that they share packets. A statement that may wait or take longer
- * would delay the others: it belongs to `sql`, or to `searches`.
+ * would delay the others: it belongs to `sql`, or to `searchesOf`.
  */
-export const lookups = poolFor("lookups", { connections: 2 });
+export const { db: lookups } = poolFor("lookups", { connections: 2 });
 
 /**
  * Runs single statements that may wait for a contended row, such as a box that is almost sold out. On their own connections
  * they delay only each other.
  */
-export const contended = poolFor("contended", { connections: limit });
+export const { db: contended } = poolFor("contended", { connections: limit });
+
+const searches = poolFor("searches", { connections: 2, timeoutMs: config.SEARCH_TIMEOUT_MS });
+/** A search counts as the rows that it may return, but as a default page at least. */
+const LEAST_SEARCH = 51;
+const ROWS_AT_ONCE = 16 * LEAST_SEARCH;
+const inClientsShare = openTurns("searches of one client", ROWS_AT_ONCE / 2, config.SEARCH_TIMEOUT_MS);
+const inShare = openTurns("searches", ROWS_AT_ONCE, config.SEARCH_TIMEOUT_MS);
 
 /**
- * Runs reads of many rows that anyone may ask for, such as boxes around a place. They have a short timeout, and only some run
- * at once, so a flood of them delays only searches.
+ * Returns a handle for reads of up to `rows` rows that anyone may ask for, such as boxes around a place. They have a short timeout,
+ * and only some run at once, half of them for one client: a flood of them delays only searches, and one client's flood its own.
  */
-export const searches = poolFor("searches", { connections: 2, atOnce: 8, timeoutMs: config.SEARCH_TIMEOUT_MS });
+export function searchesOf(client: string, rows: number): Db {
+  const size = Math.max(rows, LEAST_SEARCH);
+  return tag((...statement) => inClientsShare(client, () => inShare("", () => searches.run(...statement), size), size));
+}
 
 /** The signal that jobs are due. */
 export const jobsDue = "jobs";

@@ -5,10 +5,12 @@ import { ApiError, notFound, type ErrorCode } from "../../lib/process/errors.js"
 import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
 import { MAX_JSON_DEPTH, parseJsonBody } from "../../lib/process/parse-json.js";
+import { searchesOf, type Db } from "../../sql/db.js";
 import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
 import { allowSlowBody } from "./body-time.js";
+import { clientNetwork } from "./client-network.js";
 import { invalidInput } from "./errors.js";
 import { limitChanges, limitRequests, type EndpointLimit } from "./limits.js";
 import { Id } from "./schemas.js";
@@ -67,6 +69,8 @@ export interface Input<Path, D extends Declaration> extends Caller<D["auth"]> {
   /** Path and query string as sent, for links to the next page. */
   address: string;
   ip: string;
+  /** Returns the handle for a list of so many rows that anyone may read, within the share of the client's address. */
+  searches: (rows: number) => Db;
   /** The raw request, for uploads. */
   incoming: IncomingMessage;
   /** Aborted when the client disconnects before the response. */
@@ -243,6 +247,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
             get ip() {
               return request.ip ?? "";
             },
+            searches: (rows: number) => searchesOf(clientNetwork(request.ip ?? ""), rows),
             get log() {
               return log.child({ requestId });
             },

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { z } from "zod";
-import { describeErrorWithStack } from "../../lib/process/describe-error.js";
+import { describeError, describeErrorWithStack } from "../../lib/process/describe-error.js";
 import { ApiError, unavailable, type ErrorCode, type FieldError } from "../../lib/process/errors.js";
 import { log } from "../../lib/process/log.js";
 import { StorageUnavailable } from "../../lib/storage/storage.js";
@@ -94,11 +94,25 @@ const problemOf = ({ status, code, message, members }: ApiError, requestId: stri
   ...members,
 });
 
+const overloadLogMs = 1_000;
+let overloadLogAt = 0;
+let overloaded = 0;
+
+/** Logs requests that are refused because too many came at once: their log would be one more load. */
+function logOverload(error: unknown): void {
+  overloaded += 1;
+  if (performance.now() < overloadLogAt) return;
+  log.error({ error: describeError(error), requests: overloaded }, "requests were refused: the database is overloaded");
+  overloadLogAt = performance.now() + overloadLogMs;
+  overloaded = 0;
+}
+
 /** Sends the problem document of `error`; an unexpected error becomes a 500 without details. */
 export function sendProblem(request: Request, response: Response, error: unknown): void {
   const requestId = String(response.getHeader("x-request-id"));
   const known = asApiError(error);
-  if (known === null || known.status >= 500) {
+  if (faultOf(error) === "overloaded") logOverload(error);
+  else if (known === null || known.status >= 500) {
     const route: unknown = response.locals["route"];
     log.error({ error: describeErrorWithStack(error), requestId, method: request.method, route }, "request failed");
   }
@@ -111,10 +125,10 @@ export function sendProblem(request: Request, response: Response, error: unknown
   const { retryAfterSeconds } = members;
   if (typeof retryAfterSeconds === "number") response.setHeader("Retry-After", retryAfterSeconds);
   if (status === 401) response.setHeader("WWW-Authenticate", "Bearer");
-  response
-    .status(status)
-    .type("application/problem+json")
-    .send(JSON.stringify(problemOf(answer, requestId)));
+  // Express's `send` takes longer than all else here
+  response.statusCode = status;
+  response.setHeader("Content-Type", "application/problem+json; charset=utf-8");
+  response.end(JSON.stringify(problemOf(answer, requestId)));
 }
 
 // Express recognises an error handler by its four parameters.

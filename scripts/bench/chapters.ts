@@ -13,6 +13,7 @@ import {
   type Requests,
 } from "./http.js";
 import { convertImages, uploadFiles } from "./files.js";
+import { readBesideSearches } from "./searches.js";
 import type { Lab } from "./lab.js";
 import { measureMachinery } from "./machinery.js";
 import { PRICE } from "./marketplace.js";
@@ -165,6 +166,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   box: { title: "Read one box", measure: readBox },
   list: { title: "List 20 boxes of a city", measure: listOffers },
   nearby: { title: "List 20 partners around a place", measure: searchNearby },
+  searches: { title: "Read profiles while 600 connections search for boxes", measure: readBesideSearches },
   profile: { title: "Read one's own profile, with a token", measure: readProfile },
   webhook: { title: "Receive a POS webhook: verify, store, answer", measure: takeWebhooks },
   "pos-sync": { title: "Sync a POS menu of 20,000 items", measure: pullMenus },

@@ -123,3 +123,30 @@ export type IsolationPlan = z.output<typeof IsolationPlan>;
 /** In milliseconds, for each of the services. */
 export const Durations = z.object({ latencies: z.array(z.array(z.number())) });
 export type Durations = z.output<typeof Durations>;
+
+/** Requests of these paths over many connections from `addresses` client addresses, each sent when the last one is answered. */
+export const FloodPlan = z.object({
+  url: z.url(),
+  connections: z.int(),
+  addresses: z.int(),
+  seconds: z.number(),
+  paths: z.array(z.string()),
+});
+export type FloodPlan = z.output<typeof FloodPlan>;
+
+/** How many responses had each status; 0 is none. */
+export const Flood = z.object({ statuses: z.record(z.string(), z.int()) });
+export type Flood = z.output<typeof Flood>;
+
+/** Requests sent one every `everyMs`. */
+export const PacePlan = z.object({
+  url: z.url(),
+  everyMs: z.number(),
+  seconds: z.number(),
+  requests: z.array(z.object({ path: z.string(), headers: z.record(z.string(), z.string()) })),
+});
+export type PacePlan = z.output<typeof PacePlan>;
+
+/** In milliseconds; `failed` counts responses other than 200. */
+export const Pace = z.object({ latencies: z.array(z.number()), failed: z.int() });
+export type Pace = z.output<typeof Pace>;

@@ -1,15 +1,12 @@
 import { config } from "../../lib/process/config.js";
 import { openConnection, type Connection } from "./connection.js";
 import { connectionLost } from "./errors.js";
-import { openSlots } from "./slots.js";
 import { tag, type Rows, type Run, type Statement } from "./tag.js";
 
 export interface PoolLimits {
   connections: number;
   /** The server's timeout for each statement. */
   timeoutMs?: number;
-  /** How many statements may be in flight; others wait for their turn, for as long as a statement may take. */
-  atOnce?: number;
 }
 
 /**
@@ -27,11 +24,10 @@ const isFreer = (one: Connection, other: Connection): boolean => {
  */
 export function openPool(
   purpose: string,
-  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS, atOnce = Infinity }: PoolLimits,
+  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS }: PoolLimits,
   onStaged?: () => void,
 ) {
   const connections = new Set<Connection>();
-  const slots = openSlots(purpose, atOnce, timeoutMs);
   let stopping = false;
 
   /** Returns an idle connection, else a new one if the limit allows it, else the one with the fewest statements that is not stalled. */
@@ -49,21 +45,17 @@ export function openPool(
   }
 
   const run: Run = async <T extends Rows>(...statement: Statement) => {
-    await slots.acquire();
-    try {
-      if (stopping) throw connectionLost("this process is stopping");
-      const connection = leastBusy();
-      const before = connection.staged;
-      const rows = await connection.run<T>(...statement);
-      if (connection.staged > before) onStaged?.();
-      return rows;
-    } finally {
-      slots.release();
-    }
+    if (stopping) throw connectionLost("this process is stopping");
+    const connection = leastBusy();
+    const before = connection.staged;
+    const rows = await connection.run<T>(...statement);
+    if (connection.staged > before) onStaged?.();
+    return rows;
   };
 
   return {
     db: tag(run),
+    run,
     /** Statements sent and not yet settled. */
     running: () => [...connections].reduce((sum, { running }) => sum + running, 0),
     /** Refuses statements from now on. */

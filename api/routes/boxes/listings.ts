@@ -2,7 +2,7 @@ import { z } from "zod";
 import { conflict, type FieldError } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { fanOut } from "../../../queues/index.js";
-import { contended, lookups, searches, sql, transaction, type Db } from "../../../sql/db.js";
+import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.js";
 import {
   deleteBox,
   findBox,
@@ -91,11 +91,11 @@ boxes.get(
     query: PageQuery.extend({ all: QueryFlag.default(false) }),
     answers: { 200: z.array(OwnListedBox) },
   },
-  async ({ user, params, query, address }) => {
+  async ({ user, params, query, address, searches }) => {
     const { partnerId } = params;
     const own = query.all && user !== null && (await findPrincipal(sql, user.id))?.partnerId === partnerId;
     const list = (after: string | null, limit: number) =>
-      listBoxesByPartner(own ? sql : searches, partnerId, own, after, limit);
+      listBoxesByPartner(own ? sql : searches(limit), partnerId, own, after, limit);
     const answer = await page(address, query, list, own ? presentOwnBox : presentBox);
     if (answer.body.length === 0) found(await findPartner(sql, partnerId), "This partner");
     return answer;

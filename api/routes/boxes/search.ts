@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { searches } from "../../../sql/db.js";
 import { listOffersNear, listOffersSoon, type NearOfferRow, type OfferRow } from "../../../sql/queries/offers.js";
 import { ListedBox, presentBox } from "./presentation.js";
 import { ok, section } from "../../http/endpoint.js";
@@ -50,16 +49,16 @@ offers.get(
     query: OfferQuery,
     answers: { 200: z.array(Offer) },
   },
-  async ({ query, address }) => {
+  async ({ query, address, searches }) => {
     const { lat, lng, radius, cityId, maxPrice, availableFrom, availableTo } = query;
     const filter = { cityId, maxPriceMinor: maxPrice, availableFrom, availableTo };
     const list = (after: z.output<typeof Place> | null, limit: number): Promise<(OfferRow | NearOfferRow)[]> => {
       if (lat === undefined || lng === undefined) {
         const place = after && { startKey: String(after[0]), id: after[1] };
-        return listOffersSoon(searches, filter, place, limit);
+        return listOffersSoon(searches(limit), filter, place, limit);
       }
       const place = after && { distance: Number(after[0]), id: after[1] };
-      return listOffersNear(searches, { latitude: lat, longitude: lng, radius }, filter, place, limit);
+      return listOffersNear(searches(limit), { latitude: lat, longitude: lng, radius }, filter, place, limit);
     };
     const placeOf = (row: OfferRow | NearOfferRow): z.output<typeof Place> => [
       "distance" in row ? row.distance : row.startKey,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { searches, sql } from "../../../sql/db.js";
+import { sql } from "../../../sql/db.js";
 import { listCities, upsertCity } from "../../../sql/queries/cities.js";
 import { ok, section } from "../../http/endpoint.js";
 import { page, pageQuery } from "../../http/pagination.js";
@@ -18,7 +18,7 @@ cities.get(
     query: pageQuery(CityId),
     answers: { 200: z.array(City) },
   },
-  ({ query, address }) => page(address, query, (after, limit) => listCities(searches, after, limit)),
+  ({ query, address, searches }) => page(address, query, (after, limit) => listCities(searches(limit), after, limit)),
 );
 
 export const adminCities = section({ prefix: "/admin/cities", tag: "Partners" });

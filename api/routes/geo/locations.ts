@@ -4,7 +4,7 @@ import { config } from "../../../lib/process/config.js";
 import { notFound, unavailable } from "../../../lib/process/errors.js";
 import { formatWait } from "../../../lib/outbound/retry-after.js";
 import { geocode } from "../../../queues/index.js";
-import { lookups, searches, sql, transaction } from "../../../sql/db.js";
+import { lookups, sql, transaction } from "../../../sql/db.js";
 import { listPartnersNear, updatePartnerLocation } from "../../../sql/queries/geo.js";
 import {
   requestGeocode,
@@ -44,15 +44,20 @@ geo.get(
     query: NearbyQuery,
     answers: { 200: z.object({ partners: z.array(NearbyPartner) }) },
   },
-  async ({ query, address }) => {
+  async ({ query, address, searches }) => {
     const circle = { latitude: query.lat, longitude: query.lng, radius: query.radius };
     const { rows, headers } = await pageBy(
       address,
       query,
-      (after, limit) => listPartnersNear(searches, circle, after && { distance: after[0], id: after[1] }, limit),
+      (after, limit) => listPartnersNear(searches(limit), circle, after && { distance: after[0], id: after[1] }, limit),
       ({ distance, partnerId }): [number, string] => [distance, partnerId],
     );
-    const partners = rows.map(({ distance, ...row }) => ({ ...row, distanceMeters: presentDistance(distance) }));
+    const partners = rows.map(({ partnerId, latitude, longitude, distance }) => ({
+      partnerId,
+      latitude,
+      longitude,
+      distanceMeters: presentDistance(distance),
+    }));
     return ok({ partners }, headers);
   },
 );

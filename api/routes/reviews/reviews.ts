@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { conflict, notFound } from "../../../lib/process/errors.js";
-import { lookups, searches, sql } from "../../../sql/db.js";
+import { lookups, sql } from "../../../sql/db.js";
 import {
   editReview,
   findRating,
@@ -81,8 +81,8 @@ reviews.get(
     query: PageQuery,
     answers: { 200: z.array(ShownReview) },
   },
-  async ({ params: { id }, query, address }) => {
-    const answer = await page(address, query, (after, limit) => listShownReviews(searches, id, after, limit));
+  async ({ params: { id }, query, address, searches }) => {
+    const answer = await page(address, query, (after, limit) => listShownReviews(searches(limit), id, after, limit));
     if (answer.body.length === 0) found(await findRating(lookups, id), "This partner");
     return answer;
   },

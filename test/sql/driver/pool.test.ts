@@ -1,7 +1,6 @@
-import { describe, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { faultOf, sql } from "../../../sql/db.js";
 import { openPool } from "../../../sql/driver/pool.js";
-import { lockRows } from "../../support/locks.js";
 import { until } from "../../support/until.js";
 
 test("a pool has its own statement timeout, which does not end the session", async () => {
@@ -39,35 +38,6 @@ test("a session whose server became read-only is not used again, so that the nex
   await pool.db`insert into written values (2)`;
   expect([...(await sql`select id from written`)]).toEqual([{ id: 2 }]);
   await pool.close();
-});
-
-describe("a pool that limits how many statements are in flight", () => {
-  const lockedOut = (pool: ReturnType<typeof openPool>) => pool.db`select pg_advisory_xact_lock_shared(1)`;
-  const lock = () => lockRows((tx) => tx`select pg_advisory_xact_lock(1)`);
-
-  test("sends the others in the order of their arrival", async () => {
-    const pool = openPool("searches", { connections: 1, atOnce: 2 });
-    const release = await lock();
-    const ended: number[] = [];
-    const statements = [1, 2, 3, 4].map((n) => lockedOut(pool).then(() => ended.push(n)));
-    await until(() => pool.running() === 2);
-    await release();
-    await Promise.all(statements);
-    expect(ended).toEqual([1, 2, 3, 4]);
-    await pool.close();
-  });
-
-  test("refuses those that wait when it is stopped", async () => {
-    const pool = openPool("searches", { connections: 1, atOnce: 1 });
-    const release = await lock();
-    const running = lockedOut(pool);
-    const refused = expect(lockedOut(pool)).rejects.toMatchObject({ code: "08006" });
-    await until(() => pool.running() === 1);
-    pool.stop();
-    await release();
-    await Promise.all([running, refused]);
-    await pool.close();
-  });
 });
 
 test("gives each statement in flight the whole timeout, and the session of those that timed out before", async () => {

@@ -16,6 +16,17 @@ test("slots are given in the order of arrival, and never more than there are", a
   expect(slots.taken()).toBe(0);
 });
 
+test("a caller that needs several waits until they are free, and those that came later wait behind it", async () => {
+  const slots = openSlots("searches", 3, 600_000);
+  const given: number[] = [];
+  const callers = [2, 2, 1].map((size) => slots.acquire(size).then(() => given.push(size)));
+  await callers[0];
+  expect([given, slots.taken(), slots.waiting()]).toEqual([[2], 2, 2]);
+  slots.release(2);
+  await Promise.all(callers);
+  expect([given, slots.taken(), slots.waiting()]).toEqual([[2, 2, 1], 3, 0]);
+});
+
 test("a caller that waits for too long is refused, and leaves the queue", async () => {
   const slots = openSlots("searches", 1, 20);
   await slots.acquire();

@@ -29,6 +29,21 @@ test("work of one key runs in the order of arrival, beside that of other keys", 
   expect(begun).toEqual(["first", "other", "second", "third"]);
 });
 
+test("pieces of one key run at once as long as their sizes allow it", async () => {
+  const inTurn = openTurns("searches", 3, 600_000);
+  const { begun, work, end } = works();
+  const all = [inTurn("anna", work("large"), 2), inTurn("anna", work("small")), inTurn("anna", work("next"), 2)];
+  await until(() => begun.length === 2);
+  expect(begun).toEqual(["large", "small"]);
+  end("small");
+  await all[1];
+  expect(begun).toEqual(["large", "small"]);
+  end("large");
+  await until(() => begun.includes("next"));
+  end("next");
+  await Promise.all(all);
+});
+
 test("a failure ends a turn, and work that waits for too long is refused", async () => {
   const inTurn = openTurns("orders", 1, 20);
   const { begun, work, end } = works();
