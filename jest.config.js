@@ -1,9 +1,8 @@
 /** @type {import("jest").Config} */
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
-  // heavy tests that cannot be scaled down run with `TEST_FULL=1` only: plans on a large database, and fault storms
-  testPathIgnorePatterns:
-    process.env["TEST_FULL"] === "1" ? [] : ["<rootDir>/test/scale/", "<rootDir>/test/faults/storm"],
+  // plans on a large database cannot be scaled down: they run with `TEST_FULL=1` only
+  testPathIgnorePatterns: process.env["TEST_FULL"] === "1" ? [] : ["<rootDir>/test/scale/"],
   testEnvironment: "<rootDir>/test/support/environment.js",
   globalSetup: "<rootDir>/test/support/global-setup.js",
   globalTeardown: "<rootDir>/test/support/global-teardown.js",

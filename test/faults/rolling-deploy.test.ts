@@ -10,7 +10,8 @@ import { prepareService } from "../support/programs.js";
 import { randomFrom } from "../support/random.js";
 import { scratchFolder } from "../support/scratch.js";
 import { sized } from "../support/size.js";
-import { startTraffic } from "../support/traffic.js";
+import { startStandIns } from "../support/storm/stand-ins.js";
+import { startTraffic } from "../support/storm/traffic.js";
 import { until } from "../support/until.js";
 
 const sources = fileURLToPath(new URL("../../sql", import.meta.url));
@@ -58,10 +59,11 @@ afterAll(async () => {
 });
 
 test("while later releases migrate, this one answers every request and does every job", async () => {
-  const service = await prepareService();
+  const standIns = await startStandIns();
+  const service = await prepareService(standIns.env);
   try {
     await service.start();
-    const traffic = await startTraffic(service.client, ask, randomFrom(1));
+    const traffic = await startTraffic(service.client, standIns, ask, randomFrom(1));
     const releases = await nextReleases(folder, sized(3, 2));
     for (let release = 1; release <= releases.count; release += 1) {
       expect(await migrate(url, await releases.write(release))).toHaveLength(busy.length);
@@ -80,5 +82,6 @@ test("while later releases migrate, this one answers every request and does ever
     expect(service.crashes).toEqual([]);
   } finally {
     await service.stop();
+    await standIns.stop();
   }
 });

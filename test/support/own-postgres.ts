@@ -3,22 +3,29 @@ import { join } from "node:path";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../scripts/embedded-postgres.js";
 import { serverFolder } from "./server-folder.js";
+import { copyAsStandby } from "./standby.js";
 import { until } from "./until.js";
 
 /** A separate server for a test file that would disturb others. */
 export interface OwnPostgres {
-  url: string;
+  /** Its address, which is another after `failOver`. */
+  readonly url: string;
   /** Queries the server directly, not through the code under test; retries while it recovers. */
   ask: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
   /** Kills the whole server, as the kernel does when memory runs out. */
   kill(): Promise<void>;
   /** Restarts it at the same address; it recovers everything committed. */
   restart(): Promise<void>;
+  /**
+   * Gives the server a standby that has every commit before it is acknowledged, calls `lead`, kills the server, and promotes
+   * the standby when `follow`, which gets its address, resolves.
+   */
+  failOver(lead: () => Promise<void>, follow: (url: string) => Promise<void>): Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** Whether the error means that the server is down, stopping or starting; any other is a mistake in the query. */
-const isAway = (error: unknown) => !(error instanceof pg.DatabaseError) || /^(57|08|53)/.test(error.code ?? "");
+/** Whether the error means that the server is down, stopping, starting or a standby; any other is a mistake in the query. */
+const isAway = (error: unknown) => !(error instanceof pg.DatabaseError) || /^(57|08|53|25006)/.test(error.code ?? "");
 
 async function askOnce<Row extends pg.QueryResultRow>(url: string, text: string, values: unknown[]): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
@@ -31,28 +38,60 @@ async function askOnce<Row extends pg.QueryResultRow>(url: string, text: string,
   }
 }
 
+interface Server {
+  folder: string;
+  url: string;
+  remove: () => Promise<void>;
+}
+
+async function start({ folder, remove }: Omit<Server, "url">): Promise<Server> {
+  return { folder, remove, url: (await startEmbeddedPostgres({ folder, durable: false })).url };
+}
+
 /** Starts an empty server. Set `process.env.DATABASE_URL` to its `url` before importing anything that reads the configuration. */
 export async function startOwnPostgres(): Promise<OwnPostgres> {
-  const { folder, remove } = await serverFolder();
-  const { url } = await startEmbeddedPostgres({ folder, durable: false });
-  const port = Number(new URL(url).port);
+  let server = await start(await serverFolder());
+
+  function ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    const askAgain = (error: unknown) => {
+      if (!isAway(error)) throw error;
+      return undefined;
+    };
+    return until(() => askOnce<Row>(server.url, text, values).catch(askAgain));
+  }
+
+  async function kill(): Promise<void> {
+    const [pid] = (await readFile(join(server.folder, "data", "postmaster.pid"), "utf8")).split("\n");
+    process.kill(Number(pid), "SIGKILL");
+  }
+
   return {
-    url,
-    ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) {
-      const askAgain = (error: unknown) => {
-        if (!isAway(error)) throw error;
-        return undefined;
-      };
-      return until(() => askOnce<Row>(url, text, values).catch(askAgain));
+    get url() {
+      return server.url;
     },
-    async kill() {
-      const [pid] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
-      process.kill(Number(pid), "SIGKILL");
-    },
+    ask,
+    kill,
     async restart() {
+      const { folder, url } = server;
       // the old server's processes take a moment to end
+      const port = Number(new URL(url).port);
       await until(() => startEmbeddedPostgres({ folder, durable: false, port }).catch(() => undefined));
     },
-    stop: remove,
+    async failOver(lead, follow) {
+      const old = server;
+      const place = await serverFolder();
+      await copyAsStandby(old, place.folder);
+      const standby = await start(place);
+      await ask("alter system set synchronous_standby_names = '*'");
+      await ask("select pg_reload_conf()");
+      await until(async () => (await ask("select from pg_stat_replication where sync_state = 'sync'")).length > 0);
+      await lead();
+      await kill();
+      server = standby;
+      await follow(standby.url);
+      await ask("select pg_promote()");
+      await old.remove();
+    },
+    stop: () => server.remove(),
   };
 }

@@ -31,8 +31,8 @@ interface Life {
   killed: boolean;
 }
 
-/** `readyMessage` is the log message that says that the program is ready. */
-function program(file: string, readyMessage: string, env: Record<string, string>): Program {
+/** Prepares a program of this folder; `readyMessage` is the log message that says that it is ready. */
+export function program(file: string, readyMessage: string, env: Record<string, string>): Program {
   const lines: Line[] = [];
   const crashes: string[] = [];
   let life: Life | undefined;
@@ -91,6 +91,15 @@ export const countSends = (workers: readonly Program[], notificationId: string):
     .flatMap(({ lines }) => lines)
     .filter((line) => line.msg === "push" && line["notificationId"] === notificationId).length;
 
+/** Whether the API at this address, its database and its broker can be used. */
+export async function isReady(url: string): Promise<boolean> {
+  const answer = await fetch(`${url}/readyz`).then(
+    (response) => response.text(),
+    () => "",
+  );
+  return answer.includes('"queue":"ok"') && answer.includes('"status":"ready"');
+}
+
 /** The service as an operator runs it: an API process and worker processes, to be started by `start`. */
 export interface Service {
   api: Program;
@@ -124,13 +133,7 @@ export async function prepareService(env: Record<string, string> = {}): Promise<
     },
     start: async () => {
       await Promise.all([api, ...workers].map((each) => each.start()));
-      await until(async () => {
-        const answer = await fetch(`${client.url}/readyz`).then(
-          (response) => response.text(),
-          () => "",
-        );
-        return answer.includes('"queue":"ok"') && answer.includes('"status":"ready"');
-      });
+      await until(() => isReady(client.url));
     },
     stop: async () => {
       await Promise.all([api, ...workers].map((each) => each.kill()));

@@ -1,46 +1,98 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
-/** A TCP proxy that can be closed and opened again, for tests with an unreachable server. */
+/** A TCP proxy whose connections can be disturbed, for tests with a network that fails. */
 export interface Proxy {
-  /** The server's address through the proxy. */
+  /** The servers' address through the proxy. */
   url: string;
+  /** Connects new connections to these servers, in turn. */
+  direct(...targets: string[]): void;
+  /** Breaks every connection; new ones are accepted. */
+  cut(): void;
   /** Breaks every connection and refuses new ones. */
   close(): Promise<void>;
+  /** Tells the servers that their clients have gone, and not the clients: they get what is on its way, and then nothing. */
+  halfClose(): void;
   /** Keeps connections open and accepts new ones, but forwards nothing. */
   freeze(): void;
+  /** Forwards everything this much later. */
+  slow(ms: number): void;
+  /** Forwards nothing to the clients of connections whose first bytes have this text, also of new ones. */
+  loseAnswers(greeting: string): void;
   /** From the next request on that has this text, forwards nothing more to the client of that connection. */
   loseAnswerTo(text: string): void;
-  /** Forwards everything again. */
+  /** Ends all faults; a connection that has lost something stays as it is. */
   open(): Promise<void>;
 }
 
-/** Starts a proxy on a free port in front of the server that `target` names. */
-export async function startProxy(target: string): Promise<Proxy> {
-  const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
+interface Link {
+  near: Socket;
+  far: Socket;
+  /** The first bytes from the client. */
+  greeting: Buffer | null;
+  /** Whether its client gets nothing any more. */
+  deaf: boolean;
+  /** Whether its client does not learn of its end. */
+  forgotten: boolean;
+}
+
+const socketsOf = ({ near, far }: Link) => [near, far];
+
+/** Starts a proxy on a free port in front of the servers that `targets` name. */
+export async function startProxy(...targets: string[]): Promise<Proxy> {
+  const links = new Set<Link>();
+  let servers = targets;
+  let connected = 0;
   let frozen = false;
+  let slowMs = 0;
+  let unheard: string | null = null;
   let unanswered: string | null = null;
 
-  const onConnection = (near: Socket) => {
-    const far = connect(Number(port), hostname);
-    near.on("data", (bytes) => {
-      if (unanswered === null || !bytes.includes(unanswered)) return;
-      unanswered = null;
-      far.removeAllListeners("data").resume();
-    });
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on("error", () => undefined);
-      from.on("close", () => {
-        sockets.delete(from);
-        to.destroy();
+  function target(): URL {
+    const [first = ""] = servers;
+    return new URL(servers[connected++ % servers.length] ?? first);
+  }
+
+  /** Forwards what one end sends, in order. */
+  function forward(from: Socket, to: Socket, isWanted: (bytes: Buffer) => boolean): void {
+    let turn = Promise.resolve();
+    from.on("data", (bytes: Buffer) => {
+      if (!isWanted(bytes)) return;
+      const due = performance.now() + slowMs;
+      turn = turn.then(async () => {
+        const early = due - performance.now();
+        if (early > 0) await delay(early);
+        to.write(bytes);
       });
-      from.on("data", (bytes) => to.write(bytes));
-      if (frozen) from.pause();
+    });
+  }
+
+  const onConnection = (near: Socket) => {
+    const { hostname, port } = target();
+    const far = connect(Number(port), hostname);
+    const link: Link = { near, far, greeting: null, deaf: false, forgotten: false };
+    links.add(link);
+    forward(near, far, (bytes) => {
+      link.greeting ??= bytes;
+      if (unheard !== null && link.greeting.includes(unheard)) link.deaf = true;
+      if (unanswered !== null && bytes.includes(unanswered)) {
+        unanswered = null;
+        link.deaf = true;
+      }
+      return true;
+    });
+    forward(far, near, () => !link.deaf);
+    near.on("close", () => {
+      links.delete(link);
+      far.destroy();
+    });
+    far.on("close", () => {
+      if (!link.forgotten) near.destroySoon();
+    });
+    for (const socket of socketsOf(link)) {
+      socket.on("error", () => undefined);
+      if (frozen) socket.pause();
     }
   };
 
@@ -53,22 +105,41 @@ export async function startProxy(target: string): Promise<Proxy> {
     return address.port;
   };
   const ownPort = await listen(0);
+  const cut = () => {
+    for (const socket of [...links].flatMap(socketsOf)) socket.destroy();
+  };
 
   return {
-    url: Object.assign(new URL(target), { hostname: "127.0.0.1", port: String(ownPort) }).href,
+    url: Object.assign(target(), { hostname: "127.0.0.1", port: String(ownPort) }).href,
+    direct: (...next) => void (servers = next),
+    cut,
     close: async () => {
-      for (const socket of sockets) socket.destroy();
+      cut();
       server.close();
       await once(server, "close");
     },
+    halfClose: () => {
+      for (const link of links) {
+        link.forgotten = true;
+        link.far.end();
+      }
+    },
     freeze: () => {
       frozen = true;
-      for (const socket of sockets) socket.pause();
+      for (const socket of [...links].flatMap(socketsOf)) socket.pause();
+    },
+    slow: (ms) => void (slowMs = ms),
+    loseAnswers: (greeting) => {
+      unheard = greeting;
+      for (const link of links) if (link.greeting?.includes(greeting)) link.deaf = true;
     },
     loseAnswerTo: (text) => void (unanswered = text),
     open: async () => {
       frozen = false;
-      for (const socket of sockets) socket.resume();
+      slowMs = 0;
+      unheard = null;
+      unanswered = null;
+      for (const socket of [...links].flatMap(socketsOf)) socket.resume();
       if (!server.listening) await listen(ownPort);
     },
   };

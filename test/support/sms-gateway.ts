@@ -15,20 +15,23 @@ export type GatewayAnswer = number | "hang" | "drop";
 /** An SMS gateway that records messages, with configurable answers. */
 export async function startSmsGateway() {
   const received: ReceivedMessage[] = [];
+  const accepted: ReceivedMessage[] = [];
   const answers: GatewayAnswer[] = [];
   const arrivals: (() => void)[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      received.push({
+      const message = {
         method: request.method ?? "",
         url: request.url ?? "",
         headers: request.headers,
         body: Buffer.concat(chunks).toString(),
-      });
-      arrivals.splice(0).forEach((arrived) => arrived());
+      };
       const answer = answers.shift() ?? 200;
+      received.push(message);
+      if (typeof answer === "string" || answer < 300) accepted.push(message);
+      arrivals.splice(0).forEach((arrived) => arrived());
       if (answer === "drop") request.socket.destroy();
       else if (answer !== "hang")
         response.writeHead(answer, answer >= 300 && answer < 400 ? { Location: "/elsewhere" } : {}).end("ok");
@@ -39,6 +42,8 @@ export async function startSmsGateway() {
   return {
     url: `http://127.0.0.1:${port}`,
     received,
+    /** Those of them that it did not refuse. */
+    accepted,
     /** Sets the answers to the next messages, in order; later ones get 200. */
     answerWith: (...next: GatewayAnswer[]) => {
       answers.splice(0, answers.length, ...next);

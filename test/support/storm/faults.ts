@@ -1,12 +1,21 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
-import type { OwnPostgres } from "./own-postgres.js";
-import type { Program, Service } from "./programs.js";
-import type { Random } from "./random.js";
-import type { TestRedis } from "./redis.js";
+import type { OwnPostgres } from "../own-postgres.js";
+import type { Program } from "../programs.js";
+import type { Random } from "../random.js";
+import type { TestRedis } from "../redis.js";
+import { networkFaults } from "./network-faults.js";
+import type { StandIns } from "./stand-ins.js";
+import type { StormService } from "./service.js";
 
-/** Longer than the lock of a job, after which other workers take it over. */
-const PAST_THE_LOCK_MS = 13_000;
+/** What faults strike. */
+export interface Scene {
+  service: StormService;
+  postgres: OwnPostgres;
+  redis: TestRedis | null;
+  standIns: StandIns;
+  random: Random;
+}
 
 /** A fault. `strike` resolves when its cause is over; its effects may last longer. */
 export interface Fault {
@@ -16,21 +25,25 @@ export interface Fault {
   strike(): Promise<void>;
 }
 
-function faultsOfProcesses({ api, workers }: Service, random: Random): Fault[] {
-  const killed = (program: Program) => async () => {
-    await program.kill();
+/** Longer than the lock of a job, after which other workers take it over. */
+const PAST_THE_LOCK_MS = 13_000;
+
+function faultsOfProcesses({ service: { apis, workers }, random }: Scene): Fault[] {
+  const killed = (programs: readonly Program[]) => async () => {
+    await Promise.all(programs.map((each) => each.kill()));
     await delay(random.between(0, 500));
-    await program.start();
+    await Promise.all(programs.map((each) => each.start()));
   };
-  const [first, second] = workers;
+  const one = (nodes: typeof apis) => killed([random.pick(nodes).program])();
   return [
-    { name: "kill -9 of the API", strike: killed(api) },
-    { name: "kill -9 of a worker", strike: killed(first) },
+    { name: "kill -9 of an API process", strike: () => one(apis) },
+    { name: "kill -9 of a worker", strike: () => one(workers) },
+    { name: "kill -9 of all processes", strike: killed([...apis, ...workers].map(({ program }) => program)) },
     {
       name: "a worker stopped past its lock",
       lasting: true,
       strike: async () => {
-        const thaw = second.freeze();
+        const thaw = random.pick(workers).program.freeze();
         await delay(PAST_THE_LOCK_MS);
         thaw();
       },
@@ -38,7 +51,7 @@ function faultsOfProcesses({ api, workers }: Service, random: Random): Fault[] {
   ];
 }
 
-function faultsOfPostgres(postgres: OwnPostgres, random: Random): Fault[] {
+function faultsOfPostgres({ service, postgres, random }: Scene): Fault[] {
   return [
     {
       name: "pg_terminate_backend on all sessions",
@@ -65,10 +78,25 @@ function faultsOfPostgres(postgres: OwnPostgres, random: Random): Fault[] {
         await postgres.restart();
       },
     },
+    {
+      name: "failover to a standby, which is read-only at first",
+      strike: () =>
+        postgres.failOver(
+          () => delay(random.between(0, 1_000)),
+          async (url) => {
+            for (const { toPostgres } of [...service.apis, ...service.workers]) {
+              toPostgres.direct(url);
+              toPostgres.cut();
+            }
+            await delay(random.between(0, 3_000));
+          },
+        ),
+    },
   ];
 }
 
-function faultsOfRedis(redis: TestRedis, random: Random): Fault[] {
+function faultsOfRedis({ redis, random }: Scene): Fault[] {
+  if (redis === null) return [];
   const commanded = async (...[command, ...args]: [string, ...string[]]) => {
     const client = new Redis(redis.url);
     await client.call(command, ...args);
@@ -100,18 +128,26 @@ function faultsOfRedis(redis: TestRedis, random: Random): Fault[] {
         await commanded("config", "set", "maxmemory", "0");
       },
     },
-    { name: "the connections to Redis cut", strike: () => commanded("client", "kill", "type", "normal") },
   ];
 }
 
-/** All faults of the service, Postgres and Redis. */
-export const faultsOf = (service: Service, postgres: OwnPostgres, redis: TestRedis | null, random: Random): Fault[] => [
-  ...faultsOfProcesses(service, random),
-  ...faultsOfPostgres(postgres, random),
-  ...(redis ? faultsOfRedis(redis, random) : []),
-];
+/** A third party that answers badly, while other faults happen. */
+const faultsOfThirdParties = ({ standIns, random }: Scene): Fault[] =>
+  standIns.troubles.map(({ name, begin, end }) => ({
+    name,
+    lasting: true,
+    strike: async () => {
+      begin();
+      await delay(random.between(1_000, 8_000));
+      end();
+    },
+  }));
 
-/** Repeats all faults in random order until the time is over; resolves to their names when the last cause is over. */
+/** All faults of the service and of what it depends on. */
+export const faultsOf = (scene: Scene): Fault[] =>
+  [faultsOfProcesses, faultsOfPostgres, faultsOfRedis, networkFaults, faultsOfThirdParties].flatMap((of) => of(scene));
+
+/** Inflicts faults in random order, all of them again until the time is over; resolves to their names when the last cause is over. */
 export async function inflict(faults: readonly Fault[], durationMs: number, random: Random): Promise<string[]> {
   const inflicted: string[] = [];
   const end = performance.now() + durationMs;

@@ -1,0 +1,51 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Proxy } from "../proxy.js";
+import type { Fault, Scene } from "./faults.js";
+
+/** What each connection of the service to Postgres is for, as the server's list of sessions shows it. */
+const purposes = ["statements", "lookups", "contended", "searches", "transactions", "signals"];
+
+/** What may happen to connections: `begin`, and after this many milliseconds all is well again for new ones. */
+interface Disturbance {
+  name: string;
+  begin: (proxy: Proxy) => void;
+  forMs: readonly [number, number];
+}
+
+/** A black hole lasts longer than a statement may take. */
+const disturbances: readonly Disturbance[] = [
+  { name: "are cut", begin: (proxy) => proxy.cut(), forMs: [0, 0] },
+  { name: "are half closed", begin: (proxy) => proxy.halfClose(), forMs: [0, 0] },
+  { name: "are a black hole", begin: (proxy) => proxy.freeze(), forMs: [500, 13_000] },
+  { name: "are slow", begin: (proxy) => proxy.slow(100), forMs: [500, 5_000] },
+  { name: "lose their answers", begin: (proxy) => proxy.loseAnswers(""), forMs: [500, 3_000] },
+];
+
+const losesAnswers = (purpose: string): Disturbance => ({
+  name: `lose the answers on those for ${purpose}`,
+  begin: (proxy) => proxy.loseAnswers(`surplus-food ${purpose}`),
+  forMs: [500, 3_000],
+});
+
+/** Disturbs the connections of all processes, or those of one of them. */
+export function networkFaults({ service, random }: Scene): Fault[] {
+  const nodes = [...service.apis, ...service.workers];
+  const networks = [
+    { to: "Postgres", proxies: nodes.map(({ toPostgres }) => toPostgres), kinds: purposes.map(losesAnswers) },
+    { to: "Redis", proxies: nodes.flatMap(({ toRedis }) => toRedis ?? []), kinds: [] },
+    { to: "the API", proxies: [service.entrance], kinds: [] },
+  ];
+  return networks
+    .filter(({ proxies }) => proxies.length > 0)
+    .flatMap(({ to, proxies, kinds }) =>
+      [...disturbances, ...kinds].map(({ name, begin, forMs: [least, most] }) => ({
+        name: `connections to ${to} ${name}`,
+        strike: async () => {
+          const struck = random.between(0, 1) === 0 ? proxies : [random.pick(proxies)];
+          struck.forEach(begin);
+          await delay(random.between(least, most));
+          await Promise.all(struck.map((proxy) => proxy.open()));
+        },
+      })),
+    );
+}
