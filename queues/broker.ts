@@ -18,6 +18,10 @@ export type BrokerJob = Job<Payload, void>;
 const POSTGRES_SCHEMA = "bullmq";
 /** A call to the broker that takes longer fails; job ids are stable, so repeating it is safe. */
 const CALL_TIMEOUT_MS = 5_000;
+/** BullMQ lets a worker's call wait this long for a job at most. */
+const LONGEST_WAIT_MS = 10_000;
+/** A call of a worker without an answer by then has none to come: the network may have forgotten the connection. */
+const SILENCE_MS = LONGEST_WAIT_MS + 2_000;
 const LONGEST_RECONNECT_DELAY_MS = 500;
 const FIRST_CONNECT_MS = 1_000;
 const REOPEN_MS = 1_000;
@@ -70,6 +74,7 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
   const producer = new Redis(url, {
     ...options,
     commandTimeout: CALL_TIMEOUT_MS,
+    socketTimeout: CALL_TIMEOUT_MS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
   });
@@ -83,7 +88,14 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
   return {
     producer,
     consumer: () => {
-      consumer ??= new Redis(url, { ...options, maxRetriesPerRequest: null }).on("error", logBrokerError);
+      consumer ??= new Redis(url, {
+        ...options,
+        maxRetriesPerRequest: null,
+        socketTimeout: SILENCE_MS,
+        // the socket's timer may still be that of the connection before, and then a call that waits needs its own
+        blockingTimeout: SILENCE_MS,
+        blockingTimeoutGrace: SILENCE_MS - LONGEST_WAIT_MS,
+      }).on("error", logBrokerError);
       return consumer;
     },
     prepare: () => Promise.resolve(),

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Redis } from "ioredis";
+import { startProxy } from "../support/proxy.js";
 import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
 import { until } from "../support/until.js";
 
@@ -9,7 +10,8 @@ else describeWithRedis("faults of Redis", () => undefined);
 
 async function withRedis(): Promise<void> {
   const redis = await startRedis();
-  process.env["REDIS_URL"] = redis.url;
+  const proxy = await startProxy(redis.url);
+  process.env["REDIS_URL"] = proxy.url;
   const { closeBroker, openQueue, pingBroker } = await import("../../queues/broker.js");
   const { push, upkeep } = await import("../../queues/index.js");
   const { closeDatabase, sql } = await import("../../sql/db.js");
@@ -41,6 +43,7 @@ async function withRedis(): Promise<void> {
     afterAll(async () => {
       await Promise.all([closeBroker(), closeSignals()]);
       await closeDatabase();
+      await proxy.close();
       await redis.stop();
     });
 
@@ -86,6 +89,16 @@ async function withRedis(): Promise<void> {
       for (let times = 0; times < 3; times += 1) await expect(pingBroker()).rejects.toThrow();
       redis.thaw();
       await until(() => stagedRow(id, ({ done }) => done));
+    });
+
+    test("has closed connections and the network does not tell, all jobs run and the schedules tick again", async () => {
+      await heartbeat();
+      proxy.halfClose();
+      const ids = await Promise.all(Array.from({ length: 20 }, stage));
+      await sql`truncate heartbeats`;
+      await heartbeat();
+      await allDone();
+      expect(ids).toHaveLength(20);
     });
 
     test("is flushed with jobs waiting, all of them run and the schedules tick again", async () => {
