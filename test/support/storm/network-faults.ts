@@ -15,7 +15,7 @@ interface Disturbance {
 /** A black hole lasts longer than a statement may take. */
 const disturbances: readonly Disturbance[] = [
   { name: "are cut", begin: (proxy) => proxy.cut(), forMs: [0, 0] },
-  { name: "are half closed", begin: (proxy) => proxy.halfClose(), forMs: [0, 0] },
+  { name: "are half closed", begin: (proxy) => proxy.halfClose(), forMs: [0, 3_000] },
   { name: "are a black hole", begin: (proxy) => proxy.freeze(), forMs: [500, 13_000] },
   { name: "are slow", begin: (proxy) => proxy.slow(100), forMs: [500, 5_000] },
   { name: "lose their answers", begin: (proxy) => proxy.loseAnswers(""), forMs: [500, 3_000] },
@@ -30,21 +30,32 @@ const losesAnswers = (purpose: string): Disturbance => ({
 /** Disturbs the connections of all processes, or those of one of them. */
 export function networkFaults({ service, random }: Scene): Fault[] {
   const nodes = [...service.apis, ...service.workers];
+  const open = (proxy: Proxy) => proxy.open();
+  // apps give up a connection that has lost something, which is not the service's affair
+  const endOfApps = (proxy: Proxy) => {
+    proxy.cut();
+    return proxy.open();
+  };
   const networks = [
-    { to: "Postgres", proxies: nodes.map(({ toPostgres }) => toPostgres), kinds: purposes.map(losesAnswers) },
-    { to: "Redis", proxies: nodes.flatMap(({ toRedis }) => toRedis ?? []), kinds: [] },
-    { to: "the API", proxies: [service.entrance], kinds: [] },
+    {
+      to: "Postgres",
+      proxies: nodes.map(({ toPostgres }) => toPostgres),
+      kinds: purposes.map(losesAnswers),
+      end: open,
+    },
+    { to: "Redis", proxies: nodes.flatMap(({ toRedis }) => toRedis ?? []), kinds: [], end: open },
+    { to: "the API", proxies: [service.entrance], kinds: [], end: endOfApps },
   ];
   return networks
     .filter(({ proxies }) => proxies.length > 0)
-    .flatMap(({ to, proxies, kinds }) =>
+    .flatMap(({ to, proxies, kinds, end }) =>
       [...disturbances, ...kinds].map(({ name, begin, forMs: [least, most] }) => ({
         name: `connections to ${to} ${name}`,
         strike: async () => {
           const struck = random.between(0, 1) === 0 ? proxies : [random.pick(proxies)];
           struck.forEach(begin);
           await delay(random.between(least, most));
-          await Promise.all(struck.map((proxy) => proxy.open()));
+          await Promise.all(struck.map(end));
         },
       })),
     );
