@@ -69,7 +69,8 @@ export function settlementOf(
 ): Settlement {
   const find = (...statuses: DeliveryStatus[]) => deliveries.find(({ status }) => statuses.includes(status));
   if (find("SENT")) return { status: "SENT", reason: null };
-  const unknown = find("UNKNOWN");
+  // another run may be sending it, or was cut short
+  const unknown = find("UNKNOWN", "SENDING");
   if (unknown) return { status: "SENT", reason: unknown.reason };
   if (drop !== null) return { status: "DROPPED", reason: drop };
   const failed = find("FAILED", "LATER");

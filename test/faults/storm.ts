@@ -11,7 +11,7 @@ import { until } from "../support/until.js";
 /** With `TEST_FULL=1` every fault happens once, else some of them; `npm run faults` repeats all for some minutes. */
 const { TEST_STORM_SECONDS, TEST_STORM_SEED } = process.env;
 const durationMs = Number(TEST_STORM_SECONDS ?? 0) * 1_000;
-const faultsInShort = sized(Infinity, 8);
+const faultsInShort = sized(Infinity, 5);
 
 /**
  * How soon after the last fault the service must work again: a third party that did not answer is not called for half a minute.

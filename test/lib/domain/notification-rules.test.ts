@@ -99,6 +99,7 @@ describe("a notification whose deliveries ended with", () => {
     [["SENT"], "SENT", null],
     [["FAILED", "GONE", "UNKNOWN", "SENT"], "SENT", null],
     [["FAILED", "UNKNOWN"], "SENT", "was UNKNOWN"],
+    [["LATER", "SENDING"], "SENT", "was SENDING"],
     [["GONE", "FAILED"], "FAILED", "was FAILED"],
     [["GONE", "LATER"], "FAILED", "was LATER"],
     [["GONE", "GONE"], "DROPPED", "no device"],

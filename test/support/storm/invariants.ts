@@ -7,6 +7,9 @@ interface Invariant {
   broken: string;
 }
 
+/** Kinds that are not sent when their order has moved on. */
+const droppable = "('ORDER_ACCEPTED', 'ORDER_READY', 'NEW_ORDER')";
+
 const work: readonly Invariant[] = [
   {
     rule: "every job is done, but for codes that may or may not have been sent",
@@ -177,17 +180,19 @@ const messages: readonly Invariant[] = [
       from notifications n
       left join orders o on o.id = n.order_id
       where n.settled_at is null
-         or not (n.status = 'SENT' or n.status = 'DROPPED' and n.kind in ('ORDER_ACCEPTED', 'ORDER_READY', 'NEW_ORDER')
-                 and o.status not in ('ACCEPTED'))`,
+         or not (n.status = 'SENT' or n.status = 'DROPPED' and n.kind in ${droppable} and o.status <> 'ACCEPTED')`,
   },
   {
-    rule: "every delivery has a result, unless its notification was dropped meanwhile",
+    rule: "every delivery has a result, unless its order has moved on meanwhile, so that its notification need not be sent",
     broken: `
       select 'the delivery of ' || d.notification_id || ' to ' || d.device_id || ' is ' || d.status || ': ' ||
              coalesce(d.reason, '') as what
       from notification_deliveries d
       join notifications n on n.id = d.notification_id
-      where d.status not in ('SENT', 'UNKNOWN') and not (d.status = 'LATER' and n.status = 'DROPPED')`,
+      left join orders o on o.id = n.order_id
+      where d.status not in ('SENT', 'UNKNOWN')
+        and not (d.status in ('LATER', 'SENDING') and n.kind in ${droppable} and o.status <> 'ACCEPTED')
+        or d.status = 'SENDING' and n.status <> 'SENT'`,
   },
   {
     rule: "points that an order earned are announced once",

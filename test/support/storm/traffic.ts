@@ -10,7 +10,10 @@ import { openMarket, promos, type Market, type Product, type Seller } from "./ma
 import * as requests from "./requests.js";
 import type { StandIns } from "./stand-ins.js";
 
-/** Clients pause while more jobs than this are open, so that a slow machine does not look like a service that fails to recover. */
+/**
+ * Clients pause while more jobs than this wait for their first attempt, so that a slow machine does not look like a service
+ * that fails to recover.
+ */
 const LONGEST_BACKLOG = 150;
 const ROWS_PER_MENU = 40;
 
@@ -199,7 +202,9 @@ export async function startTraffic(
 
   const watchBacklog = async (): Promise<void> => {
     while (goesOn()) {
-      const [jobs] = await ask<{ open: number }>(`select count(*)::integer as open ${openJobs}`);
+      const [jobs] = await ask<{ open: number }>(
+        `select count(*)::integer as open ${openJobs} and run_at <= now() and last_error is null`,
+      );
       backlog = jobs?.open ?? 0;
       await delay(250);
     }
