@@ -9,6 +9,7 @@ import { newCredentialsKey, newSigningKey } from "../lib/process/keys.js";
 import { newVapidKeys } from "../lib/process/push-keys.js";
 import { migrate } from "../sql/migrate.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
+import { giveToService } from "./service-role.js";
 import { NotStarted, supervise, type Supervised } from "./supervise.js";
 import { watchSource } from "./watch.js";
 
@@ -179,7 +180,7 @@ async function start(signal: AbortSignal): Promise<void> {
         ),
       ),
     );
-    databaseUrl = (await starting).url;
+    databaseUrl = await giveToService((await starting).url);
     signal.throwIfAborted();
   }
   const variables = withKeys(await keptKeys(config.DATA_DIR), given);

@@ -78,6 +78,7 @@ test("starts everything, prints the addresses, stops on Ctrl-C, leaves no proces
   for (const part of [`:${port}/api/v1`, "/docs", "/admin/queues", "+79990000000", "000000"]) {
     expect(greeting).toContain(part);
   }
+  expect(await readFile(join(folder, "database.env"), "utf8")).toContain("postgres://surplus_food:");
   expect((await fetch(`${address}/readyz`)).status).toBe(200);
   expect((await stat(join(folder, "keys.env"))).mode & 0o777).toBe(0o600);
   const token = await signIn("+79991112233");
