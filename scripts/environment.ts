@@ -1,8 +1,9 @@
+import "./command.js";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Scripts that operators run import this first. Variables that the shell does not set come from `.env`, and then from the
+ * Scripts that read the environment import this first. Variables that the shell does not set come from `.env`, and then from the
  * files that `npm start` keeps in DATA_DIR.
  */
 

@@ -1,11 +1,10 @@
-import "./environment.js";
+import "./configured.js";
 import { parseArgs } from "node:util";
 import { config } from "../lib/process/config.js";
 import { phonePattern } from "../lib/domain/phone.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import { updateAdmin } from "../sql/queries/users.js";
-
-const usage = "Usage: npm run grant-admin -- +79991234567 [--revoke]";
+import { usage } from "./command.js";
 
 function fail(message: string): never {
   process.stderr.write(`${message}\n`);

@@ -1,12 +1,13 @@
+import "./command.js";
 import { randomBytes } from "node:crypto";
 import { newCredentialsKey, newSigningKey } from "../lib/process/keys.js";
-import { newVapidKeys } from "../lib/process/push-keys.js";
+import { newVapidPair } from "../lib/process/push-keys.js";
 
 // Lines for a .env file.
 const lines = {
   SIGNING_KEYS: `'${newSigningKey()}'`,
   CREDENTIALS_KEYS: newCredentialsKey(),
   METRICS_TOKEN: randomBytes(24).toString("base64url"),
-  ...newVapidKeys(),
+  ...newVapidPair(),
 };
 for (const [name, value] of Object.entries(lines)) process.stdout.write(`${name}=${value}\n`);

@@ -1,3 +1,4 @@
+import "./command.js";
 import { withMigratedDatabase } from "./migrated-database.js";
 import { runTool } from "./run-tool.js";
 

@@ -1,4 +1,4 @@
-import "./environment.js";
+import "./configured.js";
 import { config } from "../lib/process/config.js";
 import { closeBroker, prepareBroker } from "../queues/broker.js";
 import { migrate } from "../sql/migrate.js";

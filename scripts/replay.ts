@@ -1,8 +1,9 @@
-import "./environment.js";
+import "./configured.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import { replayDeadJobs, replayJob } from "../sql/outbox.js";
+import { usage } from "./command.js";
 
 /** Replays dead jobs: all of a queue, or one by its number or by the id that the dashboard shows. */
 
@@ -11,7 +12,7 @@ const [what = "", ...rest] = process.argv.slice(2);
 const [, number] = /^(\d{1,18})(?:\.\d+)?$/.exec(what) ?? [];
 
 if (rest.length > 0 || (number === undefined && !queues.includes(what))) {
-  exitWithLine(`Usage: npm run replay -- <job's number>|${queues.join("|")}`);
+  exitWithLine(`${usage}; the queues are ${queues.join(", ")}`);
 }
 
 const count = number === undefined ? await replayDeadJobs(sql, what) : Number(await replayJob(sql, number));

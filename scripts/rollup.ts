@@ -1,4 +1,4 @@
-import "./environment.js";
+import "./configured.js";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { config } from "../lib/process/config.js";
@@ -7,6 +7,7 @@ import { exitWithLine } from "../lib/process/lifecycle.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import { findYesterday } from "../sql/queries/rollups.js";
 import { rollUpOneDay, updateWeights } from "../workers/rollups.js";
+import { usage } from "./command.js";
 
 /** `npm run rollup -- --from 2026-01-01 [--to 2026-01-31]`: recomputes the rollups of these days, both ends included. */
 
@@ -29,7 +30,7 @@ const yesterday = await findYesterday(sql, zone);
 const days = readArguments(yesterday);
 if (!days) {
   await closeDatabase();
-  exitWithLine("Usage: npm run rollup -- --from YYYY-MM-DD [--to YYYY-MM-DD]");
+  exitWithLine(usage);
 }
 if (days.from > days.to || days.to > yesterday) {
   await closeDatabase();

@@ -1,4 +1,4 @@
-import "./environment.js";
+import "./configured.js";
 import { currentKeyId } from "../lib/security/crypto.js";
 import { rewrapEnvelope } from "../lib/security/envelope.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
@@ -9,6 +9,7 @@ import {
   updateEncryptedCredentials,
   type EncryptedCredentials,
 } from "../sql/queries/pos-credentials.js";
+import { usage } from "./command.js";
 
 /**
  * Encrypts credentials that are under another key with the first of CREDENTIALS_KEYS, while the service runs. It can be
@@ -17,7 +18,7 @@ import {
 
 const BATCH = 500;
 
-if (process.argv.length > 2) exitWithLine("Usage: npm run rotate-credentials");
+if (process.argv.length > 2) exitWithLine(usage);
 
 function rewrap({ partnerId, encrypted }: EncryptedCredentials): string | null {
   try {

@@ -1,25 +1,28 @@
-import "./environment.js";
+import "./configured.js";
 import { parseArgs } from "node:util";
 import { config } from "../lib/process/config.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
+import { usage } from "./command.js";
 import { seedMarketplace } from "./seed/marketplace.js";
 
-/** `npm run seed -- [--scale 0.1]`: fills an empty development database, with a million orders at scale 1. */
-
-function readScale(): number {
+function readArguments(): { scale: number; beside: boolean } {
   try {
-    return Number(parseArgs({ options: { scale: { type: "string", default: "0.01" } } }).values.scale);
+    const options = {
+      scale: { type: "string", default: "0.01" },
+      beside: { type: "boolean", default: false },
+    } as const;
+    const { scale, beside } = parseArgs({ options }).values;
+    return { scale: Number(scale), beside };
   } catch {
     // an unknown option prints the usage too
-    return NaN;
+    return { scale: NaN, beside: false };
   }
 }
 
-const scale = readScale();
-if (!(scale > 0 && scale <= 10))
-  exitWithLine("Usage: npm run seed -- [--scale 0.01]  (above 0, at most 10; 1 is a million orders)");
+const { scale, beside } = readArguments();
+if (!(scale > 0 && scale <= 10)) exitWithLine(usage);
 if (config.NODE_ENV === "production")
   exitWithLine("The seed makes up customers and orders, so it does not run in production.");
 
-await seedMarketplace(config.DATABASE_URL, scale);
+await seedMarketplace(config.DATABASE_URL, scale, beside);
 process.stdout.write(`Seeded about ${Math.round(1_000_000 * scale)} orders and the data around them.\n`);

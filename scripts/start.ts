@@ -1,7 +1,8 @@
+import "./command.js";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rmdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { extname, join, resolve } from "node:path";
+import { dirname, extname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { readConfig, type Config } from "../lib/process/environment.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
@@ -112,10 +113,28 @@ function givenEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
 
+/** Why a folder cannot be used, by the system's code. */
+const folderFaults: Record<string, string> = {
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  EROFS: "the file system is read-only",
+  ENOSPC: "the disk is full",
+  ENOTDIR: "a part of the path is a file",
+  EEXIST: "it is a file",
+  ENOENT: "no folder can be made there",
+};
+
+/** Makes a folder that files can be written to. Node's own recursive `mkdir` never ends in file systems such as /proc. */
 async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
-    throw new Error(`DATA_DIR cannot be used: ${messageOf(error)}`, { cause: error });
-  });
+  const missing: string[] = [];
+  for (let path = resolve(folder); !existsSync(path); path = dirname(path)) missing.unshift(path);
+  try {
+    for (const path of missing) await mkdir(path);
+    await rmdir(await mkdtemp(join(folder, "probe-")));
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    throw new Error(`DATA_DIR ${folder} cannot be used: ${folderFaults[code] ?? messageOf(error)}`, { cause: error });
+  }
 }
 
 async function prepareDatabase(url: string): Promise<void> {

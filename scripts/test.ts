@@ -1,3 +1,4 @@
+import "./command.js";
 import { runTool } from "./run-tool.js";
 
 // `npm test`: the linter, then all tests. `npm test -- test/lib …`: only the tests under these paths, at once.

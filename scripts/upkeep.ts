@@ -1,13 +1,13 @@
-import "./environment.js";
+import "./configured.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
 import { closeDatabase } from "../sql/db.js";
 import { tasks, type Rhythm } from "../workers/upkeep.js";
 import { runUpkeep } from "../workers/upkeep.js";
+import { usage } from "./command.js";
 
 /** Runs one upkeep task now, in addition to its schedule; without a name, lists the tasks. */
 
-const usage = "Usage: npm run upkeep -- <task>";
 const [name, ...rest] = process.argv.slice(2);
 
 const inWords = (rhythm: Rhythm) => ("every" in rhythm ? `every ${rhythm.every / 1_000} s` : rhythm.pattern);

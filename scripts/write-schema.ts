@@ -1,3 +1,4 @@
+import "./command.js";
 import { writeFile } from "node:fs/promises";
 import { withMigratedDatabase } from "./migrated-database.js";
 import { describeSchema, schemaPath } from "./schema.js";

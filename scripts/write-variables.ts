@@ -1,3 +1,4 @@
+import "./command.js";
 import { readFile, writeFile } from "node:fs/promises";
 import { readmePath, variablesExample, withVariablesTable } from "./variables.js";
 

@@ -7,8 +7,6 @@ export interface Fault {
   readonly message: string;
 }
 
-const vapid = ["VAPID_PUBLIC_KEY", "VAPID_PRIVATE_KEY", "VAPID_SUBJECT"] as const;
-
 /** Returns what is wrong with the variables together. */
 export function findFaults(env: SoundVariables): Fault[] {
   const faults: Fault[] = env.NODE_ENV === "production" ? faultsInProduction(env) : [];
@@ -20,7 +18,9 @@ export function findFaults(env: SoundVariables): Fault[] {
     if (env[name] !== undefined || one === undefined) return;
     refuse(name, `is missing; ${given.length > 1 ? `${given.join(" and ")} are` : `${one} is`} set`);
   };
-  for (const name of vapid) together(name, ...vapid.filter((other) => other !== name));
+  together("VAPID_PUBLIC_KEY", "VAPID_PRIVATE_KEY", "VAPID_SUBJECT");
+  together("VAPID_PRIVATE_KEY", "VAPID_PUBLIC_KEY", "VAPID_SUBJECT");
+  if (env.PUBLIC_URL?.startsWith("https:") !== true) together("VAPID_SUBJECT", "VAPID_PUBLIC_KEY", "VAPID_PRIVATE_KEY");
   const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey } = env;
   if (publicKey !== undefined && privateKey !== undefined && !isVapidPair(publicKey, privateKey))
     refuse("VAPID_PRIVATE_KEY", "does not belong to VAPID_PUBLIC_KEY");

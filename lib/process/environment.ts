@@ -234,7 +234,7 @@ export const environment = z
       .string()
       .regex(/^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, "must be an address such as mailto:push@example.com")
       .optional()
-      .describe("contact for push services: a `mailto:` or `https:` address"),
+      .describe("contact for push services: a `mailto:` or `https:` address; default `PUBLIC_URL` where that is https"),
     FCM_SERVICE_ACCOUNT: z
       .string()
       .transform(
@@ -379,7 +379,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     throw new Error(`Wrong configuration:${lines.length > 1 ? "\n  " : " "}${lines.join("\n  ")}`);
   }
   const { data } = result;
-  const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject } = data;
+  const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject = data.PUBLIC_URL } = data;
   const limitOf = (name: keyof Limits) =>
     data[name] ?? limitDefaults[name][data.NODE_ENV === "production" ? "production" : "otherwise"];
   return Object.freeze({

@@ -30,16 +30,18 @@ export function isVapidPair(publicKey: string, privateKey: string): boolean {
 }
 
 /** Generates a VAPID key pair, as environment variables. */
-export function newVapidKeys() {
+export function newVapidPair() {
   const pair = createECDH(curve);
   pair.generateKeys();
   return {
     VAPID_PUBLIC_KEY: pair.getPublicKey("base64url"),
     // leading zeros count
     VAPID_PRIVATE_KEY: Buffer.from(pair.getPrivateKey("hex").padStart(64, "0"), "hex").toString("base64url"),
-    VAPID_SUBJECT: "mailto:admin@example.com",
   };
 }
+
+/** Generates a VAPID key pair with a contact, for development: a deployment's contact is its own. */
+export const newVapidKeys = () => ({ ...newVapidPair(), VAPID_SUBJECT: "mailto:admin@example.com" });
 
 const privateKey = z.string().refine((pem) => {
   try {

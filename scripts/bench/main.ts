@@ -1,3 +1,4 @@
+import "../command.js";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { chapters } from "./chapters.js";

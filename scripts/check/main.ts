@@ -1,4 +1,4 @@
-import "../environment.js";
+import "../configured.js";
 import { parseArgs } from "node:util";
 import { phonePattern } from "../../lib/domain/phone.js";
 import { describeError } from "../../lib/process/describe-error.js";
@@ -6,6 +6,7 @@ import { exitWithLine } from "../../lib/process/lifecycle.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { closeBroker } from "../../queues/broker.js";
 import { closeDatabase } from "../../sql/db.js";
+import { usage } from "../command.js";
 import { failed, table, type Check, type Finding } from "./finding.js";
 import { postgresChecks } from "./postgres.js";
 import { configurationCheck, serviceChecks } from "./services.js";
@@ -18,7 +19,6 @@ import { configurationCheck, serviceChecks } from "./services.js";
 const LIMIT_MS = 15_000;
 
 function readPhone(): string | undefined {
-  const usage = "Usage: npm run check [-- --phone +79991234567]";
   try {
     const { phone } = parseArgs({ options: { phone: { type: "string" } } }).values;
     return phone === undefined || phonePattern.test(phone) ? phone : exitWithLine(usage);

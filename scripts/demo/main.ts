@@ -1,6 +1,7 @@
 import "../environment.js";
 import { randomInt, randomUUID } from "node:crypto";
 import sharp from "sharp";
+import { usage } from "../command.js";
 import { Caller, until } from "./http.js";
 import { importElsewhere, readMenu } from "./menus.js";
 import { connectTill } from "./pos.js";
@@ -13,8 +14,8 @@ import { queueCounts } from "./queues.js";
  */
 
 if (process.argv.length > 2) {
-  process.stdout.write("Usage: npm run demo (it takes no arguments; npm start must be running)\n");
-  process.exit(process.argv[2] === "--help" ? 0 : 1);
+  process.stderr.write(`${usage}\n`);
+  process.exit(1);
 }
 
 const base = process.env["PUBLIC_URL"] ?? `http://localhost:${process.env["PORT"] ?? "3000"}`;

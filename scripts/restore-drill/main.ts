@@ -1,4 +1,4 @@
-import "../environment.js";
+import "../configured.js";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,6 +8,7 @@ import { config } from "../../lib/process/config.js";
 import { exitWithLine } from "../../lib/process/lifecycle.js";
 import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js";
 import { migrate } from "../../sql/migrate.js";
+import { usage } from "../command.js";
 import { atOneMoment, differences, readContents, type Contents } from "./contents.js";
 import { checkTools, dump, restore } from "./tools.js";
 
@@ -17,7 +18,7 @@ import { checkTools, dump, restore } from "./tools.js";
  */
 
 const [backup, ...rest] = process.argv.slice(2);
-if (rest.length > 0 || backup?.startsWith("-")) exitWithLine("Usage: npm run restore-drill [-- backup.dump]");
+if (rest.length > 0 || backup?.startsWith("-")) exitWithLine(usage);
 if (backup !== undefined && !existsSync(dirname(resolve(backup))))
   exitWithLine(`There is no folder ${dirname(resolve(backup))}.`);
 

@@ -23,7 +23,7 @@ select n, 'city-' || n as id, (array['Europe/Moscow', 'Asia/Yekaterinburg', 'Asi
        case n when 1 then 37.62 else 30 + 100 * random() end as longitude
 from generate_series(1, 50) as n;
 
-insert into cities (id, name, timezone) select id, 'City ' || n, timezone from seed_cities;
+insert into cities (id, name, timezone) select id, 'City ' || n, timezone from seed_cities on conflict do nothing;
 
 create temp table seed_users as
 select n, pg_temp.id_at(at) as id, at
@@ -153,7 +153,10 @@ select id, id, user_id, partner_id, 3 + n % 3, 'Вкусно и свежо', (ar
 from (select *, row_number() over (order by id) as n from seed_orders where status = 'COMPLETED') o
 where n % 5 = 0;
 insert into partner_ratings (partner_id, rating_sum, review_count)
-select partner_id, sum(rating), count(*) from reviews where review_is_shown(status) group by partner_id;
+select partner_id, sum(rating), count(*)
+from reviews
+where review_is_shown(status) and partner_id in (select id from seed_partners)
+group by partner_id;
 
 -- The first partner is everyone's favourite.
 insert into favorites (user_id, partner_id)

@@ -7,8 +7,11 @@ const STATEMENTS = fileURLToPath(new URL("./marketplace.sql", import.meta.url));
 
 const AT_SCALE_1 = { partners: 50_000, boxes: 200_000, users: 500_000, orders: 1_000_000 };
 
-/** Fills a migrated database with a marketplace of `scale` times a million orders; rejects when there are orders in it. */
-export async function seedMarketplace(databaseUrl: string, scale: number): Promise<void> {
+/**
+ * Fills a migrated database with a marketplace of `scale` times a million orders. Rejects when there are orders in it, unless
+ * it may go `beside` them, and when it is there already.
+ */
+export async function seedMarketplace(databaseUrl: string, scale: number, beside = false): Promise<void> {
   const text = await readFile(STATEMENTS, "utf8");
   const statements = Object.entries(AT_SCALE_1).reduce(
     (sql, [name, count]) => sql.replaceAll(`:${name}`, String(Math.ceil(count * scale))),
@@ -17,8 +20,12 @@ export async function seedMarketplace(databaseUrl: string, scale: number): Promi
   const client = new pg.Client({ ...pgOptions(readDatabaseUrl(databaseUrl)), application_name: "seed" });
   await client.connect();
   try {
-    const { rowCount } = await client.query("select from orders limit 1");
-    if (rowCount !== 0) throw new Error("There are orders in this database already: seed an empty one.");
+    const { rows } = await client.query<{ seeded: boolean; used: boolean }>(
+      `select exists (select from users where service_id like 'SEED-%') as seeded, exists (select from orders) as used`,
+    );
+    if (rows[0]?.seeded) throw new Error("This database was seeded already.");
+    if (rows[0]?.used && !beside)
+      throw new Error("There are orders in this database: seed an empty one, or add to them with --beside.");
     await client.query("begin");
     await client.query(statements);
     await client.query("commit");
