@@ -25,6 +25,8 @@ const SILENCE_MS = LONGEST_WAIT_MS + 2_000;
 const LONGEST_RECONNECT_DELAY_MS = 500;
 const FIRST_CONNECT_MS = 1_000;
 const REOPEN_MS = 1_000;
+const RECOVERY_CHECK_MS = 1_000;
+const LOG_PAUSE_MS = 10_000;
 
 /** Finished jobs are kept for the dashboard only; the truth is in their rows. Ages in seconds. */
 const RETENTION: JobsOptions = {
@@ -43,6 +45,9 @@ const TAKE_OVER: Partial<WorkerOptions> = {
   maxStalledCount: 20,
   runRetryDelay: 1_000,
 };
+
+const isTrue = () => true;
+const isFalse = () => false;
 
 interface Connections {
   /** For adding and reading jobs: fails fast. */
@@ -155,13 +160,36 @@ function connectToPostgres(): Connections {
   };
 }
 
+/** The broker in words, without its credentials. */
+const BROKER = config.REDIS
+  ? `Redis at ${new URL(config.REDIS.url).host}`
+  : `Postgres at ${new URL(config.POSTGRES.url).host}`;
+
 let lastLoggedAt = 0;
+/** The connections whose recovery is awaited. */
+let troubled: Connections | undefined;
 
 /** While the broker is down, every connection fails twice a second; one log line in ten seconds is enough. */
 function logBrokerError(error: unknown): void {
-  if (!connections || Date.now() - lastLoggedAt < 10_000) return;
-  lastLoggedAt = Date.now();
-  log.warn({ error: describeError(error) }, "broker error");
+  if (!connections) return;
+  if (Date.now() - lastLoggedAt >= LOG_PAUSE_MS) {
+    lastLoggedAt = Date.now();
+    log.warn({ broker: BROKER, error: describeError(error) }, "the broker is in trouble");
+  }
+  if (troubled === connections) return;
+  troubled = connections;
+  void logRecovery(connections);
+}
+
+/** Logs that the broker answers again, unless the process has closed its connections before. */
+async function logRecovery(awaited: Connections): Promise<void> {
+  while (connections === awaited) {
+    await delay(RECOVERY_CHECK_MS, undefined, { ref: false });
+    if (connections !== awaited || !(await awaited.ping().then(isTrue, isFalse))) continue;
+    troubled = undefined;
+    log.info({ broker: BROKER }, "the broker answers again");
+    return;
+  }
 }
 
 /** Migrates the broker's own tables, where it has any; safe to run concurrently. */

@@ -34,6 +34,8 @@ const BROKER_ANSWER_MS = 3_000;
 
 interface Ending {
   readonly outcome: Outcome;
+  /** The request that caused the job. */
+  readonly requestId?: string | undefined;
   readonly error?: unknown;
 }
 
@@ -84,19 +86,19 @@ export function consume<P extends Payload>(
         },
       });
       if (!progress.completed) await staged.completeJob(sql, id, generation);
-      return { outcome: "done" };
+      return { outcome: "done", requestId };
     } catch (error) {
-      if (error instanceof AlreadyDone) return { outcome: "skipped" };
+      if (error instanceof AlreadyDone) return { outcome: "skipped", requestId };
       if (error instanceof Snooze) {
         await staged.snoozeJob(sql, id, generation, error.until, error.later);
-        return { outcome: "snoozed" };
+        return { outcome: "snoozed", requestId };
       }
       const dead = error instanceof PermanentError || row.wasDead || row.attempts >= contract.attempts;
       await staged.failJob(sql, id, generation, describeError(error), dead);
       const facts = { error: describeErrorWithStack(error), attempt: row.attempts };
       if (dead) jobLog.error(facts, "job given up");
       else jobLog.warn(facts, "job failed, to be retried");
-      return { outcome: dead ? "dead" : "failed", error };
+      return { outcome: dead ? "dead" : "failed", error, requestId };
     }
   };
 
@@ -135,12 +137,16 @@ export function consume<P extends Payload>(
   const running = new Set<Promise<Ending>>();
   const closing = new AbortController();
   const process = async (job: BrokerJob): Promise<void> => {
-    const stop = jobDurations.startTimer({ queue: contract.queue });
+    const stop = jobDurations.startTimer();
     const ending = run(job);
     running.add(ending);
-    const { outcome, error } = await ending;
+    const { outcome, error, requestId } = await ending;
     running.delete(ending);
-    stop({ outcome });
+    const seconds = stop({ queue: contract.queue, outcome });
+    // ticks come every few seconds, whether there is work or not
+    const level = job.repeatJobKey === undefined ? "info" : "debug";
+    const facts = { queue: contract.queue, jobId: job.id, requestId, outcome, ms: Math.round(seconds * 10_000) / 10 };
+    log[level](facts, "job finished");
     if (outcome === "failed") throw forBroker(error, Error);
     if (outcome === "dead") throw forBroker(error, UnrecoverableError);
   };

@@ -219,6 +219,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
           } finally {
             limitRequests(request, response, credential?.user?.id ?? null, declaration.limit);
           }
+          response.locals["userId"] = credential?.user?.id;
           const partner = await authorize(credential, declaration.auth);
           if (declaration.upload) allowSlowBody(request);
           await reading;

@@ -117,6 +117,8 @@ export function sendProblem(request: Request, response: Response, error: unknown
     log.error({ error: describeErrorWithStack(error), requestId, method: request.method, route }, "request failed");
   }
   const answer = known ?? new ApiError(500, "INTERNAL", "Internal error; quote the request id when you report it.");
+  // for the request's line in the log
+  Object.assign(response.locals, { code: answer.code, reason: answer.members["reason"] });
   if (response.headersSent) {
     response.destroy();
     return;
@@ -144,6 +146,7 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
   const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
   const problem = problemOf(new ApiError(status, "BAD_REQUEST", "The request could not be read."), randomUUID());
   const body = JSON.stringify(problem);
+  log.info({ requestId: problem.requestId, status, code: problem.code }, "request");
   socket.end(
     [
       `HTTP/1.1 ${status} ${problem.title}`,

@@ -20,9 +20,23 @@ function routeOf(request: Request, { locals }: Response): string {
   return typeof route === "object" && route !== null && "path" in route ? request.baseUrl + String(route.path) : "none";
 }
 
+/** A fact that a handler or the error handler noted of the request. */
+function noted({ locals }: Response, name: "userId" | "code" | "reason"): string | undefined {
+  const fact: unknown = locals[name];
+  return typeof fact === "string" ? fact : undefined;
+}
+
+/** What probes and scrapers ask for, every few seconds. */
+const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+
+function levelOf(route: string, status: number): "debug" | "info" | "warn" {
+  if (status >= 500) return "warn";
+  return status < 400 && probes.has(route) ? "debug" : "info";
+}
+
 /**
  * Gives every request its id (the client's own when it is safe to log, else a new one), and measures and logs it at its
- * end. Reads are logged at `debug`, everything else at `info`. The label is the declared path, so it holds no ids.
+ * end, in one line. The label is the declared path, so it holds no ids.
  */
 export const observe: RequestHandler = (request, response, next) => {
   const start = performance.now();
@@ -35,9 +49,10 @@ export const observe: RequestHandler = (request, response, next) => {
     const status = response.writableFinished ? response.statusCode : 499;
     const route = routeOf(request, response);
     durations.observe({ method, route, status }, ms / 1_000);
-    const level = method === "GET" || method === "HEAD" ? "debug" : "info";
-    if (log.isLevelEnabled(level))
-      log[level]({ requestId, method, route, status, ms: Math.round(ms * 10) / 10 }, "request");
+    const level = levelOf(route, status);
+    if (!log.isLevelEnabled(level)) return;
+    const [userId, code, reason] = [noted(response, "userId"), noted(response, "code"), noted(response, "reason")];
+    log[level]({ requestId, method, route, status, code, reason, ms: Math.round(ms * 10) / 10, userId }, "request");
   });
   next();
 };
