@@ -14,6 +14,7 @@ import {
 } from "./http.js";
 import { convertImages, uploadFiles } from "./files.js";
 import { readBesideSearches } from "./searches.js";
+import { sendCodesBesideBombs } from "./hostile-files.js";
 import type { Lab } from "./lab.js";
 import { measureMachinery } from "./machinery.js";
 import { PRICE } from "./marketplace.js";
@@ -173,6 +174,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   relay: { title: "Hand staged jobs over to BullMQ", measure: relay },
   "pick-up": { title: "From commit to the start of a job, on an idle system", measure: pickUp },
   images: { title: "Convert photographs of 12 megapixels", measure: convertImages },
+  "hostile-files": { title: "Send codes by SMS while users upload hostile files", measure: sendCodesBesideBombs },
   uploads: { title: "Upload documents of 9 MB, 20 at once", measure: uploadFiles },
   csv: { title: "Import menus of a partner as CSV", measure: importMenus },
   push: { title: "Deliver a notification through Web Push", measure: deliverMessages },

@@ -13,6 +13,8 @@ export interface Program {
   cpuSeconds(): number | null;
   /** Memory that it and its children hold; null where the system has no /proc. */
   memoryBytes(): number | null;
+  /** The same for each of these processes, itself first; none where the system has no /proc. */
+  memoryOfEach(): number[];
   stop(): Promise<void>;
 }
 
@@ -58,6 +60,7 @@ export async function asProgram(name: string, child: ChildProcess, port: number)
     },
     cpuSeconds: () => sum(child.pid, cpuSecondsOf),
     memoryBytes: () => sum(child.pid, memoryBytesOf),
+    memoryOfEach: () => (child.pid === undefined ? [] : family(child.pid).map(memoryBytesOf)),
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, "exit");
