@@ -102,13 +102,9 @@ test("warnings of the configuration have rows of their own", async () => {
 
 test("a clock that is wrong is noticed", async () => {
   const slow = (ms: number) => `--import=data:text/javascript,const{now}=Date;Date.now=()=>now()-${ms}`;
-  const found = (result: string, words: string) => [
-    "Clock",
-    result,
-    expect.stringContaining(`differs from Postgres's by ${words}`),
-  ];
-  expect(await rowOf("Clock", { NODE_OPTIONS: slow(30_000) })).toEqual(found("warning", "3"));
-  expect(await rowOf("Clock", { NODE_OPTIONS: slow(3_600_000) })).toEqual(found("FAILED", "36"));
+  const found = (result: string) => ["Clock", result, expect.stringMatching(/differs from Postgres's by \d+\.\d s$/)];
+  expect(await rowOf("Clock", { NODE_OPTIONS: slow(30_000) })).toEqual(found("warning"));
+  expect(await rowOf("Clock", { NODE_OPTIONS: slow(3_600_000) })).toEqual(found("FAILED"));
 });
 
 describeWithRedis("a Redis", () => {
