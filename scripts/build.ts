@@ -1,0 +1,13 @@
+import "./command.js";
+import { cp, rm } from "node:fs/promises";
+import { runTool } from "./run-tool.js";
+
+/** `npm run build`: what production runs, in `dist`; tsconfig.build.json names it. */
+
+/** Folders that the program reads at run time and the compiler does not copy. */
+const assets = ["sql/migrations", "sql/functions"];
+
+// what an earlier version had must not stay
+await rm("dist", { recursive: true, force: true });
+process.exitCode = await runTool("tsc", ["-p", "tsconfig.build.json"]);
+await Promise.all(assets.map((path) => cp(path, `dist/${path}`, { recursive: true })));

