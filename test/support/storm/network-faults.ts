@@ -2,8 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Proxy } from "../proxy.js";
 import type { Fault, Scene } from "./faults.js";
 
-/** What each connection of the service to Postgres is for, as the server's list of sessions shows it. */
-const purposes = ["statements", "lookups", "contended", "searches", "transactions", "signals"];
+/** The kinds of connections to Postgres, by the names that the server's list of sessions shows. */
+const applications = [
+  ...["statements", "lookups", "contended", "searches", "transactions", "signals"].map((name) => `surplus-food ${name}`),
+  "bullmq",
+];
 
 /** What may happen to connections: `begin`, and after this many milliseconds all is well again for new ones. */
 interface Disturbance {
@@ -21,9 +24,9 @@ const disturbances: readonly Disturbance[] = [
   { name: "lose their answers", begin: (proxy) => proxy.loseAnswers(""), forMs: [500, 3_000] },
 ];
 
-const losesAnswers = (purpose: string): Disturbance => ({
-  name: `lose the answers on those for ${purpose}`,
-  begin: (proxy) => proxy.loseAnswers(`surplus-food ${purpose}`),
+const losesAnswers = (application: string): Disturbance => ({
+  name: `lose the answers on those of ${application}`,
+  begin: (proxy) => proxy.loseAnswers(application),
   forMs: [500, 3_000],
 });
 
@@ -40,7 +43,7 @@ export function networkFaults({ service, random }: Scene): Fault[] {
     {
       to: "Postgres",
       proxies: nodes.map(({ toPostgres }) => toPostgres),
-      kinds: purposes.map(losesAnswers),
+      kinds: applications.map(losesAnswers),
       end: open,
     },
     { to: "Redis", proxies: nodes.flatMap(({ toRedis }) => toRedis ?? []), kinds: [], end: open },
