@@ -2,7 +2,7 @@ import sharp from "sharp";
 import { toMajor } from "../../../lib/domain/money.js";
 import type { OwnPostgres } from "../own-postgres.js";
 import { invariants } from "./invariants.js";
-import type { Journal, Move, OrderTaken, Outcome, Work } from "./journal.js";
+import { outcomes, type Journal, type Move, type OrderTaken, type Outcome, type Work } from "./journal.js";
 import { posMenu, type Market } from "./market.js";
 import type { StandIns } from "./stand-ins.js";
 
@@ -226,7 +226,8 @@ async function* checkReports({ ask, market: { operator, sellers } }: Evidence): 
 }
 
 async function* checkInvariants({ ask }: Evidence): AsyncGenerator<string> {
-  for (const { broken } of invariants) for (const { what } of await ask<{ what: string }>(broken)) yield what;
+  for (const { rule, broken } of invariants)
+    for (const { what } of await ask<{ what: string }>(broken)) yield `${what} (but ${rule})`;
 }
 
 const checks: readonly Check[] = [
@@ -256,35 +257,25 @@ export async function check(evidence: Evidence): Promise<Verdict> {
   const [unknown] = await ask<{ count: number }>(
     "select count(*)::integer from notification_deliveries where status = 'UNKNOWN'",
   );
-  const { orders } = journal;
-  const worked: Record<string, readonly Work[]> = {
+  const { orders, codes, menus, syncs, pictures } = journal;
+  const all: Record<string, readonly Work[]> = {
     orders: orders.filter(({ buyerId }) => buyerId !== null),
-    "orders with a promo": orders.filter(({ promoCode }) => promoCode !== null),
     "orders at tills": orders.filter(({ buyerId }) => buyerId === null),
     moves: orders.flatMap(({ moves }) => moves),
     reviews: orders.flatMap(({ review }) => review ?? []),
-    codes: journal.codes,
-    menus: journal.menus,
-    syncs: journal.syncs,
-    pictures: journal.pictures,
+    ...{ codes, menus, syncs, pictures },
   };
-  const outcomes = (of: readonly Work[], wanted: Outcome) => of.filter(({ outcome }) => outcome === wanted).length;
-  const counts = Object.entries(worked).flatMap(([name, all]) =>
-    (["ok", "refused", "unknown"] as const).map((outcome): [string, number] => [
-      `${name} ${outcome}`,
-      outcomes(all, outcome),
-    ]),
+  const withPromo = orders.filter(({ promoCode }) => promoCode !== null);
+  const count = (works: readonly Work[], wanted: Outcome) => works.filter(({ outcome }) => outcome === wanted).length;
+  const counts = Object.entries(all).flatMap(([name, works]) =>
+    outcomes.map((outcome): [string, number] => [`${name} ${outcome}`, count(works, outcome)]),
   );
   return {
     wrong,
     counts: {
-      acknowledged: outcomes(
-        Object.entries(worked)
-          .filter(([name]) => name !== "orders with a promo")
-          .flatMap(([, all]) => all),
-        "ok",
-      ),
-      ...Object.fromEntries(counts.filter(([, count]) => count > 0)),
+      acknowledged: count(Object.values(all).flat(), "ok"),
+      ...Object.fromEntries(counts.filter(([, times]) => times > 0)),
+      "promos used": count(withPromo, "ok"),
       pushes: pushesOf(standIns).length,
       "pushes unknown": unknown?.count ?? 0,
       texts: standIns.sms.accepted.length,

@@ -9,7 +9,8 @@ import type { Seller } from "./market.js";
 const ANSWER_LIMIT_MS = 180_000;
 
 /** `unknown`: the client gave up without an answer. */
-export type Outcome = "ok" | "refused" | "unknown";
+export const outcomes = ["ok", "refused", "unknown"] as const;
+export type Outcome = (typeof outcomes)[number];
 
 /** One thing that a client wants, in one or more requests. */
 export interface Work {

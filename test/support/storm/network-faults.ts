@@ -4,7 +4,9 @@ import type { Fault, Scene } from "./faults.js";
 
 /** The kinds of connections to Postgres, by the names that the server's list of sessions shows. */
 const applications = [
-  ...["statements", "lookups", "contended", "searches", "transactions", "signals"].map((name) => `surplus-food ${name}`),
+  ...["statements", "lookups", "contended", "searches", "transactions", "signals"].map(
+    (name) => `surplus-food ${name}`,
+  ),
   "bullmq",
 ];
 
