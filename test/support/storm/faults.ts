@@ -67,7 +67,11 @@ function faultsOfPostgres({ service, postgres, random }: Scene): Fault[] {
         const sessions = await postgres.ask<{ pid: number }>(
           "select pid from pg_stat_activity where application_name like 'surplus-food %' order by pid",
         );
-        if (sessions.length > 0) process.kill(random.pick(sessions).pid, "SIGKILL");
+        try {
+          if (sessions.length > 0) process.kill(random.pick(sessions).pid, "SIGKILL");
+        } catch {
+          // it has ended meanwhile
+        }
       },
     },
     {
