@@ -1,10 +1,10 @@
 import cors from "cors";
 import express, { type Request } from "express";
 import { config } from "../lib/process/config.js";
-import { ApiError, notFound } from "../lib/process/errors.js";
 import { publicKeys } from "../lib/security/tokens.js";
 import { dashboard } from "./ops/dashboard/router.js";
 import { docs } from "./ops/docs.js";
+import { errorsPage } from "./ops/errors-page.js";
 import { limitBodyTime } from "./http/body-time.js";
 import type { Section } from "./http/endpoint.js";
 import { handleError } from "./http/errors.js";
@@ -12,6 +12,7 @@ import { fileContent } from "./routes/files/content.js";
 import { health } from "./ops/health.js";
 import { observe } from "./http/observe.js";
 import { sendOpenApi } from "./http/openapi.js";
+import { methodNotAllowed, notFound } from "./http/refusals.js";
 import { safetyHeaders } from "./http/safety-headers.js";
 import { warnOfProxy } from "./http/warn-of-proxy.js";
 import { ads } from "./routes/ads/banners.js";
@@ -126,7 +127,7 @@ app.get("/api/v1/openapi.json", sendOpenApi(endpoints));
 app.get("/.well-known/jwks.json", (_request, response) => {
   response.set("Cache-Control", "public, max-age=300").json(publicKeys());
 });
-app.use("/docs", docs);
+app.use("/docs", docs(errorsPage(endpoints)));
 app.use(dashboard);
 
 const known = endpoints.map(({ method, path }) => ({
@@ -138,6 +139,6 @@ app.use(({ path }, response, next) => {
   const allowed = known.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
   if (allowed.length === 0) throw notFound("This address");
   response.set("Allow", allowed.join(", "));
-  next(new ApiError(405, "METHOD_NOT_ALLOWED", `This address takes only ${allowed.join(", ")}.`));
+  next(methodNotAllowed({ allowed }));
 });
 app.use(handleError);

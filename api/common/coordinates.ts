@@ -20,8 +20,11 @@ export const LocatedQuery = {
     .regex(/^\d{1,5}(\.\d{1,6})?$/, "must be metres")
     .transform(Number)
     .refine((metres) => metres > 0 && metres <= maxRadius, `must be above 0 and at most ${maxRadius}`)
-    .default(5_000)
-    .meta({ description: "metres", override: shownAs({ type: "number", exclusiveMinimum: 0, maximum: maxRadius }) }),
+    .prefault("5000")
+    .meta({
+      description: "metres",
+      override: shownAs({ type: "number", exclusiveMinimum: 0, maximum: maxRadius, default: 5_000 }),
+    }),
 };
 
 /** Refuses one coordinate without the other. */

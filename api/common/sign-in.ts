@@ -1,7 +1,6 @@
 import { Counter } from "prom-client";
 import { config } from "../../lib/process/config.js";
 import { keyedHash, keyedHashes, matchesKeyedHash, randomDigits, encryptText } from "../../lib/security/crypto.js";
-import { ApiError } from "../../lib/process/errors.js";
 import { formatWait } from "../../lib/outbound/retry-after.js";
 import { refreshTokenDigest } from "../../lib/security/tokens.js";
 import { sms } from "../../queues/index.js";
@@ -11,6 +10,8 @@ import { findSessionOfPhone, insertSession, type Session } from "../../sql/queri
 import { stageJob } from "../../sql/outbox.js";
 import { storedClient } from "../http/client-network.js";
 import { unlessDisabled } from "../http/limits.js";
+import { refusal, refusalWith } from "../http/refusal.js";
+import { retryFacts } from "../http/refusals.js";
 import { registry } from "../http/registry.js";
 
 const codeDigits = 6;
@@ -34,10 +35,34 @@ const guesses = new Counter({
 for (const outcome of ["sent", "refused"]) codes.inc({ outcome }, 0);
 for (const outcome of ["right", "wrong", "void", "refused"]) guesses.inc({ outcome }, 0);
 
-const tooMany = (what: string, retryAfterSeconds: number) =>
-  new ApiError(429, "RATE_LIMIT", `${what}; try again in ${formatWait(retryAfterSeconds)}.`, { retryAfterSeconds });
+const wait = ({ retryAfterSeconds }: { retryAfterSeconds: number }) => `try again in ${formatWait(retryAfterSeconds)}.`;
 
-export const invalidCode = () => new ApiError(400, "INVALID_CODE", "The code is wrong or no longer valid.");
+export const tooManyCodes = refusalWith(429, "RATE_LIMIT", "TOO_MANY_CODES", {
+  detail: (facts) => `Too many codes were sent; ${wait(facts)}`,
+  remedy: "Let the user enter the code of the last SMS, or wait for `retryAfterSeconds`.",
+  facts: retryFacts,
+  example: { retryAfterSeconds: 240 },
+});
+export const tooManyGuesses = refusalWith(429, "RATE_LIMIT", "TOO_MANY_GUESSES", {
+  detail: (facts) => `Too many wrong codes; request a new one; ${wait(facts)}`,
+  remedy: "Wait for `retryAfterSeconds`, then request a new code.",
+  facts: retryFacts,
+  example: { retryAfterSeconds: 240 },
+});
+export const invalidCode = refusal(
+  400,
+  "INVALID_CODE",
+  "INVALID_CODE",
+  "The code is wrong or no longer valid.",
+  "Let the user enter the code of the last SMS again, or request a new one.",
+);
+export const expiredCode = refusal(
+  401,
+  "EXPIRED_CODE",
+  "EXPIRED_CODE",
+  "The code has expired; ask for a new one.",
+  "Request a new code.",
+);
 
 /** The text that is hashed; the phone in it makes equal codes hash differently. */
 const otpOf = (phone: string, code: string) => `${phone} ${code}`;
@@ -74,7 +99,7 @@ export async function sendCode(phone: string, client: Client, requestId: string)
     }),
   );
   codes.inc({ outcome: id === null ? "refused" : "sent" });
-  if (id === null) throw tooMany("Too many codes were sent", retryAfterSeconds);
+  if (id === null) throw tooManyCodes({ retryAfterSeconds });
   return retryAfterSeconds;
 }
 
@@ -96,13 +121,11 @@ export async function openSession(
   const guess = await inTurn(`codes ${place.name}`, () => countGuess(contended, phone, place, limit, minutes));
   if (guess.outcome === "TOO_MANY") {
     guesses.inc({ outcome: "refused" });
-    throw tooMany("Too many wrong codes; request a new one", guess.retryAfterSeconds);
+    throw tooManyGuesses({ retryAfterSeconds: guess.retryAfterSeconds });
   }
   if (guess.outcome !== "COMPARE") {
     guesses.inc({ outcome: "void" });
-    throw guess.outcome === "EXPIRED"
-      ? new ApiError(401, "EXPIRED_CODE", "The code has expired; ask for a new one.")
-      : invalidCode();
+    throw guess.outcome === "EXPIRED" ? expiredCode() : invalidCode();
   }
   const right = matchesKeyedHash("otp", otpOf(phone, code), guess.hash);
   guesses.inc({ outcome: right ? "right" : "wrong" });

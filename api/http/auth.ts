@@ -1,11 +1,20 @@
 import type { Request } from "express";
 import { apiKeyDigest, isApiKey, type ApiKeyScope } from "../../lib/security/api-key.js";
-import { ApiError } from "../../lib/process/errors.js";
 import type { PartnerStatus } from "../../lib/domain/partner-moves.js";
 import { verifyAccessToken } from "../../lib/security/tokens.js";
 import { lookups } from "../../sql/db.js";
 import { findApiKeyScopes } from "../../sql/queries/api-keys.js";
 import { findPrincipal, hasAccount } from "../../sql/queries/users.js";
+import {
+  adminsOnly,
+  keyScopeMissing,
+  keyUnknown,
+  partnerNotActive,
+  partnersOnly,
+  sessionEnded,
+  tokenInvalid,
+  tokenMissing,
+} from "./refusals.js";
 
 /**
  * Who may call an endpoint. ANYONE: credentials are ignored. OPTIONAL_USER: a credential that is sent must be valid.
@@ -55,9 +64,6 @@ export interface Credential {
   sessionId: string | null;
 }
 
-const unauthorized = (detail: string) => new ApiError(401, "UNAUTHORIZED", detail);
-const forbidden = (detail: string) => new ApiError(403, "FORBIDDEN", detail);
-
 /**
  * Reads the caller's credential; null without one, or where credentials are ignored. Throws 401 for an invalid one, and
  * 403 for a service key without the scope.
@@ -69,17 +75,14 @@ export async function identify(request: Request, auth: Auth): Promise<Credential
   const scope = keyScopes[auth];
   if (token !== undefined && isApiKey(token) && scope) {
     const scopes = await findApiKeyScopes(lookups, apiKeyDigest(token));
-    if (scopes === null) throw unauthorized("The service key is unknown.");
-    if (!scopes.includes(scope)) throw forbidden(`This endpoint needs a service key with the scope ${scope}.`);
+    if (scopes === null) throw keyUnknown();
+    if (!scopes.includes(scope)) throw keyScopeMissing({ scope });
     return { user: null, sessionId: null };
   }
   const claims = token === undefined ? null : await verifyAccessToken(token);
-  if (claims === null) throw unauthorized("The access token is malformed, expired or unknown.");
+  if (claims === null) throw tokenInvalid();
   return { user: { id: claims.userId }, sessionId: claims.sessionId ?? null };
 }
-
-/** The error for a token that has not expired, of an account that was deleted or a session that has ended. */
-export const accountGone = () => unauthorized("This account no longer exists, or this session has ended.");
 
 /**
  * Checks that the caller may use the endpoint, and returns the partner they act for. Accounts, sessions and roles are read from
@@ -89,25 +92,24 @@ export async function authorize(credential: Credential | null, auth: Auth): Prom
   if (auth === "ANYONE") return null;
   if (credential === null) {
     if (auth === "OPTIONAL_USER" || auth === "BANNER_READER") return null;
-    throw unauthorized("This endpoint needs a bearer access token.");
+    throw tokenMissing();
   }
   if (credential.user === null) return null;
   if (auth === "USER" || auth === "OPTIONAL_USER" || auth === "BANNER_READER") {
-    if (!(await hasAccount(lookups, credential.user.id, credential.sessionId))) throw accountGone();
+    if (!(await hasAccount(lookups, credential.user.id, credential.sessionId))) throw sessionEnded();
     return null;
   }
 
   const principal = await findPrincipal(lookups, credential.user.id, credential.sessionId);
-  if (principal === undefined) throw accountGone();
+  if (principal === undefined) throw sessionEnded();
   if (auth === "ADMIN" || auth === "LOCATION_WRITER") {
-    if (!principal.isAdmin) throw forbidden("This endpoint is for admins.");
+    if (!principal.isAdmin) throw adminsOnly();
     return null;
   }
   if (auth === "PARTNER_OR_ADMIN" && principal.isAdmin) return null;
-  if (principal.partnerId === null || principal.partnerStatus === null)
-    throw forbidden("This endpoint is for partners.");
+  if (principal.partnerId === null || principal.partnerStatus === null) throw partnersOnly();
   if (auth === "ACTIVE_PARTNER" && principal.partnerStatus !== "ACTIVE") {
-    throw forbidden(`This endpoint is for active partners; yours is ${principal.partnerStatus}.`);
+    throw partnerNotActive({ partnerStatus: principal.partnerStatus });
   }
   return { id: principal.partnerId, status: principal.partnerStatus };
 }

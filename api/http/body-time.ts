@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import { config } from "../../lib/process/config.js";
-import { ApiError } from "../../lib/process/errors.js";
 import { sendProblem } from "./errors.js";
+import { requestTooSlow } from "./refusals.js";
 
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
@@ -16,12 +16,7 @@ export const limitBodyTime: RequestHandler = (request, response, next) => {
     const end = () => {
       if (request.complete) return;
       if (response.headersSent) request.socket.destroy();
-      else
-        sendProblem(
-          request,
-          response.set("Connection", "close"),
-          new ApiError(408, "BAD_REQUEST", "The body did not arrive in time."),
-        );
+      else sendProblem(request, response.set("Connection", "close"), requestTooSlow());
     };
     const timer = setTimeout(end, config.BODY_SECONDS * 1_000).unref();
     timers.set(request, timer);

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
-import { ApiError, notFound, type ErrorCode } from "../../lib/process/errors.js";
+import type { ApiError } from "../../lib/process/errors.js";
 import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
-import { MAX_JSON_DEPTH, parseJsonBody } from "../../lib/process/parse-json.js";
+import { parseJsonBody } from "../../lib/process/parse-json.js";
 import { searchesOf, type Db } from "../../sql/db.js";
 import { sendJson } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
@@ -13,6 +13,8 @@ import { allowSlowBody } from "./body-time.js";
 import { clientNetwork } from "./client-network.js";
 import { invalidInput } from "./errors.js";
 import { limitChanges, limitRequests, type EndpointLimit } from "./limits.js";
+import type { Refusal } from "./refusal.js";
+import { notFound, notJson, notSentAsJson, type InvalidCode } from "./refusals.js";
 import { Id } from "./schemas.js";
 import type { Tag } from "./tags.js";
 
@@ -27,8 +29,13 @@ export type Answer<R extends Answers> = {
     : { body?: undefined });
 }[keyof R & number];
 
+/** How an endpoint is called in generated clients, and what it does. */
+export type Title = Pick<Declaration, "name" | "summary">;
+
 /** An endpoint without its handler: the source of validation, types, the OpenAPI document and the authorisation tests. */
 export interface Declaration {
+  /** The method of generated clients, such as `placeOrder`; a change breaks them. */
+  name: string;
   summary: string;
   description?: string;
   auth: Auth;
@@ -47,8 +54,8 @@ export interface Declaration {
   waits?: true;
   /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
   csv?: boolean;
-  /** Errors beyond those that the declaration implies, such as `409 CONFLICT`. */
-  errors?: readonly `${number} ${ErrorCode}`[];
+  /** Reasons for a refusal beyond those that the declaration implies. */
+  errors?: readonly Refusal[];
 }
 
 type Parsed<S, Otherwise = undefined> = S extends Schema ? z.output<S> : Otherwise;
@@ -85,7 +92,7 @@ export interface Endpoint extends Declaration {
   path: string;
   tag: Tag;
   /** The error code for an invalid body or query in this section. */
-  invalid: ErrorCode;
+  invalid: InvalidCode;
 }
 
 export interface Ok<B> {
@@ -130,7 +137,8 @@ export interface Section extends Record<Method, Declare> {
 const MAX_JSON_BYTES = 1_048_576;
 const MAX_OPEN_JSON_BYTES = 4_096;
 
-const isOpen = (auth: Auth) => ["ANYONE", "OPTIONAL_USER", "BANNER_READER"].includes(auth);
+/** Whether anyone may call, without a credential. */
+export const isOpen = (auth: Auth) => ["ANYONE", "OPTIONAL_USER", "BANNER_READER"].includes(auth);
 
 /** Whether a Content-Type is JSON's; in UTF-8, as RFC 8259 wants it. */
 const isJson = (request: Request) =>
@@ -140,7 +148,7 @@ const isJson = (request: Request) =>
 /** Reads the body into `request.body`, as bytes. A body of another Content-Type is refused before it is read. */
 async function readBody(request: Request, response: Response, readBytes: RequestHandler): Promise<void> {
   const sent = request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
-  if (sent && !isJson(request)) throw new ApiError(400, "BAD_REQUEST", "The body must be sent as application/json.");
+  if (sent && !isJson(request)) throw notSentAsJson();
   await new Promise<void>((resolve, reject) => {
     readBytes(request, response, (error?: unknown) => {
       if (error === undefined) resolve();
@@ -153,9 +161,8 @@ async function readBody(request: Request, response: Response, readBytes: Request
 function jsonOf(body: unknown): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return {};
   const json = parseJsonBody(body);
-  if (json !== undefined) return json;
-  const detail = `The body is not valid JSON, or is nested deeper than ${MAX_JSON_DEPTH} levels.`;
-  throw new ApiError(400, "BAD_REQUEST", detail);
+  if (json === undefined) throw notJson();
+  return json;
 }
 
 function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.ZodError) => ApiError): unknown {
@@ -175,7 +182,7 @@ interface SectionOptions {
   prefix: string;
   tag: Tag;
   /** The error code for an invalid body or query. */
-  invalid?: ErrorCode;
+  invalid?: InvalidCode;
 }
 
 /** Declares a group of endpoints under one path. */
@@ -195,7 +202,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
         invalid,
       };
       endpoints.push(endpoint);
-      const tagged = method === "get" && ["ANYONE", "OPTIONAL_USER", "BANNER_READER"].includes(endpoint.auth);
+      const tagged = method === "get" && isOpen(endpoint.auth);
 
       const takesTurn = method !== "get" && !endpoint.upload && !endpoint.waits;
 

@@ -3,52 +3,31 @@ import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { z } from "zod";
 import { describeError, describeErrorWithStack } from "../../lib/process/describe-error.js";
-import { ApiError, unavailable, type ErrorCode, type FieldError } from "../../lib/process/errors.js";
+import { ApiError } from "../../lib/process/errors.js";
 import { log } from "../../lib/process/log.js";
 import { StorageUnavailable } from "../../lib/storage/storage.js";
 import { faultOf, type Fault } from "../../sql/db.js";
+import { problemOf } from "./refusal.js";
+import {
+  bodyTooLarge,
+  databaseContended,
+  databaseOverloaded,
+  databaseTooSlow,
+  databaseUnreachable,
+  headersTooLarge,
+  internal,
+  invalidFields,
+  notJson,
+  outOfRange,
+  requestTooSlow,
+  storageUnreachable,
+  unreadable,
+  type InvalidCode,
+} from "./refusals.js";
 import { safetyHeaders } from "./safety-headers.js";
 
-/** The shape of every error response (RFC 9457); further members depend on the code. */
-export const Problem = z
-  .looseObject({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.string(),
-    requestId: z.string(),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-    retryAfterSeconds: z.number().optional(),
-  })
-  .meta({
-    id: "Problem",
-    description: "An error, as application/problem+json; programs decide by `code`.",
-  });
-
-const titles: Record<number, string> = {
-  400: "Bad request",
-  401: "Not authenticated",
-  403: "Not allowed",
-  404: "Not found",
-  405: "Method not allowed",
-  409: "Conflict",
-  408: "Request timeout",
-  413: "Too large",
-  429: "Too many requests",
-  431: "Request header fields too large",
-  500: "Internal error",
-  503: "Unavailable",
-};
-
-/** Returns the 400 that names every invalid field. */
-export function invalidFields(code: ErrorCode, errors: readonly FieldError[]): ApiError {
-  const named = errors.map(({ path, message }) => `${path || "body"}: ${message}`).join("; ");
-  return new ApiError(400, code, named.slice(0, 1_000), { errors: errors.slice(0, 100) });
-}
-
 /** Turns the issues of a failed parse into the 400 that names every invalid field. */
-export const invalidInput = (code: ErrorCode, where: string, error: z.ZodError): ApiError =>
+export const invalidInput = (code: InvalidCode, where: string, error: z.ZodError): ApiError =>
   invalidFields(
     code,
     error.issues.map((issue) => ({
@@ -62,11 +41,11 @@ const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string()
 
 /** What a request is answered when the database fails. */
 const databaseProblems: Record<Fault, () => ApiError | null> = {
-  unreachable: () => unavailable("The database is not reachable; try again shortly."),
-  overloaded: () => unavailable("The database is overloaded; try again shortly."),
-  contended: () => unavailable("Other requests are changing the same data; try again shortly."),
-  timeout: () => unavailable("The database took too long; try again shortly."),
-  "bad value": () => new ApiError(400, "BAD_REQUEST", "A value is out of range."),
+  unreachable: databaseUnreachable,
+  overloaded: databaseOverloaded,
+  contended: databaseContended,
+  timeout: databaseTooSlow,
+  "bad value": () => outOfRange(),
   other: () => null,
 };
 
@@ -74,25 +53,12 @@ function asApiError(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
   const fault = faultOf(error);
   if (fault) return databaseProblems[fault]();
-  if (error instanceof StorageUnavailable)
-    return unavailable("The file storage is not reachable; try again shortly.", 30);
+  if (error instanceof StorageUnavailable) return storageUnreachable();
   const http = HttpError.safeParse(error);
   if (!http.success) return null;
-  if (http.data.status === 413)
-    return new ApiError(413, "PAYLOAD_TOO_LARGE", "The body is larger than this endpoint accepts.");
-  if (http.data.type === "entity.parse.failed") return new ApiError(400, "BAD_REQUEST", "The body is not valid JSON.");
-  return new ApiError(400, "BAD_REQUEST", "The request could not be read.");
+  if (http.data.status === 413) return bodyTooLarge();
+  return http.data.type === "entity.parse.failed" ? notJson() : unreadable();
 }
-
-const problemOf = ({ status, code, message, members }: ApiError, requestId: string): z.output<typeof Problem> => ({
-  type: "about:blank",
-  title: titles[status] ?? "Error",
-  status,
-  detail: message,
-  code,
-  requestId,
-  ...members,
-});
 
 const overloadLogMs = 1_000;
 let overloadLogAt = 0;
@@ -116,15 +82,15 @@ export function sendProblem(request: Request, response: Response, error: unknown
     const route: unknown = response.locals["route"];
     log.error({ error: describeErrorWithStack(error), requestId, method: request.method, route }, "request failed");
   }
-  const answer = known ?? new ApiError(500, "INTERNAL", "Internal error; quote the request id when you report it.");
+  const answer = known ?? internal();
   // for the request's line in the log
-  Object.assign(response.locals, { code: answer.code, reason: answer.members["reason"] });
+  Object.assign(response.locals, { code: answer.code, reason: answer.reason });
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const { status, members } = answer;
-  const { retryAfterSeconds } = members;
+  const { status, facts } = answer;
+  const { retryAfterSeconds } = facts;
   if (typeof retryAfterSeconds === "number") response.setHeader("Retry-After", retryAfterSeconds);
   if (status === 401) response.setHeader("WWW-Authenticate", "Bearer");
   // Express's `send` takes longer than all else here
@@ -143,13 +109,21 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): 
     socket.destroy();
     return;
   }
-  const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
-  const problem = problemOf(new ApiError(status, "BAD_REQUEST", "The request could not be read."), randomUUID());
+  const refuse =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? headersTooLarge
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? requestTooSlow
+        : unreadable;
+  const problem = problemOf(refuse(), randomUUID());
   const body = JSON.stringify(problem);
-  log.info({ requestId: problem.requestId, status, code: problem.code }, "request");
+  log.info(
+    { requestId: problem.requestId, status: problem.status, code: problem.code, reason: problem.reason },
+    "request",
+  );
   socket.end(
     [
-      `HTTP/1.1 ${status} ${problem.title}`,
+      `HTTP/1.1 ${problem.status} ${problem.title}`,
       "Content-Type: application/problem+json",
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${problem.requestId}`,

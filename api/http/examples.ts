@@ -15,7 +15,6 @@ const examples: Readonly<Record<string, unknown>> = {
   code: "314159",
   "Loyalty and promo.code": "AUTUMN-10",
   "Promo.code": "AUTUMN-10",
-  "Problem.code": "VALIDATION_ERROR",
   count: 42,
   day: 1,
   "CampaignDay.day": "2026-06-01",
@@ -25,8 +24,8 @@ const examples: Readonly<Record<string, unknown>> = {
   discountPercent: 10,
   distanceMeters: 412.5,
   email: "anna@example.com",
-  endsAt: "2100-06-30T23:59:00+03:00",
-  error: null,
+  endsAt: "2100-06-30T20:59:00.000Z",
+  "Loyalty and promo.error": null,
   expiresIn: accessTokenSeconds,
   externalId: "sku-4711",
   firstName: "Anna",
@@ -47,7 +46,6 @@ const examples: Readonly<Record<string, unknown>> = {
   message: "The code is on its way.",
   "MenuImport.message": "must not be empty",
   "MenuSync.message": "its price must be a number",
-  "Problem.message": "must have at most two decimals",
   name: "Corner bakery",
   "Menu.name": "Baguette",
   "MenuItem.name": "Baguette",
@@ -66,8 +64,8 @@ const examples: Readonly<Record<string, unknown>> = {
   path: "price",
   period: "30d",
   pickupCode: "052475",
-  pickupWindowStart: "2100-06-01T18:00:00+03:00",
-  pickupWindowEnd: "2100-06-01T20:00:00+03:00",
+  pickupWindowStart: "2100-06-01T15:00:00.000Z",
+  pickupWindowEnd: "2100-06-01T17:00:00.000Z",
   placement: "home-top",
   placements: ["home-top"],
   points: 120,
@@ -83,14 +81,11 @@ const examples: Readonly<Record<string, unknown>> = {
   referralCode: "7K3M9QX2",
   refreshToken: "m3Zq0b1Xk5l2TnF8vYw7cR4eHs9uJd6aPg0iLoQx1-A",
   requestId: "0b7c5b1e-6f4d-4a55-9d0c-2f3f5a1f7a10",
-  "Problem.status": 400,
-  "Problem.title": "Bad request",
-  "Problem.type": "about:blank",
   retryAfterSeconds: 60,
   reviewCount: 42,
   serviceId: "SF-7K3M9QX2",
   slug: "corner-bakery",
-  startsAt: "2100-06-01T00:00:00+03:00",
+  startsAt: "2100-06-01T00:00:00.000Z",
   text: "Still warm!",
   timezone: "Europe/Moscow",
   title: "Evening box",
@@ -114,7 +109,8 @@ export function addExamples(part: unknown, context: string): void {
   for (const [name, schema] of Object.entries(isRecord(part["properties"]) ? part["properties"] : {})) {
     const example = examples[`${context}.${name}`] ?? examples[name];
     // a boolean needs no example, and may share its name with a field of another type
-    if (!isRecord(schema) || "$ref" in schema || schema["type"] === "boolean" || example === undefined) continue;
+    if (!isRecord(schema) || "$ref" in schema || "const" in schema) continue;
+    if (schema["type"] === "boolean" || example === undefined) continue;
     schema["example"] = example;
   }
   if (typeof part["in"] === "string" && typeof part["name"] === "string") {

@@ -1,10 +1,10 @@
 import type { Request, Response } from "express";
 import { config } from "../../lib/process/config.js";
-import { ApiError } from "../../lib/process/errors.js";
-import { formatWait } from "../../lib/outbound/retry-after.js";
+import type { ApiError } from "../../lib/process/errors.js";
 import { clientNetwork, storedClient } from "./client-network.js";
 import { amongChanges, type Db } from "../../sql/db.js";
 import { countAction } from "../../sql/queries/action-counts.js";
+import { tooManyRequests } from "./refusals.js";
 import { minuteMs, SharedCounters } from "./shared-counters.js";
 
 const counters = new SharedCounters();
@@ -33,14 +33,14 @@ export function limitRequests(request: Request, response: Response, userId: stri
   const secondsLeft = Math.ceil((resetAt - Date.now()) / 1_000);
   response.setHeader("RateLimit-Policy", `${limit};w=${minuteMs / 1_000}`);
   response.setHeader("RateLimit", `limit=${limit}, remaining=${remaining}, reset=${secondsLeft}`);
-  if (totalHits > limit) throw tooMany(secondsLeft);
+  if (totalHits > limit) throw tooManyRequests({ retryAfterSeconds: secondsLeft });
 }
 
 /** Counts a costly action per user, apart from the request itself; throws 429 RATE_LIMIT past `perMinute` of that name. */
 export function limitActions(name: string, userId: string, perMinute: number): void {
   if (config.RATE_LIMIT_DISABLED) return;
   const { totalHits, resetAt } = counters.increment(`${name} user ${userId}`);
-  if (totalHits > perMinute) throw tooMany(Math.ceil((resetAt - Date.now()) / 1_000));
+  if (totalHits > perMinute) throw tooManyRequests({ retryAfterSeconds: Math.ceil((resetAt - Date.now()) / 1_000) });
 }
 
 /** Returns a limit that RATE_LIMIT_DISABLED lifts: null is none. */
@@ -52,7 +52,7 @@ export const unlessDisabled = (limit: number | null) => (config.RATE_LIMIT_DISAB
  */
 export async function limitAddress(tx: Db, action: string, ip: string, most: number | null, minutes: number) {
   const seconds = await countAction(tx, `${action} from ${storedClient(ip)}`, unlessDisabled(most), minutes);
-  if (seconds !== undefined) throw tooMany(seconds);
+  if (seconds !== undefined) throw tooManyRequests({ retryAfterSeconds: seconds });
 }
 
 /**
@@ -69,7 +69,7 @@ export interface FailureLimit {
   name: string;
   perUser: number;
   perAddress: number;
-  refusal: string;
+  refuse: (facts: { retryAfterSeconds: number }) => ApiError;
 }
 
 /**
@@ -77,7 +77,7 @@ export interface FailureLimit {
  * throws 429 RATE_LIMIT. An attempt counts as long as it runs, so that concurrent ones cannot exceed the limit.
  */
 export async function limitFailures<Result>(
-  { name, perUser, perAddress, refusal }: FailureLimit,
+  { name, perUser, perAddress, refuse }: FailureLimit,
   { userId, ip }: { userId: string; ip: string },
   attempt: () => Promise<Result>,
   failed: (result: Result) => boolean,
@@ -91,9 +91,7 @@ export async function limitFailures<Result>(
   try {
     const exceeded = counted.find(({ totalHits, limit }) => totalHits > limit);
     if (exceeded) {
-      const retryAfterSeconds = Math.ceil((exceeded.resetAt - Date.now()) / 1_000);
-      const detail = `${refusal}; try again in ${formatWait(retryAfterSeconds)}.`;
-      throw new ApiError(429, "RATE_LIMIT", detail, { retryAfterSeconds });
+      throw refuse({ retryAfterSeconds: Math.ceil((exceeded.resetAt - Date.now()) / 1_000) });
     }
     const result = await attempt();
     hasFailed = failed(result);
@@ -102,6 +100,3 @@ export async function limitFailures<Result>(
     if (!hasFailed) for (const { key, resetAt } of counted) failures.decrement(key, resetAt);
   }
 }
-
-const tooMany = (retryAfterSeconds: number) =>
-  new ApiError(429, "RATE_LIMIT", "Too many requests; slow down.", { retryAfterSeconds });

@@ -11,10 +11,36 @@ import {
 import { config } from "../../lib/process/config.js";
 import { version } from "../../lib/process/version.js";
 import { keyScopes, type Auth } from "./auth.js";
-import type { Endpoint } from "./endpoint.js";
-import { Problem } from "./errors.js";
+import { isOpen, type Endpoint } from "./endpoint.js";
 import { addExamples } from "./examples.js";
+import { refusals, type Refusal } from "./refusal.js";
+import {
+  adminsOnly,
+  bodyTooLarge,
+  databaseContended,
+  databaseOverloaded,
+  databaseTooSlow,
+  databaseUnreachable,
+  internal,
+  invalidInputOf,
+  keyScopeMissing,
+  keyUnknown,
+  notFound,
+  notJson,
+  notSentAsJson,
+  outOfRange,
+  partnerNotActive,
+  partnersOnly,
+  requestTooSlow,
+  sessionEnded,
+  tokenInvalid,
+  tokenMissing,
+  tooManyRequests,
+  unreadable,
+} from "./refusals.js";
+import { headersOf, responseHeaders } from "./response-headers.js";
 import { tags } from "./tags.js";
+import { uploadRefusals } from "./upload.js";
 
 const callers: Record<Auth, string | null> = {
   ANYONE: null,
@@ -29,36 +55,82 @@ const callers: Record<Auth, string | null> = {
   LOCATION_WRITER: "For admins, and for service keys with the scope `geo:write`.",
 };
 
-/** An endpoint's errors: those that its declaration implies, then those it names. */
-function errorsOf(endpoint: Endpoint): Map<number, Set<string>> {
-  const found = new Map<number, Set<string>>();
-  const add = (status: number, code: string) => found.set(status, (found.get(status) ?? new Set()).add(code));
-  if (endpoint.body ?? endpoint.params) add(400, "BAD_REQUEST");
-  if (endpoint.body ?? endpoint.upload) {
-    add(408, "BAD_REQUEST");
-    add(413, "PAYLOAD_TOO_LARGE");
-  }
-  if (endpoint.body ?? endpoint.query ?? endpoint.headers) add(400, endpoint.invalid);
-  if (endpoint.auth !== "ANYONE") add(401, "UNAUTHORIZED");
-  if (["PARTNER", "ACTIVE_PARTNER", "ADMIN", "PARTNER_OR_ADMIN"].includes(endpoint.auth) || endpoint.auth in keyScopes)
-    add(403, "FORBIDDEN");
-  if (endpoint.params) add(404, "NOT_FOUND");
-  for (const refusal of endpoint.errors ?? []) {
-    const [status = "500", code = "INTERNAL"] = refusal.split(" ");
-    add(Number(status), code);
-  }
-  add(429, "RATE_LIMIT");
-  add(503, "UNAVAILABLE");
-  return found;
+const isForPartners = (auth: Auth) => ["PARTNER", "ACTIVE_PARTNER", "PARTNER_OR_ADMIN"].includes(auth);
+
+/** The reasons for which an endpoint may refuse a request: those that its declaration implies, then those it names. */
+export function refusalsOf(endpoint: Endpoint): Refusal[] {
+  const { auth, body, query, headers, params, upload } = endpoint;
+  const input = body ?? query ?? headers;
+  const scope = auth in keyScopes;
+  const implied: Refusal[] = [
+    ...(body ? [notJson, notSentAsJson, bodyTooLarge] : []),
+    ...(input || params ? [unreadable, outOfRange] : []),
+    ...(body || upload ? [requestTooSlow] : []),
+    ...(upload ? uploadRefusals : []),
+    ...(input ? [invalidInputOf(endpoint.invalid)] : []),
+    ...(auth === "ANYONE" ? [] : [tokenInvalid, sessionEnded]),
+    ...(isOpen(auth) ? [] : [tokenMissing]),
+    ...(scope ? [keyUnknown, keyScopeMissing] : []),
+    ...(auth === "ADMIN" || auth === "LOCATION_WRITER" ? [adminsOnly] : []),
+    ...(isForPartners(auth) ? [partnersOnly] : []),
+    ...(auth === "ACTIVE_PARTNER" ? [partnerNotActive] : []),
+    ...(params ? [notFound] : []),
+  ];
+  const always = [
+    tooManyRequests,
+    internal,
+    databaseUnreachable,
+    databaseOverloaded,
+    databaseContended,
+    databaseTooSlow,
+  ];
+  const all = [...implied, ...(endpoint.errors ?? []), ...always];
+  return [...new Map(all.map((each) => [each.reason, each])).values()];
 }
 
-function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
+/** A problem document with one of these reasons. */
+function problemOf(reasons: readonly Refusal[]): z.ZodType {
+  const [first, second, ...more] = reasons.map(({ schema }) => schema);
+  if (!first) throw new Error("a response needs a reason");
+  return second ? z.discriminatedUnion("reason", [first, second, ...more]) : first;
+}
+
+/** Every problem document, for clients that handle all in one place. */
+function anyProblem(all: readonly Refusal[]) {
+  const mapping = Object.fromEntries(
+    all.map(({ reason, schema }) => [reason, `#/components/schemas/${schema.meta()?.id ?? reason}`]),
+  );
+  return {
+    description: "Any error, as application/problem+json; programs decide by `code`, and more exactly by `reason`.",
+    oneOf: Object.values(mapping).map(($ref) => ({ $ref })),
+    discriminator: { propertyName: "reason", mapping },
+  };
+}
+
+/** A response with one of these reasons. */
+function refusedWith(reasons: readonly Refusal[]): ZodOpenApiResponseObject {
+  const schema = problemOf(reasons);
+  const examples = reasons.map(({ reason }) => [reason, { $ref: `#/components/examples/${reason}` }] as const);
+  return {
+    description: [...new Set(reasons.map(({ code }) => code))].join(", "),
+    content: { "application/problem+json": { schema, examples: Object.fromEntries(examples) } },
+  };
+}
+
+/** Refusals that several endpoints have in common, by their reasons: most are the same. */
+type SharedResponses = Map<string, ZodOpenApiResponseObject>;
+
+function responses(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiResponsesObject {
   const found: Record<string, ZodOpenApiResponseObject> = {};
   for (const [status, schema] of Object.entries(endpoint.answers)) {
     found[status] =
       schema === null
-        ? { description: status === "302" ? "Redirect to `Location`." : "Done; the body is empty." }
+        ? {
+            description: status === "302" ? "Redirect to `Location`." : "Done; the body is empty.",
+            headers: headersOf(endpoint, Number(status)),
+          }
         : {
+            headers: headersOf(endpoint, Number(status)),
             description:
               status === "201"
                 ? "Created."
@@ -71,9 +143,17 @@ function responses(endpoint: Endpoint): ZodOpenApiResponsesObject {
             },
           };
   }
-  for (const [status, codes] of errorsOf(endpoint)) {
-    const content = { "application/problem+json": { schema: Problem } };
-    found[String(status)] = { description: [...codes].join(", "), content };
+  const refused = refusalsOf(endpoint);
+  for (const status of new Set(refused.map((each) => each.status))) {
+    const reasons = refused.filter((each) => each.status === status);
+    const key = reasons.map(({ reason }) => reason).join(" ");
+    const known = shared.get(key) ?? {
+      ...refusedWith(reasons),
+      headers: headersOf(endpoint, status),
+      id: `Refused${status}-${shared.size}`,
+    };
+    shared.set(key, known);
+    found[String(status)] = known;
   }
   return found;
 }
@@ -86,15 +166,13 @@ const fileContent = ({ part, alone }: NonNullable<Endpoint["upload"]>) => ({
   ...(alone !== undefined && { [alone]: { schema: file } }),
 });
 
-function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
+function operation(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiOperationObject {
   const { params, query, headers } = endpoint;
   const description = [endpoint.description, callers[endpoint.auth]].filter(Boolean).join(" ");
   return {
     tags: [endpoint.tag],
     summary: endpoint.summary,
-    operationId: [endpoint.method, ...endpoint.path.split("/").slice(3)]
-      .map((part) => part.replace(/\W/g, ""))
-      .join("_"),
+    operationId: endpoint.name,
     ...(description && { description }),
     security:
       endpoint.auth === "ANYONE"
@@ -114,7 +192,7 @@ function operation(endpoint: Endpoint): ZodOpenApiOperationObject {
       },
     }),
     ...(endpoint.upload && { requestBody: { required: true, content: fileContent(endpoint.upload) } }),
-    responses: responses(endpoint),
+    responses: responses(endpoint, shared),
   };
 }
 
@@ -123,9 +201,12 @@ const inBraces = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 /** Returns the OpenAPI 3.1 document of all declared endpoints. */
 export function openApiDocument(endpoints: readonly Endpoint[]) {
   const paths: ZodOpenApiPathsObject = {};
+  const reasons = new Set(endpoints.flatMap((endpoint) => refusalsOf(endpoint).map(({ reason }) => reason)));
+  const answered = refusals.filter(({ reason }) => reasons.has(reason));
+  const shared: SharedResponses = new Map();
   for (const endpoint of endpoints) {
     const path = inBraces(endpoint.path);
-    paths[path] = { ...paths[path], [endpoint.method]: operation(endpoint) };
+    paths[path] = { ...paths[path], [endpoint.method]: operation(endpoint, shared) };
   }
   const document = createDocument({
     openapi: "3.1.0",
@@ -140,11 +221,20 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
     },
     servers: [{ url: config.PUBLIC_URL }],
     tags: tags.map((tag) => ({ ...tag })),
-    components: { securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } } },
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      // those of addresses beside the endpoints, which the document does not describe
+      schemas: Object.fromEntries(
+        refusals.filter((each) => !answered.includes(each)).map(({ schema }) => [schema.meta()?.id ?? "", schema]),
+      ),
+      examples: Object.fromEntries(answered.map(({ reason, example }) => [reason, { value: example }])),
+    },
     paths,
   });
   for (const { path, method, tag } of endpoints) addExamples(document.paths?.[inBraces(path)]?.[method], tag);
-  for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) addExamples(schema, name);
+  const schemas = { ...document.components?.schemas, Problem: anyProblem(refusals) };
+  document.components = { ...document.components, schemas, headers: responseHeaders };
+  for (const [name, schema] of Object.entries(schemas)) addExamples(schema, name);
   return document;
 }
 

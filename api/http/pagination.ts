@@ -14,7 +14,7 @@ export const Limit = (fallback: number, most: number) =>
     .default(fallback)
     .meta({
       description: `at most ${most}; a larger value counts as ${most}`,
-      override: shownAs({ type: "integer", minimum: 1 }),
+      override: shownAs({ type: "integer", minimum: 1, default: fallback }),
     });
 
 /** A place in a list: the sort key of the last row before it. */

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { Readable, Transform } from "node:stream";
 import busboy, { type Busboy } from "busboy";
-import { ApiError } from "../../lib/process/errors.js";
+import { z } from "zod";
+import type { ApiError } from "../../lib/process/errors.js";
 import { mediaType } from "../../lib/storage/file-types.js";
+import { refusal, refusalWith } from "./refusal.js";
+import { FieldErrors } from "./refusals.js";
 
 /** How many bytes a form may have beside its file. */
 const FORM_BYTES = 16_384;
@@ -22,14 +25,34 @@ export interface IncomingFile {
   receivedBytes: () => number;
 }
 
-export const tooLarge = (bytes: number) =>
-  new ApiError(413, "PAYLOAD_TOO_LARGE", `This is larger than ${bytes / MB} MB.`);
-const otherType = (types: string) => new ApiError(400, "BAD_REQUEST", `The body must be sent as ${types}.`);
-const brokenForm = () => new ApiError(400, "BAD_REQUEST", "The upload is malformed or incomplete.");
-const noPart = (part: string) =>
-  new ApiError(400, "VALIDATION_ERROR", `The form has no file named ${part}.`, {
-    errors: [{ path: part, message: "is missing" }],
-  });
+export const fileTooLarge = refusalWith(413, "PAYLOAD_TOO_LARGE", "FILE_TOO_LARGE", {
+  detail: ({ maxBytes }) => `This is larger than ${maxBytes / MB} MB.`,
+  remedy: "Send a file of at most `maxBytes`.",
+  facts: { maxBytes: z.int() },
+  example: { maxBytes: 50 * MB },
+});
+const otherType = refusalWith(400, "UNSUPPORTED_MEDIA_TYPE", "OTHER_CONTENT_TYPE", {
+  detail: ({ accepted }) => `The body must be sent as ${accepted.join(" or ")}.`,
+  remedy: "Send the file in a form, or with one of the Content-Types in `accepted`.",
+  facts: { accepted: z.array(z.string()) },
+  example: { accepted: ["multipart/form-data"] },
+});
+const brokenForm = refusal(
+  400,
+  "BAD_REQUEST",
+  "BROKEN_UPLOAD",
+  "The upload is malformed or incomplete.",
+  "The connection broke, or the form is not one. Send the file again.",
+);
+const noPart = refusalWith(400, "VALIDATION_ERROR", "FILE_MISSING", {
+  detail: ({ errors }) => `The form has no file named ${errors[0]?.path ?? "file"}.`,
+  remedy: "Send the file as the part of the form that `errors` names.",
+  facts: { errors: FieldErrors },
+  example: { errors: [{ path: "file", message: "is missing" }] },
+});
+
+/** The reasons for which a file may be refused while it is received. */
+export const uploadRefusals = [fileTooLarge, otherType, brokenForm, noPart];
 
 const nothing = (): void => undefined;
 
@@ -42,7 +65,7 @@ function boundedBody(incoming: IncomingMessage, bytes: number): { body: Transfor
   const body = new Transform({
     transform(chunk: Buffer, _encoding, next) {
       passed += chunk.length;
-      if (passed > bytes) next(tooLarge(bytes));
+      if (passed > bytes) next(fileTooLarge({ maxBytes: bytes }));
       else next(null, chunk);
     },
   });
@@ -81,10 +104,11 @@ export async function receiveFile(
 ): Promise<IncomingFile> {
   const type = mediaType(incoming.headers["content-type"] ?? "");
   const isForm = type === "multipart/form-data";
-  if (!isForm && type !== alone) throw otherType(["multipart/form-data", alone].filter(Boolean).join(" or "));
+  if (!isForm && type !== alone)
+    throw otherType({ accepted: ["multipart/form-data", ...(alone === undefined ? [] : [alone])] });
   const length = incoming.headers["content-length"];
   const leastBytes = Math.max(0, Number(length ?? 0) - (isForm ? FORM_BYTES : 0));
-  if (leastBytes > maxBytes) throw tooLarge(maxBytes);
+  if (leastBytes > maxBytes) throw fileTooLarge({ maxBytes });
   const sizes = { leastBytes, mostBytes: Math.min(Number(length ?? maxBytes), maxBytes) };
 
   const { body, receivedBytes } = boundedBody(incoming, readBytes);
@@ -128,7 +152,7 @@ function readForm(incoming: IncomingMessage, part: string, body: Transform): Pro
       resolve(mimeType);
     });
     form.on("error", () => fail(brokenForm()));
-    form.on("finish", () => reject(noPart(part)));
+    form.on("finish", () => reject(noPart({ errors: [{ path: part, message: "is missing" }] })));
     incoming.pipe(form);
   });
 }

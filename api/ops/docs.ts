@@ -15,33 +15,38 @@ const initializer = `window.ui = SwaggerUIBundle({
   presets: [SwaggerUIBundle.presets.apis],
 });`;
 
-/** The OpenAPI document in Swagger UI; nothing is loaded from other hosts. */
-export const docs = Router();
-
-docs.use(
-  helmet({
-    contentSecurityPolicy: {
-      directives: {
-        "style-src": ["'self'", "'unsafe-inline'"],
-        "img-src": ["'self'", "data:"],
-        "upgrade-insecure-requests": null,
-      },
+const headers = helmet({
+  contentSecurityPolicy: {
+    directives: {
+      "style-src": ["'self'", "'unsafe-inline'"],
+      "img-src": ["'self'", "data:"],
+      "upgrade-insecure-requests": null,
     },
-    // the same for all addresses (api/app.ts)
-    strictTransportSecurity: false,
-  }),
-);
-docs.get("/swagger-initializer.js", (_request, response) => {
-  response.type("application/javascript").send(initializer);
+  },
+  // the same for all addresses (api/app.ts)
+  strictTransportSecurity: false,
 });
+
 const title = "Surplus-food marketplace: the API";
 const page = readFileSync(join(assetsFolder(), "index.html"), "utf8").replace(
   /<title>.*<\/title>/,
   `<title>${title}</title>`,
 );
-docs.get(["/", "/index.html"], (request, response, next) => {
-  // the page's addresses are relative to `/docs/`
-  if (!/\/docs(\?|$)/.test(request.originalUrl)) response.type("html").send(page);
-  else next();
-});
-docs.use(express.static(assetsFolder(), { maxAge: "1h" }));
+/** The OpenAPI document in Swagger UI, and the page of errors; nothing is loaded from other hosts. */
+export function docs(errors: string): Router {
+  const docs = Router();
+  docs.use(headers);
+  docs.get("/errors", (_request, response) => {
+    response.type("html").send(errors);
+  });
+  docs.get("/swagger-initializer.js", (_request, response) => {
+    response.type("application/javascript").send(initializer);
+  });
+  docs.get(["/", "/index.html"], (request, response, next) => {
+    // the page's addresses are relative to `/docs/`
+    if (!/\/docs(\?|$)/.test(request.originalUrl)) response.type("html").send(page);
+    else next();
+  });
+  docs.use(express.static(assetsFolder(), { maxAge: "1h" }));
+  return docs;
+}

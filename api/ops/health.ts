@@ -1,6 +1,5 @@
 import { Router } from "express";
 import { describeError } from "../../lib/process/describe-error.js";
-import { ApiError } from "../../lib/process/errors.js";
 import { files } from "../../lib/storage/file-store.js";
 import { log } from "../../lib/process/log.js";
 import { mayReadMetrics } from "../../lib/security/metrics-token.js";
@@ -9,9 +8,18 @@ import { version } from "../../lib/process/version.js";
 import { pingBroker } from "../../queues/broker.js";
 import { pingDatabase, sql } from "../../sql/db.js";
 import { pendingMigrations } from "../../sql/migrate.js";
+import { refusal } from "../http/refusal.js";
 import { registry } from "../http/registry.js";
 import { ShortCache } from "../http/short-cache.js";
 import { metricsText } from "./metrics.js";
+
+const metricsTokenMissing = refusal(
+  401,
+  "UNAUTHORIZED",
+  "METRICS_TOKEN_MISSING",
+  "Metrics need the token of METRICS_TOKEN as a bearer token.",
+  "Send `Authorization: Bearer` with the token of `METRICS_TOKEN`.",
+);
 
 let stopping = false;
 
@@ -92,7 +100,6 @@ health.get("/readyz", async (_request, response) => {
 });
 
 health.get("/metrics", async (request, response) => {
-  if (!mayReadMetrics(request.headers.authorization))
-    throw new ApiError(401, "UNAUTHORIZED", "Metrics need the token of METRICS_TOKEN as a bearer token.");
+  if (!mayReadMetrics(request.headers.authorization)) throw metricsTokenMissing();
   response.type(registry.contentType).send(await metrics.get("", metricsText));
 });

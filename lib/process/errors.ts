@@ -1,4 +1,4 @@
-/** The API's error codes; each is documented at the endpoints that answer it. */
+/** The API's error codes. Each has one or more reasons, which say more (`/docs/errors`). */
 export type ErrorCode =
   | "BAD_REQUEST"
   | "VALIDATION_ERROR"
@@ -27,17 +27,19 @@ export interface FieldError {
   message: string;
 }
 
-/** An error for the caller, who is shown everything in it. */
+/** An error for the caller, who is shown everything in it. The API declares the reasons that there are, and makes it. */
 export class ApiError extends Error {
+  override name = "ApiError";
   constructor(
     readonly status: number,
     readonly code: ErrorCode,
+    /** Why, more exactly than the code. */
+    readonly reason: string,
     detail: string,
     /** Further members of the problem document, such as `available` or `retryAfterSeconds`. */
-    readonly members: Record<string, unknown> = {},
+    readonly facts: Record<string, unknown>,
   ) {
     super(detail);
-    this.name = "ApiError";
   }
 }
 
@@ -59,9 +61,3 @@ export class Snooze extends Error {
     super(`snoozed until ${until.toISOString()}`);
   }
 }
-
-export const notFound = (what: string) => new ApiError(404, "NOT_FOUND", `${what} was not found.`);
-export const conflict = (detail: string, members?: Record<string, unknown>) =>
-  new ApiError(409, "CONFLICT", detail, members);
-export const unavailable = (detail: string, retryAfterSeconds = 5, members?: Record<string, unknown>) =>
-  new ApiError(503, "UNAVAILABLE", detail, { ...members, retryAfterSeconds });

@@ -14,10 +14,10 @@ const durationMs = Number(TEST_STORM_SECONDS ?? 0) * 1_000;
 const faultsInShort = sized(Infinity, 5);
 
 /**
- * How soon after the last fault the service must work again: a third party that did not answer is not called for half a minute.
- * When other tests run beside, it only must at some time.
+ * How soon after the last fault an order must be acknowledged and fanned out: a connection that the network has forgotten is
+ * noticed after 12 s, and its jobs are taken over within 15 s. When other tests run beside, it only must at some time.
  */
-const RECOVERY_LIMIT_MS = TEST_STORM_SECONDS === undefined ? 300_000 : 45_000;
+const RECOVERY_LIMIT_MS = TEST_STORM_SECONDS === undefined ? 300_000 : 30_000;
 /** Failed jobs wait for their next attempt, and schedules for their next tick. After this time the report lists what is missing. */
 const SETTLE_LIMIT_MS = 300_000;
 
@@ -61,8 +61,8 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
         const msSince = (): number => Date.now() - calm.getTime();
         const { orderId, seller } = await clients.placeOne();
         await until(async () => {
-          const sent = await ask("select from notifications where order_id = $1 and status = 'SENT'", [orderId]);
-          return sent.length === seller.peopleIds.length + 1 || msSince() > SETTLE_LIMIT_MS;
+          const notifications = await ask("select from notifications where order_id = $1", [orderId]);
+          return notifications.length === seller.peopleIds.length + 1 || msSince() > SETTLE_LIMIT_MS;
         });
         const recoveryMs = msSince();
 

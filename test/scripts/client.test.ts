@@ -59,3 +59,22 @@ test.each([
 ])("a mistake in %s does not compile", (_what, right, wrong) => {
   expect(complaints(example.replace(right, wrong))).not.toEqual([]);
 });
+
+const switching = `
+import type { paths } from "./api.js";
+type Conflict = paths["/api/v1/orders/{id}/cancel"]["post"]["responses"]["409"]["content"]["application/problem+json"];
+export function explain(problem: Conflict): string {
+  switch (problem.reason) {
+    case "ORDER_MOVE_NOT_ALLOWED":
+      return problem.orderStatus;
+    case "TOO_LATE_TO_CANCEL":
+      return problem.code satisfies "CONFLICT";
+  }
+}
+`;
+
+test("a client switches over the reasons of an endpoint, and the compiler knows when it has all of them", () => {
+  expect(complaints(switching)).toEqual([]);
+  expect(complaints(switching.replace(/case "TOO_LATE_TO_CANCEL":\n.*\n/, ""))).not.toEqual([]);
+  expect(complaints(switching.replace("problem.orderStatus", "problem.available"))).not.toEqual([]);
+});

@@ -6,6 +6,7 @@ import { app, endpoints } from "../../api/app.js";
 import { refuseUnreadable } from "../../api/http/errors.js";
 import { messageClasses } from "../../api/http/message-classes.js";
 import { openApiDocument } from "../../api/http/openapi.js";
+import { responseHeaders } from "../../api/http/response-headers.js";
 
 const addFormats = addFormatsModule.default;
 const document = openApiDocument(endpoints);
@@ -27,16 +28,33 @@ const routes = endpoints.map((endpoint) => ({
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Throws unless the OpenAPI document declares this answer: its status, content type and body. */
-function assertPromised(method: string, pathname: string, status: number, contentType: string, body: unknown): void {
+/** The place in the document of an operation's response: of its own, or shared with others. */
+function placeOf(path: string, method: string, status: number): { response: unknown; at: string } {
+  const operation = document.paths?.[path]?.[method as "get"];
+  const response: unknown = operation?.responses?.[String(status) as "200"];
+  if (!isRecord(response) || typeof response["$ref"] !== "string")
+    return { response, at: pointer("paths", path, method, "responses", String(status)) };
+  const name = response["$ref"].split("/").at(-1) ?? "";
+  return { response: document.components?.responses?.[name], at: pointer("components", "responses", name) };
+}
+
+/** Headers that a response may have only where the document says so. */
+const promisedHeaders = Object.keys(responseHeaders);
+
+/** Throws unless the OpenAPI document declares this answer: its status, content type, headers and body. */
+function assertPromised(method: string, pathname: string, { status, headers }: Response, body: unknown): void {
+  const contentType = headers.get("content-type") ?? "";
   const matching = routes.filter((route) => route.method === method && route.pattern.test(pathname));
   const route = matching.find(({ path }) => path === pathname) ?? matching[0];
   const where = `${method.toUpperCase()} ${pathname} → ${status}`;
   if (!route && status < 400) throw new Error(`${where}: this endpoint is not declared`);
-  const operation = route && document.paths?.[route.path]?.[method as "get"];
-  const response: unknown = operation?.responses?.[String(status) as "200"];
-  // an internal error is never declared, but has the form of every refusal
-  if (route && response === undefined && status !== 500) throw new Error(`${where}: this status is not declared`);
+  const { response, at } = route ? placeOf(route.path, method, status) : {};
+  if (route && !isRecord(response)) throw new Error(`${where}: this status is not declared`);
+  if (isRecord(response) && status < 400) {
+    const declared = isRecord(response["headers"]) ? response["headers"] : {};
+    const undeclared = promisedHeaders.filter((name) => headers.has(name) && !(name in declared));
+    if (undeclared.length > 0) throw new Error(`${where}: the header ${undeclared.join(", ")} is not declared`);
+  }
   if (typeof response === "object" && response !== null && !("content" in response)) {
     if (body !== undefined) throw new Error(`${where}: the body must be empty`);
     return;
@@ -49,11 +67,14 @@ function assertPromised(method: string, pathname: string, status: number, conten
   const media = status >= 400 ? "application/problem+json" : "application/json";
   if (!contentType.startsWith(media)) throw new Error(`${where}: is ${contentType}, must be ${media}`);
   const schema =
-    route && response !== undefined
-      ? `openapi#/${pointer("paths", route.path, method, "responses", String(status), "content", media, "schema")}`
+    at !== undefined
+      ? `openapi#/${at}/${pointer("content", media, "schema")}`
       : `openapi#/${pointer("components", "schemas", "Problem")}`;
   const validate = ajv.getSchema(schema) ?? ajv.compile({ $ref: schema });
-  if (!validate(body)) throw new Error(`${where}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(body)}`);
+  if (validate(body)) return;
+  // a problem document breaks the schemas of all other reasons too
+  const wrong = status < 400 ? ajv.errorsText(validate.errors) : "this reason is not declared, or has other facts";
+  throw new Error(`${where}: ${wrong} in ${JSON.stringify(body)}`);
 }
 
 export interface Reply {
@@ -113,7 +134,7 @@ export class Client {
     const contentType = response.headers.get("content-type") ?? "";
     const parsed: unknown = contentType.includes("json") && text !== "" ? JSON.parse(text) : undefined;
     if (response.status !== 304) {
-      assertPromised(method, new URL(path, this.url).pathname, response.status, contentType, parsed);
+      assertPromised(method, new URL(path, this.url).pathname, response, parsed);
     }
     const record = isRecord(parsed) ? parsed : {};
     return {

@@ -3,9 +3,11 @@ import { BullMQAdapter } from "@bull-board/api/bullMQAdapter";
 import type { AppViewRoute } from "@bull-board/api/typings/app";
 import { ExpressAdapter } from "@bull-board/express";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
-import { ApiError } from "../../../lib/process/errors.js";
+import { z } from "zod";
 import { withTimeout } from "../../../lib/process/with-timeout.js";
 import { openQueues, pingBroker, type BrokerQueue } from "../../../queues/broker.js";
+import { refusalWith } from "../../http/refusal.js";
+import { retryFacts } from "../../http/refusals.js";
 import { root } from "./session.js";
 
 const brokerLimitMs = 2_000;
@@ -60,12 +62,22 @@ function refresh(): void {
   shown = queues;
 }
 
+const unreachable = {
+  retryAfterSeconds: 5,
+  error: { key: "ERRORS.REDIS_UNAVAILABLE" },
+  message: "The queues are not reachable; jobs wait in the database until they are.",
+};
+const queuesUnreachable = refusalWith(503, "UNAVAILABLE", "QUEUES_UNREACHABLE", {
+  detail: unreachable.message,
+  remedy: "Look whether the broker runs; nothing is lost meanwhile.",
+  facts: { ...retryFacts, error: z.object({ key: z.string() }), message: z.string() },
+  example: unreachable,
+});
+
 /** Throws 503 when the broker is unreachable; a queue that never connected would wait until it does. */
 async function requireBroker(): Promise<void> {
   await withTimeout(brokerLimitMs, pingBroker()).catch(() => {
-    const detail = "The queues are not reachable; jobs wait in the database until they are.";
-    const shown = { error: { key: "ERRORS.REDIS_UNAVAILABLE" }, message: detail };
-    throw new ApiError(503, "UNAVAILABLE", detail, { retryAfterSeconds: 5, ...shown });
+    throw queuesUnreachable(unreachable);
   });
 }
 

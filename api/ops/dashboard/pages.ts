@@ -1,5 +1,6 @@
 const escaped: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const escape = (text: string) => text.replace(/[&<>"']/g, (character) => escaped[character] ?? "");
+/** Text that is safe in HTML. */
+export const escape = (text: string) => text.replace(/[&<>"']/g, (character) => escaped[character] ?? "");
 
 const style = `
   :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }

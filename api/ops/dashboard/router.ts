@@ -7,6 +7,8 @@ import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
 import { codePage, phonePage, signOutPage } from "./pages.js";
 import { clientOf, findOperator, root, signIn, signOut } from "./session.js";
 import { limitRequests } from "../../http/limits.js";
+import { refusal, refusalWith } from "../../http/refusal.js";
+import { adminsOnly, tokenMissing } from "../../http/refusals.js";
 import { Phone } from "../../http/schemas.js";
 import { sendCode } from "../../common/sign-in.js";
 
@@ -25,13 +27,21 @@ const actions: Readonly<Record<string, string>> = {
 const isRead = ({ method }: Request) => method === "GET" || method === "HEAD";
 const isPage = (request: Request) => isRead(request) && !/^\/(api|static)\//.test(request.path);
 
+const otherOrigin = refusal(
+  403,
+  "FORBIDDEN",
+  "OTHER_ORIGIN",
+  "Queues are changed from the dashboard's own pages only.",
+  "Open the dashboard in the browser.",
+);
+
 /** Refuses writes that another site makes a browser send, whatever cookie they carry. */
 const refuseOtherOrigins: RequestHandler = (request, _response, next) => {
   const { origin = "", "sec-fetch-site": site } = request.headers;
   const same =
     site === undefined ? URL.canParse(origin) && new URL(origin).host === request.host : site === "same-origin";
   if (isRead(request) || same) next();
-  else next(new ApiError(403, "FORBIDDEN", "Queues are changed from the dashboard's own pages only."));
+  else next(otherOrigin());
 };
 
 /** Admits admins; redirects page requests of other callers to the sign-in, and refuses their other requests. */
@@ -42,8 +52,8 @@ const requireAdmin: RequestHandler = async (request, response, next) => {
     response.locals["operatorId"] = operator.id;
     next();
   } else if (isPage(request)) response.redirect(303, `${root}/sign-in`);
-  else if (operator) next(new ApiError(403, "FORBIDDEN", "The queues are for admins."));
-  else next(new ApiError(401, "UNAUTHORIZED", "Sign in on the dashboard first."));
+  else if (operator) next(adminsOnly("The queues are for admins."));
+  else next(tokenMissing("Sign in on the dashboard first."));
 };
 
 const audit =
@@ -55,11 +65,20 @@ const audit =
     next();
   };
 
+// the board shows `error` and `message` to its user
+const refusedAction = {
+  error: { key: "ERRORS.FORBIDDEN" },
+  message: "Jobs can be retried, cleaned and promoted, and queues paused; nothing can be added or edited.",
+};
+const actionRefused = refusalWith(403, "FORBIDDEN", "ACTION_REFUSED", {
+  detail: refusedAction.message,
+  remedy: "Use the actions that the dashboard allows.",
+  facts: { error: z.object({ key: z.string() }), message: z.string() },
+  example: refusedAction,
+});
+
 const refuseOtherActions: RequestHandler = (request, _response, next) => {
-  const detail = "Jobs can be retried, cleaned and promoted, and queues paused; nothing can be added or edited.";
-  // the board shows `error` and `message` to its user
-  const shown = { error: { key: "ERRORS.FORBIDDEN" }, message: detail };
-  next(isRead(request) ? undefined : new ApiError(403, "FORBIDDEN", detail, shown));
+  next(isRead(request) ? undefined : actionRefused(refusedAction));
 };
 
 const SignInPhone = z.object({

@@ -1,7 +1,7 @@
 import type { CookieOptions, Request, Response } from "express";
 import { config } from "../../../lib/process/config.js";
 import { randomToken, sha256 } from "../../../lib/security/crypto.js";
-import { ApiError } from "../../../lib/process/errors.js";
+import { adminsOnly } from "../../http/refusals.js";
 import { sql } from "../../../sql/db.js";
 import { findSessionUser, revokeSession } from "../../../sql/queries/sessions.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
@@ -45,7 +45,7 @@ export async function signIn(request: Request, response: Response, phone: string
   const { userId } = await openSession(phone, code, clientOf(request), sha256(token), { forDashboard: true });
   if (!(await isAdmin(userId))) {
     await revokeSession(sql, sha256(token), true);
-    throw new ApiError(403, "FORBIDDEN", "This account is not an admin's.");
+    throw adminsOnly("This account is not an admin's.");
   }
   response.cookie(cookieName, token, { ...cookie, maxAge: minutes * 60_000 });
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { apiKeyDigest, apiKeyScopes, newApiKey } from "../../../lib/security/api-key.js";
-import { notFound } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { deleteApiKey, insertApiKey, listApiKeys } from "../../../sql/queries/api-keys.js";
 import { created, noContent, section } from "../../http/endpoint.js";
+import { notFound } from "../../http/refusals.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { Id, text, Timestamp } from "../../http/schemas.js";
 
@@ -14,6 +14,7 @@ export const apiKeys = section({ prefix: "/admin/api-keys", tag: "Service keys" 
 apiKeys.post(
   "/",
   {
+    name: "createServiceKey",
     summary: "Create a service key",
     description:
       "A bearer credential for a machine, valid until it is revoked. The key is shown only in this response.",
@@ -38,6 +39,7 @@ apiKeys.post(
 apiKeys.get(
   "/",
   {
+    name: "listServiceKeys",
     summary: "List the service keys, newest first",
     auth: "ADMIN",
     query: PageQuery,
@@ -56,7 +58,7 @@ apiKeys.get(
 
 apiKeys.delete(
   "/:id",
-  { summary: "Revoke a service key at once", auth: "ADMIN", answers: { 204: null } },
+  { name: "revokeServiceKey", summary: "Revoke a service key at once", auth: "ADMIN", answers: { 204: null } },
   async ({ user, params }) => {
     if (!(await deleteApiKey(sql, params.id, user.id))) throw notFound("This service key");
     return noContent();

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { notFound } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { deleteFavorite, insertFavorite, listFavorites } from "../../../sql/queries/favorites.js";
 import { created, found, noContent, ok, section } from "../../http/endpoint.js";
+import { notFound } from "../../http/refusals.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Id } from "../../http/schemas.js";
+import { Id, shownAs } from "../../http/schemas.js";
 
 const TargetType = z.enum(["BOX", "PARTNER"]);
 
@@ -15,6 +15,7 @@ export const favorites = section({ prefix: "/users/me/favorites", tag: "Users" }
 favorites.get(
   "/",
   {
+    name: "listFavourites",
     summary: "List your favourites, newest first",
     auth: "USER",
     query: PageQuery,
@@ -26,6 +27,7 @@ favorites.get(
 favorites.post(
   "/",
   {
+    name: "addFavourite",
     summary: "Add a box or a partner to your favourites",
     description: "An existing favourite is returned with 200.",
     auth: "USER",
@@ -34,11 +36,14 @@ favorites.post(
         .string()
         .regex(/^(box|partner)$/i, "must be BOX or PARTNER")
         .transform((type) => TargetType.parse(type.toUpperCase()))
-        .meta({ description: "BOX or PARTNER, in any case", example: "PARTNER" }),
+        .meta({
+          override: shownAs({ type: "string", enum: TargetType.options, description: "in any case" }),
+          example: "PARTNER",
+        }),
       targetId: Id,
     }),
     answers: { 200: Favorite, 201: Favorite },
-    errors: ["404 NOT_FOUND"],
+    errors: [notFound],
   },
   async ({ user, body: { targetType, targetId } }) => {
     const inserted = await insertFavorite(sql, user.id, targetType, targetId);
@@ -50,7 +55,7 @@ favorites.post(
 
 favorites.delete(
   "/:id",
-  { summary: "Remove one of your favourites", auth: "USER", answers: { 204: null } },
+  { name: "removeFavourite", summary: "Remove one of your favourites", auth: "USER", answers: { 204: null } },
   async ({ user, params }) => {
     if (!(await deleteFavorite(sql, user.id, params.id))) throw notFound("This favourite");
     return noContent();

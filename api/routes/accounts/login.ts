@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { ApiError } from "../../../lib/process/errors.js";
 import {
   accessTokenSeconds,
   newRefreshToken,
@@ -11,8 +10,9 @@ import { sql } from "../../../sql/db.js";
 import { revokeSession, rotateRefreshToken, type Session } from "../../../sql/queries/sessions.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
+import { refusal } from "../../http/refusal.js";
 import { orNull, Phone } from "../../http/schemas.js";
-import { invalidCode, openSession, sendCode } from "../../common/sign-in.js";
+import { expiredCode, invalidCode, openSession, sendCode, tooManyCodes, tooManyGuesses } from "../../common/sign-in.js";
 
 export const auth = section({ prefix: "/auth", tag: "Authentication", invalid: "BAD_REQUEST" });
 
@@ -33,8 +33,20 @@ const EarlierLogin = orNull(RefreshToken.shape.refreshToken).meta({
     "use up do not apply to the device then",
 });
 
-const invalidRefreshToken = () =>
-  new ApiError(401, "INVALID_REFRESH_TOKEN", "The refresh token is unknown, expired, revoked or was used before.");
+const invalidRefreshToken = refusal(
+  401,
+  "INVALID_REFRESH_TOKEN",
+  "INVALID_REFRESH_TOKEN",
+  "The refresh token is unknown, expired, revoked or was used before.",
+  "Forget the tokens and let the user log in again, with this refresh token in the request.",
+);
+const invalidToken = refusal(
+  400,
+  "INVALID_TOKEN",
+  "INVALID_TOKEN",
+  "The refresh token is unknown, expired or logged out already.",
+  "Forget the tokens: the session has ended.",
+);
 
 /** Returns the response to a login or refresh; null when the account was deleted. */
 async function tokensOf({ userId, sessionId }: Session, refreshToken: string) {
@@ -50,6 +62,7 @@ async function tokensOf({ userId, sessionId }: Session, refreshToken: string) {
 auth.post(
   "/otp/send",
   {
+    name: "sendLoginCode",
     summary: "Send a login code to a phone",
     description:
       "A code is valid for 5 minutes and replaces the previous one. At most 3 codes per phone in 5 minutes. The response does not reveal whether the phone is known.",
@@ -61,7 +74,7 @@ auth.post(
         retryAfterSeconds: z.int().meta({ description: "how long to wait before requesting another code" }),
       }),
     },
-    errors: ["429 RATE_LIMIT"],
+    errors: [tooManyCodes],
   },
   async ({ body: { phone, refreshToken }, ip, requestId }) => {
     const retryAfterSeconds = await sendCode(phone, { ip, refreshToken }, requestId);
@@ -72,6 +85,7 @@ auth.post(
 auth.post(
   "/otp/verify",
   {
+    name: "logIn",
     summary: "Exchange a login code for tokens",
     description:
       "The first login of a phone creates its user. A code works once. 5 wrong guesses from an address void it there. After 50 " +
@@ -80,7 +94,7 @@ auth.post(
     auth: "ANYONE",
     body: z.object({ phone: Phone, code: z.string().max(32), refreshToken: EarlierLogin }),
     answers: { 200: Tokens },
-    errors: ["400 INVALID_CODE", "401 EXPIRED_CODE", "429 RATE_LIMIT"],
+    errors: [invalidCode, expiredCode, tooManyGuesses],
   },
   async ({ body: { phone, code, refreshToken }, ip }) => {
     const newToken = newRefreshToken();
@@ -96,13 +110,14 @@ auth.post(
 auth.post(
   "/token/refresh",
   {
+    name: "refreshTokens",
     summary: "Exchange a refresh token for new tokens",
     description:
       "A refresh token works once. Reuse ends its session, except once within 10 seconds, for a client that lost the response: it gets the same new refresh token.",
     auth: "ANYONE",
     body: RefreshToken,
     answers: { 200: Tokens },
-    errors: ["401 INVALID_REFRESH_TOKEN"],
+    errors: [invalidRefreshToken],
   },
   async ({ body: { refreshToken } }) => {
     const successors = refreshTokenSuccessors(refreshToken).map((token) => ({
@@ -124,16 +139,17 @@ auth.post(
 auth.post(
   "/logout",
   {
+    name: "logOut",
     summary: "End the session of a refresh token",
     description: "Its access tokens stop working at once.",
     auth: "ANYONE",
     body: RefreshToken,
     answers: { 204: null },
-    errors: ["400 INVALID_TOKEN"],
+    errors: [invalidToken],
   },
   async ({ body: { refreshToken } }) => {
     if (!(await revokeSession(sql, refreshTokenDigest(refreshToken), false))) {
-      throw new ApiError(400, "INVALID_TOKEN", "The refresh token is unknown, expired or logged out already.");
+      throw invalidToken();
     }
     return noContent();
   },

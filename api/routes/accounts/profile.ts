@@ -13,9 +13,9 @@ import {
   type Avatar,
   type Profile,
 } from "../../../sql/queries/users.js";
-import { accountGone } from "../../http/auth.js";
+import { sessionEnded } from "../../http/refusals.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
-import { ImageFileId, claimOwnImage } from "../../common/own-image.js";
+import { claimOwnImage, ImageFileId, imageNotReady } from "../../common/own-image.js";
 import { changesOf, HttpsAddress, Id, Locale, Phone, text, Zone } from "../../http/schemas.js";
 
 export const users = section({ prefix: "/users", tag: "Users" });
@@ -46,7 +46,7 @@ const ProfileChanges = changesOf({
 /** Finds a user's profile; throws 401 when the account was deleted during the request. */
 async function profileOf(userId: string): Promise<Profile> {
   const profile = await findProfile(lookups, userId);
-  if (profile === undefined) throw accountGone();
+  if (profile === undefined) throw sessionEnded();
   return profile;
 }
 
@@ -66,13 +66,16 @@ const changeQuietHours = <T>(userId: string, change: (tx: Db) => Promise<T>): Pr
     return result;
   });
 
-users.get("/me", { summary: "Read your profile", auth: "USER", answers: { 200: UserProfile } }, async ({ user }) =>
-  ok(present(await profileOf(user.id))),
+users.get(
+  "/me",
+  { name: "readProfile", summary: "Read your profile", auth: "USER", answers: { 200: UserProfile } },
+  async ({ user }) => ok(present(await profileOf(user.id))),
 );
 
 users.put(
   "/me",
   {
+    name: "changeProfile",
     summary: "Change your profile",
     auth: "USER",
     body: ProfileChanges,
@@ -87,13 +90,19 @@ users.put(
 
 users.get(
   "/me/service-id",
-  { summary: "Read your public identifier", auth: "USER", answers: { 200: z.object({ serviceId: z.string() }) } },
+  {
+    name: "readServiceId",
+    summary: "Read your public identifier",
+    auth: "USER",
+    answers: { 200: z.object({ serviceId: z.string() }) },
+  },
   async ({ user }) => ok({ serviceId: (await profileOf(user.id)).serviceId }),
 );
 
 users.delete(
   "/me",
   {
+    name: "deleteAccount",
     summary: "Delete your account",
     description:
       "At once all sessions end, access tokens stop working, devices and favourites are deleted, and the phone may register " +
@@ -103,7 +112,7 @@ users.delete(
     answers: { 204: null },
   },
   async ({ user }) => {
-    if (!(await deleteAccount(sql, user.id))) throw accountGone();
+    if (!(await deleteAccount(sql, user.id))) throw sessionEnded();
     return noContent();
   },
 );
@@ -111,13 +120,14 @@ users.delete(
 /** Sets or removes a user's avatar; throws 401 when the account was deleted. */
 async function replaceAvatar(tx: Db, userId: string, next: Avatar) {
   const before = await updateAvatar(tx, userId, next);
-  if (before === undefined) throw accountGone();
+  if (before === undefined) throw sessionEnded();
   if (before !== next.avatar) await releaseImage(tx, before);
 }
 
 users.post(
   "/me/avatar",
   {
+    name: "setAvatar",
     summary: "Set your avatar",
     auth: "USER",
     body: z
@@ -129,7 +139,7 @@ users.post(
       })
       .meta({ example: { avatarUrl: "https://cdn.example.com/anna.webp" } }),
     answers: { 200: z.object({ id: Id, avatarUrl: z.string() }) },
-    errors: ["409 CONFLICT"],
+    errors: [imageNotReady],
   },
   async ({ user, body: { avatarUrl = "", fileId } }) => {
     if (fileId === undefined) {
@@ -147,7 +157,7 @@ users.post(
 
 users.delete(
   "/me/avatar",
-  { summary: "Remove your avatar", auth: "USER", answers: { 204: null } },
+  { name: "removeAvatar", summary: "Remove your avatar", auth: "USER", answers: { 204: null } },
   async ({ user }) => {
     await transaction((tx) => replaceAvatar(tx, user.id, { avatarUrl: null, avatar: null }));
     return noContent();
@@ -172,13 +182,19 @@ const Preferences = z.object(preferenceFields).meta({ id: "NotificationPreferenc
 
 users.get(
   "/me/notification-preferences",
-  { summary: "Read your notification preferences", auth: "USER", answers: { 200: Preferences } },
+  {
+    name: "readNotificationPreferences",
+    summary: "Read your notification preferences",
+    auth: "USER",
+    answers: { 200: Preferences },
+  },
   async ({ user }) => ok(await findPreferences(lookups, user.id)),
 );
 
 users.put(
   "/me/notification-preferences",
   {
+    name: "changeNotificationPreferences",
     summary: "Change your notification preferences",
     description:
       "Quiet hours are in the user's time zone; equal start and end mean none. Notifications that wait for their end are " +

@@ -68,6 +68,7 @@ export const ads = section({ prefix: "/ads", tag: "Advertising", invalid: "BAD_R
 ads.get(
   "/banners",
   {
+    name: "listBanners",
     summary: "Show the banners of a placement",
     description:
       "Banners of active campaigns, within the dates of campaign and banner, at most 100; none for an unknown placement. " +
@@ -100,6 +101,7 @@ ads.get(
 ads.get(
   "/banners/:id/click",
   {
+    name: "followBanner",
     summary: "Follow a banner",
     description:
       "Redirects to the banner's link, and counts a click while the banner is on show. Apps open this address instead of " +

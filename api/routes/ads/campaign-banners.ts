@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { conflict, notFound } from "../../../lib/process/errors.js";
 import { imageAddress } from "../../../lib/storage/file-store.js";
 import { sql, transaction, type Db } from "../../../sql/db.js";
 import {
@@ -13,8 +12,9 @@ import {
 import { findCampaign, lockCampaign } from "../../../sql/queries/campaigns.js";
 import { releaseImage } from "../../../sql/queries/files.js";
 import { created, found, noContent, ok, section } from "../../http/endpoint.js";
-import { invalidFields } from "../../http/errors.js";
-import { ImageFileId, claimOwnImage } from "../../common/own-image.js";
+import { invalidFields, notFound } from "../../http/refusals.js";
+import { campaignCompleted } from "./refusals.js";
+import { claimOwnImage, ImageFileId, imageNotReady } from "../../common/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import {
   changesOf,
@@ -108,7 +108,7 @@ const ownImage = (tx: Db, fileId: string, userId: string) =>
 /** Locks a campaign while one of its banners is written; throws 409 for a completed one, and 400 for another placement. */
 async function lockOpenCampaign(tx: Db, id: string, placement: string | undefined): Promise<void> {
   const { status, placements } = found(await lockCampaign(tx, id), "This campaign");
-  if (status === "COMPLETED") throw conflict("The banners of a COMPLETED campaign cannot be changed.");
+  if (status === "COMPLETED") throw campaignCompleted("The banners of a COMPLETED campaign cannot be changed.");
   if (placement !== undefined && !placements.includes(placement)) {
     const message = `must be one of the campaign's: ${placements.join(", ")}`;
     throw invalidFields("BAD_REQUEST", [{ path: "placement", message }]);
@@ -120,11 +120,12 @@ export const campaignBanners = section({ prefix: "/admin/ads/campaigns", tag: "A
 campaignBanners.post(
   "/:id/banners",
   {
+    name: "addCampaignBanner",
     summary: "Add a banner to a campaign",
     auth: "ADMIN",
     body: NewBanner,
     answers: { 201: CampaignBanner },
-    errors: ["409 CONFLICT"],
+    errors: [campaignCompleted, imageNotReady],
   },
   async ({ user, params, body: { imageFileId, ...fields } }) => {
     const banner = await transaction(async (tx) => {
@@ -140,6 +141,7 @@ campaignBanners.post(
 campaignBanners.get(
   "/:id/banners",
   {
+    name: "listCampaignBanners",
     summary: "List a campaign's banners",
     auth: "ADMIN",
     query: PageQuery,
@@ -155,19 +157,20 @@ campaignBanners.get(
 
 campaignBanners.get(
   "/:id/banners/:bannerId",
-  { summary: "Read a banner", auth: "ADMIN", answers: { 200: CampaignBanner } },
+  { name: "readCampaignBanner", summary: "Read a banner", auth: "ADMIN", answers: { 200: CampaignBanner } },
   async ({ params }) => ok(present(found(await findBanner(sql, params.id, params.bannerId), "This banner"))),
 );
 
 campaignBanners.put(
   "/:id/banners/:bannerId",
   {
+    name: "changeCampaignBanner",
     summary: "Change a banner",
     description: "Null removes a filter.",
     auth: "ADMIN",
     body: BannerChanges,
     answers: { 200: CampaignBanner },
-    errors: ["409 CONFLICT"],
+    errors: [campaignCompleted, imageNotReady],
   },
   async ({ user, params, body }) => {
     const { imageFileId, ...fields } = body;
@@ -194,6 +197,7 @@ campaignBanners.put(
 campaignBanners.delete(
   "/:id/banners/:bannerId",
   {
+    name: "deleteCampaignBanner",
     summary: "Delete a banner",
     description: "It is no longer shown; its counts stay.",
     auth: "ADMIN",

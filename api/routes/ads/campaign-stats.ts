@@ -60,6 +60,7 @@ export const campaignStats = section({ prefix: "/admin/ads/campaigns", tag: "Adv
 campaignStats.get(
   "/:id/stats",
   {
+    name: "readCampaignStats",
     summary: "Show a campaign's counts, day by day",
     description:
       `Every day of at most ${maxDays}, including days without counts, in ${config.DEFAULT_TIMEZONE}. Counts after the ` +

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { campaignMoves, type CampaignMove } from "../../../lib/domain/campaign-moves.js";
 import { enums } from "../../../lib/domain/enums.js";
-import { conflict } from "../../../lib/process/errors.js";
 import { toMajor, toMicro, wholeMinor } from "../../../lib/domain/money.js";
 import { sql, transaction } from "../../../sql/db.js";
 import { listBannerPlacements } from "../../../sql/queries/banners.js";
@@ -14,8 +13,9 @@ import {
   updateCampaign,
   type CampaignRow,
 } from "../../../sql/queries/campaigns.js";
-import { created, found, ok, section } from "../../http/endpoint.js";
-import { invalidFields } from "../../http/errors.js";
+import { created, found, ok, section, type Title } from "../../http/endpoint.js";
+import { budgetSpent, campaignCompleted, campaignEnded, campaignMoveNotAllowed, placementInUse } from "./refusals.js";
+import { invalidFields } from "../../http/refusals.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import {
   Amount,
@@ -95,6 +95,7 @@ export const campaigns = section({ prefix: "/admin/ads/campaigns", tag: "Adverti
 campaigns.post(
   "/",
   {
+    name: "createCampaign",
     summary: "Create a campaign",
     description: "It is a draft until it is activated.",
     auth: "ADMIN",
@@ -111,6 +112,7 @@ campaigns.post(
 campaigns.get(
   "/",
   {
+    name: "listCampaigns",
     summary: "List campaigns, newest first",
     auth: "ADMIN",
     query: PageQuery.extend({ status: orNull(CampaignStatus) }),
@@ -120,13 +122,16 @@ campaigns.get(
     page(address, query, (after, limit) => listCampaigns(sql, query.status, after, limit), present),
 );
 
-campaigns.get("/:id", { summary: "Read a campaign", auth: "ADMIN", answers: { 200: Campaign } }, async ({ params }) =>
-  ok(present(found(await findCampaign(sql, params.id), "This campaign"))),
+campaigns.get(
+  "/:id",
+  { name: "readCampaign", summary: "Read a campaign", auth: "ADMIN", answers: { 200: Campaign } },
+  async ({ params }) => ok(present(found(await findCampaign(sql, params.id), "This campaign"))),
 );
 
 campaigns.put(
   "/:id",
   {
+    name: "changeCampaign",
     summary: "Change a campaign",
     description:
       "Null clears an optional field. A placement with banners cannot be removed, the budget must stay above what is spent, " +
@@ -134,20 +139,19 @@ campaigns.put(
     auth: "ADMIN",
     body: CampaignChanges,
     answers: { 200: Campaign },
-    errors: ["409 CONFLICT"],
+    errors: [campaignCompleted, budgetSpent, placementInUse],
   },
   async ({ user, params, body }) => {
     const { budget: budgetMinor, cpm: cpmMinor, ...fields } = body;
     const changed = await transaction(async (tx) => {
       const before = found(await lockCampaign(tx, params.id), "This campaign");
-      if (before.status === "COMPLETED") throw conflict("A COMPLETED campaign cannot be changed.");
+      if (before.status === "COMPLETED") throw campaignCompleted();
       const after = withChanges(before, { ...fields, budgetMinor, cpmMinor });
       if (after.startsAt && after.endsAt && after.endsAt <= after.startsAt)
         throw invalidFields("BAD_REQUEST", [{ path: "endsAt", message: "must be after startsAt" }]);
-      if (before.spentMicro > 0 && toMicro(after.budgetMinor) <= before.spentMicro)
-        throw conflict("The campaign has already spent that much: set a higher budget, or complete it.");
+      if (before.spentMicro > 0 && toMicro(after.budgetMinor) <= before.spentMicro) throw budgetSpent();
       const used = (await listBannerPlacements(tx, params.id)).filter((name) => !after.placements.includes(name));
-      if (used.length > 0) throw conflict(`There are banners for ${used.join(", ")}: move or delete them first.`);
+      if (used.length > 0) throw placementInUse({ placements: used });
       await updateCampaign(tx, params.id, after, user.id, Object.keys(body));
       return after;
     });
@@ -156,33 +160,42 @@ campaigns.put(
 );
 
 /** Declares one of the moves; repeating a move returns the state that it led to. */
-function declareMove(path: `/:id/${string}`, summary: string, description: string, move: CampaignMove): void {
+function declareMove(path: `/:id/${string}`, title: Title, description: string, move: CampaignMove): void {
   campaigns.post(
     path,
-    { summary, description, auth: "ADMIN", answers: { 200: Campaign }, errors: ["409 CONFLICT"] },
+    {
+      ...title,
+      description,
+      auth: "ADMIN",
+      answers: { 200: Campaign },
+      errors: [campaignEnded, campaignMoveNotAllowed],
+    },
     async ({ user, params }) => {
       const moved = await moveCampaign(sql, params.id, move, user.id);
       if (moved) return ok(present(moved));
       const campaign = found(await findCampaign(sql, params.id), "This campaign");
       if (campaign.status === campaignMoves[move].to) return ok(present(campaign));
       const allowed = campaignMoves[move].from.some((status) => status === campaign.status);
-      throw conflict(
-        allowed ? "The campaign's end has passed." : `A campaign that is ${campaign.status} does not allow this move.`,
-      );
+      throw allowed ? campaignEnded() : campaignMoveNotAllowed({ campaignStatus: campaign.status });
     },
   );
 }
 
 declareMove(
   "/:id/activate",
-  "Activate a campaign",
+  { name: "activateCampaign", summary: "Activate a campaign" },
   "Its banners are shown within the dates of campaign and banner.",
   "ACTIVATE",
 );
-declareMove("/:id/pause", "Pause a campaign", "It can be activated again.", "PAUSE");
+declareMove(
+  "/:id/pause",
+  { name: "pauseCampaign", summary: "Pause a campaign" },
+  "It can be activated again.",
+  "PAUSE",
+);
 declareMove(
   "/:id/complete",
-  "Complete a campaign",
+  { name: "completeCampaign", summary: "Complete a campaign" },
   "For good. A campaign also completes at its end date and when its budget is spent; then the admins who worked on it are " +
     "notified.",
   "COMPLETE",

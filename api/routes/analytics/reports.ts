@@ -14,6 +14,7 @@ import {
 } from "../../../sql/queries/analytics.js";
 import { findPartner } from "../../../sql/queries/partners.js";
 import { found, ok, section } from "../../http/endpoint.js";
+import { notFound } from "../../http/refusals.js";
 import { Limit } from "../../http/pagination.js";
 import { Id, Money } from "../../http/schemas.js";
 
@@ -49,6 +50,7 @@ export const analytics = section({ prefix: "/admin/analytics", tag: "Analytics",
 analytics.get(
   "/dashboard",
   {
+    name: "readDashboard",
     summary: "Show the platform's figures",
     description:
       "`activePartners` counts active partners that had an order; food counts as saved when it is picked up.",
@@ -63,7 +65,7 @@ analytics.get(
         period: z.string(),
       }),
     },
-    errors: ["404 NOT_FOUND"],
+    errors: [notFound],
     csv: true,
   },
   async ({ query: { period, partnerId } }) => {
@@ -76,6 +78,7 @@ analytics.get(
 analytics.get(
   "/partners/:id",
   {
+    name: "readPartnerAnalytics",
     summary: "Show a partner's figures",
     auth: "ADMIN",
     query: PeriodQuery,
@@ -91,12 +94,13 @@ analytics.get(
 analytics.get(
   "/top-boxes",
   {
+    name: "rankBoxes",
     summary: "Rank the boxes that were ordered",
     description: "By the amount due for the box, less its share of the order's discount.",
     auth: "ADMIN",
     query: RankingQuery,
     answers: { 200: z.array(z.object({ boxId: Id, title: z.string(), ...totals })) },
-    errors: ["404 NOT_FOUND"],
+    errors: [notFound],
     csv: true,
   },
   async ({ query: { period, partnerId, sort, limit } }) => {
@@ -108,11 +112,12 @@ analytics.get(
 analytics.get(
   "/top-partners",
   {
+    name: "rankPartners",
     summary: "Rank the partners that had orders",
     auth: "ADMIN",
     query: RankingQuery,
     answers: { 200: z.array(z.object({ partnerId: Id, name: z.string(), ...totals })) },
-    errors: ["404 NOT_FOUND"],
+    errors: [notFound],
     csv: true,
   },
   async ({ query: { period, partnerId, sort, limit } }) => {
@@ -124,20 +129,31 @@ analytics.get(
 const hours = `Hours of the day in ${config.DEFAULT_TIMEZONE}, 0 to 23, including hours without any.`;
 
 const heatmaps = [
-  { path: "/order-heatmap", summary: "Count orders by hour of the day", list: listOrdersByHour },
-  { path: "/listing-heatmap", summary: "Count listed boxes by hour of the day", list: listListingsByHour },
+  {
+    path: "/order-heatmap",
+    name: "countOrdersByHour",
+    summary: "Count orders by hour of the day",
+    list: listOrdersByHour,
+  },
+  {
+    path: "/listing-heatmap",
+    name: "countListingsByHour",
+    summary: "Count listed boxes by hour of the day",
+    list: listListingsByHour,
+  },
 ] as const;
 
-for (const { path, summary, list } of heatmaps) {
+for (const { path, name, summary, list } of heatmaps) {
   analytics.get(
     path,
     {
+      name,
       summary,
       description: hours,
       auth: "ADMIN",
       query: ReportQuery,
       answers: { 200: z.array(HourCount) },
-      errors: ["404 NOT_FOUND"],
+      errors: [notFound],
       csv: true,
     },
     async ({ query: { period, partnerId } }) =>
@@ -148,12 +164,13 @@ for (const { path, summary, list } of heatmaps) {
 analytics.get(
   "/peak-hours",
   {
+    name: "rankPeakHours",
     summary: "Rank the hours of the day by orders",
     description: hours,
     auth: "ADMIN",
     query: ReportQuery.extend({ limit: Limit(5, 100) }),
     answers: { 200: z.array(HourCount) },
-    errors: ["404 NOT_FOUND"],
+    errors: [notFound],
     csv: true,
   },
   async ({ query: { period, partnerId, limit } }) => {
@@ -167,6 +184,7 @@ export const ownAnalytics = section({ prefix: "/partners", tag: "Analytics", inv
 ownAnalytics.get(
   "/me/analytics",
   {
+    name: "readOwnAnalytics",
     summary: "Show your partner's figures",
     auth: "PARTNER",
     query: PeriodQuery,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { conflict, type FieldError } from "../../../lib/process/errors.js";
+import type { FieldError } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { fanOut } from "../../../queues/index.js";
 import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.js";
@@ -34,9 +34,10 @@ import {
   presentWithItems,
   repeatOf,
 } from "./presentation.js";
-import { created, found, noContent, ok, section } from "../../http/endpoint.js";
-import { invalidFields } from "../../http/errors.js";
-import { claimOwnImage } from "../../common/own-image.js";
+import { created, found, noContent, ok, section, type Title } from "../../http/endpoint.js";
+import { refusal } from "../../http/refusal.js";
+import { invalidFields } from "../../http/refusals.js";
+import { claimOwnImage, imageNotReady } from "../../common/own-image.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { changesOf, Id, orNull, QueryFlag, withChanges } from "../../http/schemas.js";
 
@@ -85,10 +86,11 @@ export const boxes = section({ prefix: "/boxes", tag: "Boxes" });
 boxes.get(
   "/by-partner/:partnerId",
   {
+    name: "listPartnerBoxes",
     summary: "List a partner's boxes, newest first",
     description: "The boxes on offer. With `all=true` the partner's owner and staff see hidden and expired boxes too.",
     auth: "OPTIONAL_USER",
-    query: PageQuery.extend({ all: QueryFlag.default(false) }),
+    query: PageQuery.extend({ all: QueryFlag.prefault("false") }),
     answers: { 200: z.array(OwnListedBox) },
   },
   async ({ user, params, query, address, searches }) => {
@@ -108,6 +110,7 @@ const ownBox = async (id: string, partnerId: string) => found(await findOwnBox(s
 boxes.get(
   "/:id",
   {
+    name: "readBox",
     summary: "Read a box",
     description: "Only the partner's owner and staff can read a hidden box, or one of a partner that is not active.",
     auth: "OPTIONAL_USER",
@@ -123,7 +126,14 @@ boxes.get(
 
 boxes.post(
   "/",
-  { summary: "List a box", auth: "ACTIVE_PARTNER", body: NewBox, answers: { 201: BoxState }, errors: ["409 CONFLICT"] },
+  {
+    name: "createBox",
+    summary: "List a box",
+    auth: "ACTIVE_PARTNER",
+    body: NewBox,
+    answers: { 201: BoxState },
+    errors: [imageNotReady],
+  },
   async ({ user, partner, body, requestId }) => {
     const { imageFileId, price: priceMinor, originalPrice: originalPriceMinor, items = [], ...terms } = body;
     const fields = { ...terms, priceMinor, originalPriceMinor, items };
@@ -138,7 +148,27 @@ boxes.post(
   },
 );
 
-const expired = () => conflict("This box's pickup window has ended: list it again instead.");
+const boxExpired = refusal(
+  409,
+  "CONFLICT",
+  "BOX_EXPIRED",
+  "This box's pickup window has ended: list it again instead.",
+  "List the box again: `POST /boxes/{id}/repeat`.",
+);
+const boxHasOrders = refusal(
+  409,
+  "CONFLICT",
+  "BOX_HAS_ORDERS",
+  "This box has orders that are not cancelled: hide it instead.",
+  "Hide the box: `POST /boxes/{id}/hide`.",
+);
+const nothingToRepeat = refusal(
+  409,
+  "CONFLICT",
+  "NOTHING_TO_REPEAT",
+  "There is nothing to list: this box was offered with quantity 0.",
+  "List a new box with the quantity you have.",
+);
 
 const foreignItems = () =>
   invalidFields("VALIDATION_ERROR", [{ path: "items", message: "some are not on this partner's menu" }]);
@@ -163,6 +193,7 @@ function merge(box: OwnBoxRow, changes: Omit<z.output<typeof BoxChanges>, "image
 boxes.put(
   "/:id",
   {
+    name: "changeBox",
     summary: "Change a box",
     description:
       "Orders keep what they were placed with. When the pickup window has ended, only `repeat` can be changed. A hidden box " +
@@ -170,14 +201,14 @@ boxes.put(
     auth: "ACTIVE_PARTNER",
     body: BoxChanges,
     answers: { 200: BoxState },
-    errors: ["409 CONFLICT"],
+    errors: [boxExpired, imageNotReady],
   },
   async ({ user, partner, params: { id }, body, requestId }) => {
     const { imageFileId, items, ...changes } = body;
     const changed = await transaction(async (tx) => {
       const box = found(await lockOwnBox(tx, id, partner.id), "This box");
       if (box.status === null || box.status === "EXPIRED") {
-        if (body.repeat === undefined || Object.keys(body).length > 1) throw expired();
+        if (body.repeat === undefined || Object.keys(body).length > 1) throw boxExpired();
         return updateBoxRepeat(tx, box.id, body.repeat);
       }
       if (items && !(await replaceBoxItems(tx, box.id, partner.id, items))) throw foreignItems();
@@ -196,6 +227,7 @@ boxes.put(
 boxes.patch(
   "/:id/quantity",
   {
+    name: "setBoxQuantity",
     summary: "Set how many of a box are available",
     description:
       "Independent of how many were sold. A concurrent order reduces the new number, or has reduced the old one.",
@@ -214,21 +246,21 @@ boxes.patch(
       })
       .meta({ example: { quantityAvailable: 5 } }),
     answers: { 200: z.object({ id: Id, quantityAvailable: z.int() }) },
-    errors: ["409 CONFLICT"],
+    errors: [boxExpired],
   },
   async ({ partner, params: { id }, body, requestId }) => {
     const changed = await updateBoxQuantity(contended, id, partner.id, body.available, requestId);
     if (changed) return ok(changed);
     await ownBox(id, partner.id);
-    throw expired();
+    throw boxExpired();
   },
 );
 
-const declareVisibility = (path: `/:id/${string}`, hidden: boolean, summary: string) =>
+const declareVisibility = (path: `/:id/${string}`, hidden: boolean, title: Title) =>
   boxes.post(
     path,
     {
-      summary,
+      ...title,
       auth: "PARTNER",
       answers: { 200: z.object({ id: Id, hidden: z.boolean() }) },
     },
@@ -238,38 +270,40 @@ const declareVisibility = (path: `/:id/${string}`, hidden: boolean, summary: str
     },
   );
 
-declareVisibility("/:id/hide", true, "Hide a box from the public");
-declareVisibility("/:id/unhide", false, "Show a hidden box again");
+declareVisibility("/:id/hide", true, { name: "hideBox", summary: "Hide a box from the public" });
+declareVisibility("/:id/unhide", false, { name: "unhideBox", summary: "Show a hidden box again" });
 
 boxes.delete(
   "/:id",
   {
+    name: "deleteBox",
     summary: "Delete a box",
     description: "Only a box without orders, or whose orders were all cancelled; others can be hidden.",
     auth: "PARTNER",
     answers: { 204: null },
-    errors: ["409 CONFLICT"],
+    errors: [boxHasOrders],
   },
   async ({ partner, params: { id } }) => {
     if (await deleteBox(sql, id, partner.id)) return noContent();
     await ownBox(id, partner.id);
-    throw conflict("This box has orders that are not cancelled: hide it instead.");
+    throw boxHasOrders();
   },
 );
 
 boxes.post(
   "/:id/repeat",
   {
+    name: "repeatBox",
     summary: "List a box again",
     description:
       "With the same quantity and contents, on the next day on which its window, at the same local time, has not ended.",
     auth: "ACTIVE_PARTNER",
     answers: { 201: Box },
-    errors: ["409 CONFLICT"],
+    errors: [nothingToRepeat],
   },
   async ({ partner, params: { id }, requestId }) => {
     const repeated = found(await repeatBox(sql, id, partner.id, requestId), "This box");
-    if (repeated.id === null) throw conflict("There is nothing to list: this box was offered with quantity 0.");
+    if (repeated.id === null) throw nothingToRepeat();
     return created(presentWithItems(await ownBox(repeated.id, partner.id)), `/api/v1/boxes/${repeated.id}`);
   },
 );

@@ -43,6 +43,7 @@ export const offers = section({ prefix: "/boxes", tag: "Boxes" });
 offers.get(
   "/",
   {
+    name: "listOffers",
     summary: "List the boxes on offer",
     description: "Around `lat` and `lng` the nearest first, otherwise by the start of the pickup window.",
     auth: "ANYONE",

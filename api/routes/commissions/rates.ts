@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { notFound } from "../../../lib/process/errors.js";
 import { sql, transaction } from "../../../sql/db.js";
 import {
   deleteRate,
@@ -9,6 +8,7 @@ import {
   updateRate,
 } from "../../../sql/queries/commissions.js";
 import { found, noContent, ok, section } from "../../http/endpoint.js";
+import { notFound } from "../../http/refusals.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { Id, Percent, Timestamp } from "../../http/schemas.js";
 
@@ -25,13 +25,14 @@ export const commissions = section({ prefix: "/admin/commissions", tag: "Commiss
 
 commissions.get(
   "/global",
-  { summary: "Read the global rate", auth: "ADMIN", answers: { 200: CommissionRate } },
+  { name: "readGlobalCommission", summary: "Read the global rate", auth: "ADMIN", answers: { 200: CommissionRate } },
   async () => ok(await findGlobalRate(sql)),
 );
 
 commissions.put(
   "/global",
   {
+    name: "setGlobalCommission",
     summary: "Set the global rate",
     description: "Applies to new orders of partners without their own rate.",
     auth: "ADMIN",
@@ -48,13 +49,14 @@ const partnerRate = async (id: string) => found(await findPartnerRate(sql, id), 
 
 commissions.get(
   "/partners/:id",
-  { summary: "Read a partner's rate", auth: "ADMIN", answers: { 200: CommissionRate } },
+  { name: "readPartnerCommission", summary: "Read a partner's rate", auth: "ADMIN", answers: { 200: CommissionRate } },
   async ({ params: { id } }) => ok(await partnerRate(id)),
 );
 
 commissions.put(
   "/partners/:id",
   {
+    name: "setPartnerCommission",
     summary: "Set a partner's own rate",
     description: "Applies to new orders.",
     auth: "ADMIN",
@@ -71,6 +73,7 @@ commissions.put(
 commissions.delete(
   "/partners/:id",
   {
+    name: "removePartnerCommission",
     summary: "Remove a partner's own rate",
     description: "The global rate applies at once.",
     auth: "ADMIN",
@@ -86,6 +89,7 @@ commissions.delete(
 commissions.get(
   "/changes",
   {
+    name: "listCommissionChanges",
     summary: "List the changes of rates, newest first",
     auth: "ADMIN",
     query: PageQuery,

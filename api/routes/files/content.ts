@@ -1,16 +1,16 @@
 import { pipeline } from "node:stream/promises";
 import { Router, type Request, type Response } from "express";
-import { ApiError, notFound } from "../../../lib/process/errors.js";
 import { files, isSigned, keysOf, partSubject } from "../../../lib/storage/file-store.js";
 import { WrongParts, type Range } from "../../../lib/storage/storage.js";
 import { PART_BYTES } from "./parts.js";
+import { addressExpired, lengthMissing } from "./refusals.js";
+import { notFound } from "../../http/refusals.js";
 import { allowSlowBody } from "../../http/body-time.js";
-import { receiveBody, tooLarge } from "../../http/upload.js";
+import { fileTooLarge, receiveBody } from "../../http/upload.js";
 
 const YEAR_SECONDS = 31_536_000;
 
 const unknown = () => notFound("This file");
-const notSigned = () => new ApiError(403, "FORBIDDEN", "This address has expired or was not issued by this service.");
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
@@ -67,7 +67,7 @@ fileContent.get("/files/:file", async (request, response) => {
     });
     return;
   }
-  if (!isSigned(`document ${name}`, signatureOf(request))) throw notSigned();
+  if (!isSigned(`document ${name}`, signatureOf(request))) throw addressExpired();
   await sendFile(request, response, document, {
     "Content-Type": "application/pdf",
     "Content-Disposition": `attachment; filename="${name.slice(0, 12)}.pdf"`,
@@ -80,10 +80,10 @@ fileContent.get("/files/:file", async (request, response) => {
 fileContent.put("/files/uploads/:uploadId/:part", async (request, response) => {
   const { uploadId, part } = request.params;
   const upload = { key: text(request.query["key"]), uploadId };
-  if (!isSigned(partSubject(upload, part), signatureOf(request))) throw notSigned();
+  if (!isSigned(partSubject(upload, part), signatureOf(request))) throw addressExpired();
   const bytes = Number(request.headers["content-length"]);
-  if (Number.isNaN(bytes)) throw new ApiError(400, "BAD_REQUEST", "A part must be sent with its Content-Length.");
-  if (bytes > PART_BYTES) throw tooLarge(PART_BYTES);
+  if (Number.isNaN(bytes)) throw lengthMissing();
+  if (bytes > PART_BYTES) throw fileTooLarge({ maxBytes: PART_BYTES });
   allowSlowBody(request);
   const body = receiveBody(request, PART_BYTES);
   try {

@@ -1,5 +1,5 @@
 import { config } from "../../../lib/process/config.js";
-import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import { ApiError } from "../../../lib/process/errors.js";
 import { deleteFile, keysOf } from "../../../lib/storage/file-store.js";
 import { isImage } from "../../../lib/storage/file-types.js";
 import { images } from "../../../queues/index.js";
@@ -19,8 +19,9 @@ import {
 import { stageJob } from "../../../sql/outbox.js";
 import { awaitResult } from "../../../sql/signals.js";
 import { created } from "../../http/endpoint.js";
+import { notFound } from "../../http/refusals.js";
 import { MB } from "../../http/upload.js";
-import { unreadable } from "./refusals.js";
+import { documentsFull, imageUnreadable, tooManyUploads } from "./refusals.js";
 import { later, present } from "./stored-file.js";
 
 // The life of an upload, direct or in parts: it begins when its owner has room, is settled when all its bytes are in
@@ -31,13 +32,6 @@ const MAX_DOCUMENT_BYTES = 1_024 * MB;
 
 /** An upload that has begun, with its owner. */
 export type Upload = Pick<FileRow, "id" | "name" | "contentType"> & { userId: string };
-
-const tooManyOpen = () =>
-  conflict(
-    `At most ${config.OPEN_UPLOADS} of your uploads, of ${config.OPEN_UPLOAD_BYTES} bytes, may be unfinished or wait for their ` +
-      "conversion: finish or delete one, or try again shortly.",
-  );
-const documentsFull = () => conflict("Your documents may not exceed 1 GB: delete some first.");
 
 /** The storage key of an upload, by its type. */
 export const keyOf = ({ contentType, name }: Pick<FileRow, "contentType" | "name">): string =>
@@ -57,7 +51,8 @@ export const beginUpload = (userId: string, file: NewFile): Promise<string> =>
   changeUploads(userId, async (tx) => {
     const { open, openBytes, documentBytes, announcedBytes } = await findUploads(tx, userId);
     const bytes = file.inParts?.size ?? 1;
-    if (open >= config.OPEN_UPLOADS || openBytes + bytes > config.OPEN_UPLOAD_BYTES) throw tooManyOpen();
+    if (open >= config.OPEN_UPLOADS || openBytes + bytes > config.OPEN_UPLOAD_BYTES)
+      throw tooManyUploads({ maxUploads: config.OPEN_UPLOADS, maxBytes: config.OPEN_UPLOAD_BYTES });
     if (!isImage(file.contentType) && documentBytes + announcedBytes + bytes > MAX_DOCUMENT_BYTES)
       throw documentsFull();
     return await insertFile(tx, userId, file);
@@ -105,7 +100,7 @@ export async function answerSettled(id: string, gone: AbortSignal) {
   const file = await awaitResult({ name: "file", id, deadlineMs: config.SYNC_WAIT_MS, abort: gone }, async () => {
     const found = await findFile(lookups, id);
     if (!found) throw notFound("This upload");
-    if (found.status === "REFUSED") throw unreadable();
+    if (found.status === "REFUSED") throw imageUnreadable();
     return found.status === "READY" ? found : null;
   });
   return file ? created(present(file), `/api/v1/files/${id}`) : later(id);

@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
-import { conflict, notFound } from "../../../lib/process/errors.js";
 import { deleteStored } from "../../../lib/storage/file-store.js";
 import { isForeignKeyViolation, lookups, sql, transaction } from "../../../sql/db.js";
 import { deleteOwnFile, findOwnFile, listOwnFiles, type ListedFile } from "../../../sql/queries/files.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
+import { notFound, storageUnreachable } from "../../http/refusals.js";
 import { Id, Timestamp } from "../../http/schemas.js";
 import { comesInParts, presentPolicy } from "./parts.js";
-import { unreadable } from "./refusals.js";
+import { fileConverting, imageInUse, imageUnreadable } from "./refusals.js";
 import { later, Pending, present, StoredFile } from "./stored-file.js";
 
 const OwnFile = z
@@ -39,13 +39,14 @@ const places: Readonly<Record<string, string>> = {
   ad_banners_image_fkey: "as a banner",
 };
 const shownStill = (constraint = "") =>
-  conflict(`This image is shown ${places[constraint] ?? "somewhere"}: remove it there first.`);
+  imageInUse(`This image is shown ${places[constraint] ?? "somewhere"}: remove it there first.`);
 
 export const ownFiles = section({ prefix: "/files", tag: "Files" });
 
 ownFiles.get(
   "/",
   {
+    name: "listFiles",
     summary: "List your files, newest first",
     description: "Includes unfinished uploads; deleting one makes room for another.",
     auth: "USER",
@@ -59,6 +60,7 @@ ownFiles.get(
 ownFiles.get(
   "/:id",
   {
+    name: "readFile",
     summary: "Read your file",
     description: "202 while it is being uploaded or converted.",
     auth: "USER",
@@ -68,12 +70,12 @@ ownFiles.get(
         "With `uploadPolicy`: parts are still to be sent, to new addresses. Without: it is being processed; repeat the request later.",
       ),
     },
-    errors: ["400 UNSUPPORTED_MEDIA_TYPE"],
+    errors: [imageUnreadable, storageUnreachable],
   },
   async ({ user, params }) => {
     const file = await findOwnFile(lookups, params.id, user.id);
     if (!file || file.expired) throw notFound("This file");
-    if (file.status === "REFUSED") throw unreadable();
+    if (file.status === "REFUSED") throw imageUnreadable();
     if (file.status === "READY") return ok(present(file));
     return later(file.id, comesInParts(file) ? await presentPolicy(file) : undefined);
   },
@@ -82,17 +84,18 @@ ownFiles.get(
 ownFiles.delete(
   "/:id",
   {
+    name: "deleteFile",
     summary: "Delete your file",
     description: "An image that is shown somewhere must be removed there first.",
     auth: "USER",
     answers: { 204: null },
-    errors: ["409 CONFLICT"],
+    errors: [imageInUse, fileConverting, storageUnreachable],
   },
   async ({ user, params }) => {
     await transaction(async (tx) => {
       const deleted = await deleteOwnFile(tx, params.id, user.id);
       if (deleted) await deleteStored(deleted);
-      else if (await findOwnFile(tx, params.id, user.id)) throw conflict("This file is being converted.");
+      else if (await findOwnFile(tx, params.id, user.id)) throw fileConverting();
       else throw notFound("This file");
     }).catch((error: unknown) => {
       throw isForeignKeyViolation(error) ? shownStill(error.constraint_name) : error;

@@ -1,17 +1,17 @@
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
-import { notFound, type ApiError } from "../../../lib/process/errors.js";
+import type { ApiError } from "../../../lib/process/errors.js";
 import { files as storage, newFileName, partAddress } from "../../../lib/storage/file-store.js";
 import { detectType, HEAD_BYTES } from "../../../lib/storage/file-types.js";
 import { NoFile, WrongParts } from "../../../lib/storage/storage.js";
 import { contended, lookups } from "../../../sql/db.js";
 import { findOwnFile, fileStillExists, type FileRow } from "../../../sql/queries/files.js";
 import { section } from "../../http/endpoint.js";
-import { invalidFields } from "../../http/errors.js";
+import { invalidFields, notFound } from "../../http/refusals.js";
 import { MB, type IncomingFile } from "../../http/upload.js";
 import { answerSettled, beginUpload, dropUpload, keyOf, settleUpload } from "./lifecycle.js";
-import { notAccepted, unsupported } from "./refusals.js";
+import { begunAsAnother, notAccepted, settleErrors } from "./refusals.js";
 import { later, Pending, StoredFile, type UploadPolicy } from "./stored-file.js";
 
 // A file above 10 MB is uploaded in parts, directly to the storage, so that little is lost when a connection breaks.
@@ -89,7 +89,7 @@ async function refusalOf(file: FileRow): Promise<ApiError | null> {
   const { contentType } = file;
   const detected = await detectType(await buffer(beginning));
   if (detected === null) return notAccepted();
-  return detected === contentType ? null : unsupported(`This is ${detected}, but its upload began as ${contentType}.`);
+  return detected === contentType ? null : begunAsAnother({ contentType: detected, begun: contentType });
 }
 
 const Parts = z
@@ -112,6 +112,7 @@ export const partUploads = section({ prefix: "/files", tag: "Files" });
 partUploads.post(
   "/:id/complete",
   {
+    name: "completeUpload",
     summary: "Finish an upload in parts",
     description:
       "Responds like the upload of a smaller file, and may be repeated. When a part is missing, or the parts together are " +
@@ -120,7 +121,7 @@ partUploads.post(
     body: z.object({ parts: Parts }),
     answers: { 201: StoredFile, 202: Pending },
     waits: true,
-    errors: ["404 NOT_FOUND", "400 UNSUPPORTED_MEDIA_TYPE", "409 CONFLICT"],
+    errors: [begunAsAnother, ...settleErrors],
   },
   async ({ user, params, body, gone, requestId }) => {
     const file = await findOwnFile(lookups, params.id, user.id);

@@ -5,10 +5,11 @@ import { detectType, HEAD_BYTES, isUnspecified } from "../../../lib/storage/file
 import { sql } from "../../../sql/db.js";
 import { deleteUnfinishedFile } from "../../../sql/queries/files.js";
 import { section } from "../../http/endpoint.js";
+import { notFound } from "../../http/refusals.js";
 import { MB, peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 import { answerSettled, beginUpload, keyOf, settleUpload } from "./lifecycle.js";
 import { beginParts } from "./parts.js";
-import { notAccepted, unsupported } from "./refusals.js";
+import { declaredAsAnother, notAccepted, settleErrors } from "./refusals.js";
 import { Pending, StoredFile } from "./stored-file.js";
 
 /** A larger file is uploaded in parts, so that a broken connection loses little. */
@@ -16,13 +17,9 @@ const DIRECT_BYTES = 10 * MB;
 /** The time limit for a direct upload. */
 const DIRECT_MS = 60 * 60_000;
 
-/** The error for a file of another type than declared; in forms a part without a type counts as `text/plain`. */
-const declaredAsAnother = (type: string, declared: string) =>
-  unsupported(
-    `This is ${type}: send the part with that Content-Type, not ${
-      declared === "text/plain" ? "text/plain or none" : /^[\w.+/-]{1,60}$/.test(declared) ? declared : "another"
-    }.`,
-  );
+/** What the client declared, for the refusal; in forms a part without a type counts as `text/plain`. */
+const presentDeclared = (declared: string) =>
+  declared === "text/plain" ? "text/plain or none" : /^[\w.+/-]{1,60}$/.test(declared) ? declared : null;
 
 /** Streams a file into storage and settles it; returns its id, or null when it is larger than `DIRECT_BYTES`. */
 async function store(
@@ -50,6 +47,7 @@ export const uploads = section({ prefix: "/files", tag: "Files" });
 uploads.post(
   "/upload",
   {
+    name: "uploadFile",
     summary: "Upload an image or a PDF",
     description:
       "JPEG, PNG, WebP, AVIF, GIF or PDF by its content; the part's Content-Type must match (or be " +
@@ -66,7 +64,7 @@ uploads.post(
         "With `uploadPolicy`: send the file in parts. Without: it is stored, and is at `Location` after its conversion.",
       ),
     },
-    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "400 UNSUPPORTED_MEDIA_TYPE", "404 NOT_FOUND", "409 CONFLICT"],
+    errors: [notFound, declaredAsAnother, ...settleErrors],
   },
   async ({ user, incoming, gone, requestId }) => {
     const maxBytes = config.MAX_UPLOAD_BYTES;
@@ -77,7 +75,7 @@ uploads.post(
       const contentType = await detectType(head);
       if (contentType === null) throw notAccepted();
       if (declaredType !== contentType && !isUnspecified(declaredType))
-        throw declaredAsAnother(contentType, declaredType);
+        throw declaredAsAnother({ contentType, declared: presentDeclared(declaredType) });
       const isLarge = leastBytes > DIRECT_BYTES;
       const id = isLarge ? null : await store(user.id, contentType, { ...file, body: whole }, requestId);
       return id === null ? await beginParts(user.id, contentType, file) : await answerSettled(id, gone);

@@ -12,6 +12,7 @@ export const cities = section({ prefix: "/cities", tag: "Partners" });
 cities.get(
   "/",
   {
+    name: "listCities",
     summary: "List the platform's cities, by key",
     description: "Cities that an admin has named or that have an active partner.",
     auth: "ANYONE",
@@ -26,6 +27,7 @@ export const adminCities = section({ prefix: "/admin/cities", tag: "Partners" })
 adminCities.put(
   "/:id",
   {
+    name: "nameCity",
     summary: "Name a city",
     description: "A city in which partners have registered, or a new one.",
     auth: "ADMIN",

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { addressKey, canonicalAddress } from "../../../lib/geocoding/address-key.js";
 import { config } from "../../../lib/process/config.js";
-import { notFound, unavailable } from "../../../lib/process/errors.js";
 import { formatWait } from "../../../lib/outbound/retry-after.js";
 import { geocode } from "../../../queues/index.js";
 import { lookups, sql, transaction } from "../../../sql/db.js";
@@ -21,6 +20,7 @@ import { accepted, ok, section } from "../../http/endpoint.js";
 import { LocatedQuery, presentDistance } from "../../common/coordinates.js";
 import { limitActions } from "../../http/limits.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
+import { notFound, passing } from "../../http/refusals.js";
 import { Id, Latitude, Longitude, text } from "../../http/schemas.js";
 
 const NearbyQuery = pageQuery(z.tuple([z.number(), Id])).extend({
@@ -38,6 +38,7 @@ export const geo = section({ prefix: "/geo", tag: "Geo" });
 geo.get(
   "/partners/nearby",
   {
+    name: "listPartnersNearby",
     summary: "List the active partners around a place, nearest first",
     description: "Great-circle distances.",
     auth: "ANYONE",
@@ -73,11 +74,15 @@ const NEW_ADDRESSES_PER_MINUTE = 30;
 /** A minute of the provider's rate, so that no request waits much longer. */
 const MAX_WAITING = 60 * config.GEOCODER_PER_SECOND;
 
+const geocoderSilent = passing("GEOCODER_SILENT", "The geocoder does not answer.", FAILURE_SECONDS);
+const geocoderBusy = passing("GEOCODER_BUSY", "Too many addresses are waiting for the geocoder.", 60);
+
 const nowhere = { latitude: null, longitude: null, found: false };
 
 geo.get(
   "/geocode",
   {
+    name: "geocodeAddress",
     summary: "Geocode an address",
     description:
       "Results are kept for 90 days, misses for one. 202: the provider takes longer; repeat the " +
@@ -95,7 +100,7 @@ geo.get(
         message: "is missing",
       }),
     answers: { 200: GeocodeAnswer, 202: z.object({}) },
-    errors: ["503 UNAVAILABLE"],
+    errors: [geocoderSilent, geocoderBusy],
   },
   async ({ user, query: { q = "", address: asked = q }, address, gone, requestId, log }) => {
     if (config.GEOCODER === "none") {
@@ -108,7 +113,7 @@ geo.get(
     const answer =
       known?.fresh || known?.failed ? known : await lookUp(key, canonical, { userId: user.id, gone, requestId });
     if (answer === null) return accepted({}, address);
-    if (answer.status === "FAILED") throw unavailable("The geocoder does not answer.", FAILURE_SECONDS);
+    if (answer.status === "FAILED") throw geocoderSilent();
     const { latitude, longitude } = answer;
     return ok(latitude === null ? nowhere : { latitude, longitude, found: true });
   },
@@ -124,8 +129,7 @@ async function lookUp(
     const fresh = await requestGeocode(tx, key, canonical);
     if (fresh === undefined) return (await findGeocode(tx, key))?.id;
     limitActions("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
-    if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING)
-      throw unavailable("Too many addresses are waiting for the geocoder.", 60);
+    if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING) throw geocoderBusy();
     await updateGeocodeJob(tx, fresh, await stageJob(tx, geocode, { geocodeId: fresh }, { requestId }));
     return fresh;
   });
@@ -139,11 +143,12 @@ async function lookUp(
 geo.post(
   "/internal/locations",
   {
+    name: "setPartnerLocation",
     summary: "Set a partner's location",
     auth: "LOCATION_WRITER",
     body: z.object({ partnerId: Id, latitude: Latitude, longitude: Longitude }),
     answers: { 200: z.object({}) },
-    errors: ["404 NOT_FOUND"],
+    errors: [notFound],
   },
   async ({ user, body: { partnerId, latitude, longitude } }) => {
     if (!(await updatePartnerLocation(sql, partnerId, latitude, longitude, user?.id ?? null)))

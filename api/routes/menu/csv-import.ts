@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
-import { ApiError, conflict, unavailable } from "../../../lib/process/errors.js";
+import { ApiError } from "../../../lib/process/errors.js";
 import { files, keysOf, newFileName } from "../../../lib/storage/file-store.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { checkFormat, readHeader, WrongHeader, type MenuHeader } from "../../../lib/menu-csv/menu-csv.js";
@@ -22,6 +22,8 @@ import {
 import { stageJob } from "../../../sql/outbox.js";
 import { awaitResult } from "../../../sql/signals.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
+import { refusalWith } from "../../http/refusal.js";
+import { FieldErrors, firstErrors, passing, retryFacts, storageUnreachable } from "../../http/refusals.js";
 import { Id } from "../../http/schemas.js";
 import { MB, peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 
@@ -33,8 +35,33 @@ const CSV = "text/csv";
 const HEAD_BYTES = 65_536;
 const MAX_ERRORS = 1_000;
 
-const refuse = (path: string, detail: string) =>
-  new ApiError(400, "VALIDATION_ERROR", detail, { errors: [{ path, message: detail }] });
+const notAMenu = refusalWith(400, "VALIDATION_ERROR", "NOT_A_MENU", {
+  detail: ({ errors }) => errors[0]?.message ?? "This file is not a menu.",
+  remedy: "Nothing was imported. Mend the file's format or its first line.",
+  facts: { errors: FieldErrors },
+  example: { errors: [{ path: "price", message: "The column price is missing." }] },
+});
+const refuse = (path: string, message: string) => notAMenu({ errors: [{ path, message }] });
+
+const tooManyImports = refusalWith(409, "CONFLICT", "TOO_MANY_IMPORTS", {
+  detail: ({ maxImports }) => `${maxImports} of your imports are not finished: wait for one of them.`,
+  remedy: "Wait for one of the partner's imports to finish.",
+  facts: { maxImports: z.int() },
+  example: { maxImports: 2 },
+});
+const menuPartnerBlocked = refusalWith(403, "FORBIDDEN", "MENU_PARTNER_BLOCKED", {
+  detail: ({ partnerStatus }) => `Menus of a partner that is ${partnerStatus} cannot be imported.`,
+  remedy: "An admin may approve the partner again.",
+  facts: { partnerStatus: z.enum(["SUSPENDED", "REJECTED"]) },
+  example: { partnerStatus: "SUSPENDED" },
+});
+const uploadExpired = passing("UPLOAD_EXPIRED", "The upload took too long, or was deleted meanwhile.", 5);
+const importFailed = refusalWith(503, "UNAVAILABLE", "IMPORT_FAILED", {
+  detail: "The import failed for a reason that is not in the file; send it again.",
+  remedy: "Send the file again after `retryAfterSeconds`: rows that were imported before are not imported twice.",
+  facts: retryFacts,
+  example: { retryAfterSeconds: 5 },
+});
 
 /** Passes a file on as long as it is UTF-8. */
 async function* checkUtf8(file: Readable): AsyncGenerator<Buffer> {
@@ -64,7 +91,7 @@ interface StoredMenu extends MenuHeader {
 /** Throws 409 when a partner has as many open imports as it may have, with `others` that are not imports yet. */
 async function refuseWhenFull(tx: Db, partnerId: string, others: number): Promise<void> {
   if ((await countOpenImports(tx, partnerId)) + others >= config.OPEN_IMPORTS)
-    throw conflict(`${config.OPEN_IMPORTS} of your imports are not finished: wait for one of them.`);
+    throw tooManyImports({ maxImports: config.OPEN_IMPORTS });
 }
 
 /** Runs a transaction beside which no import of the partner begins. */
@@ -125,6 +152,19 @@ const Imported = z
   })
   .meta({ id: "ImportedMenu" });
 
+const menuBrokenOff = refusalWith(400, "VALIDATION_ERROR", "MENU_BROKEN_OFF", {
+  detail: "Line 122: a quoted field has no end.",
+  remedy: "Mend the file at the first of `errors` and import it again: the counted rows remain.",
+  facts: { ...Imported.shape, errors: FieldErrors },
+  example: {
+    importId: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f",
+    created: 120,
+    updated: 0,
+    failed: 1,
+    errors: [{ path: "line 122", message: "a quoted field has no end" }],
+  },
+});
+
 const RowError = z.object({
   line: z.int().nullable().meta({ description: "the row's first line; null when the file is not at fault" }),
   column: z.string().nullable().meta({ description: "null when the error is in the row as a whole" }),
@@ -183,16 +223,25 @@ export const menuImports = section({ prefix: "/menu/import/csv", tag: "Menu" });
 menuImports.post(
   "/",
   {
+    name: "importMenu",
     summary: "Import a menu",
     description,
     auth: "PARTNER",
     upload: { part: "file", alone: CSV },
     answers: { 200: Imported, 202: z.object({ importId: Id }) },
-    errors: ["400 BAD_REQUEST", "400 VALIDATION_ERROR", "409 CONFLICT"],
+    errors: [
+      notAMenu,
+      menuBrokenOff,
+      menuPartnerBlocked,
+      tooManyImports,
+      uploadExpired,
+      importFailed,
+      storageUnreachable,
+    ],
   },
   async ({ user, partner, incoming, gone, requestId }) => {
     if (partner.status !== "ACTIVE" && partner.status !== "PENDING_REVIEW")
-      throw new ApiError(403, "FORBIDDEN", `Menus of a partner that is ${partner.status} cannot be imported.`);
+      throw menuPartnerBlocked({ partnerStatus: partner.status });
     const menu = await receiveMenu(user.id, partner.id, incoming);
     const importId = await stageImport(menu, partner.id, requestId);
     const settled = await awaitResult(
@@ -214,7 +263,7 @@ const stageImport = ({ fileId, ...menu }: StoredMenu, partnerId: string, request
   changeImports(partnerId, async (tx) => {
     if (!(await deleteUnfinishedFile(tx, fileId))) {
       await files.delete(menu.fileKey);
-      throw unavailable("The upload took too long, or was deleted meanwhile.");
+      throw uploadExpired();
     }
     await refuseWhenFull(tx, partnerId, 0);
     const id = await insertMenuImport(tx, { ...menu, partnerId });
@@ -231,20 +280,18 @@ const stageImport = ({ fileId, ...menu }: StoredMenu, partnerId: string, request
 /** The error for a failed import, with the counts of what was imported before. */
 function refusalOfFailed(row: MenuImportRow): ApiError {
   const { failure, failureLine } = row;
-  if (failureLine === null) return unavailable(failure ?? "The import failed.");
+  if (failureLine === null) return importFailed({ retryAfterSeconds: 5 }, failure ?? undefined);
   const errors = errorsOf(row).map(({ line, column, message }) => ({
     path: [`line ${line ?? failureLine}`, column].filter(Boolean).join(", "),
     message,
   }));
-  return new ApiError(400, "VALIDATION_ERROR", `Line ${failureLine}: ${failure ?? ""}.`, {
-    ...countsOf(row),
-    errors: errors.slice(0, 100),
-  });
+  return menuBrokenOff({ ...countsOf(row), errors: firstErrors(errors) }, `Line ${failureLine}: ${failure ?? ""}.`);
 }
 
 menuImports.get(
   "/:importId",
   {
+    name: "readMenuImport",
     summary: "Read the progress and result of an import",
     auth: "PARTNER",
     answers: { 200: MenuImport },

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
-import { conflict, notFound } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { inTurn, sql, transaction } from "../../../sql/db.js";
@@ -15,6 +14,8 @@ import {
 } from "../../../sql/queries/menu.js";
 import { created, found, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
+import { refusalWith } from "../../http/refusal.js";
+import { notFound } from "../../http/refusals.js";
 import { Amount, changesOf, Id, Money, orNull, QueryFlag, text } from "../../http/schemas.js";
 
 const item = {
@@ -58,15 +59,23 @@ const present = ({ priceMinor, ...row }: MenuItemRow): z.output<typeof MenuItem>
   price: toMajor(priceMinor),
 });
 
+const menuFull = refusalWith(409, "CONFLICT", "MENU_FULL", {
+  detail: ({ maxItems }) => `A menu may have at most ${maxItems} items, archived ones too.`,
+  remedy: "Change items that are no longer needed instead of adding new ones.",
+  facts: { maxItems: z.int() },
+  example: { maxItems: 50_000 },
+});
+
 export const menu = section({ prefix: "/menu", tag: "Menu" });
 
 menu.get(
   "/items",
   {
+    name: "listMenuItems",
     summary: "List your menu",
     auth: "PARTNER",
     query: PageQuery.extend({
-      archived: QueryFlag.default(false).meta({ description: "`true` includes archived items" }),
+      archived: QueryFlag.prefault("false").meta({ description: "`true` includes archived items" }),
     }),
     answers: { 200: z.array(MenuItem) },
   },
@@ -77,6 +86,7 @@ menu.get(
 menu.get(
   "/categories",
   {
+    name: "listMenuCategories",
     summary: "List your menu's categories",
     auth: "PARTNER",
     query: PageQuery,
@@ -89,12 +99,13 @@ menu.get(
 menu.post(
   "/items",
   {
+    name: "addMenuItem",
     summary: "Add a menu item",
     description: `409: the menu has ${config.MENU_ITEMS} items already, archived ones too; those of a POS do not count.`,
     auth: "PARTNER",
     body: NewMenuItem,
     answers: { 201: MenuItem },
-    errors: ["409 CONFLICT"],
+    errors: [menuFull],
   },
   async ({ partner, body: { price, available = true, ...fields } }) => {
     const item = await inTurn(`menu ${partner.id}`, () =>
@@ -102,10 +113,7 @@ menu.post(
         const row = await insertMenuItem(tx, partner.id, { ...fields, priceMinor: price, available });
         if (!row) throw new Error("the inserted menu item was not returned");
         const { ownItems, ...inserted } = row;
-        if (ownItems !== null && ownItems > config.MENU_ITEMS)
-          throw conflict(
-            `A menu may have at most ${config.MENU_ITEMS} items made by hand and by CSV, archived ones too.`,
-          );
+        if (ownItems !== null && ownItems > config.MENU_ITEMS) throw menuFull({ maxItems: config.MENU_ITEMS });
         return inserted;
       }),
     );
@@ -116,6 +124,7 @@ menu.post(
 menu.put(
   "/items/:id",
   {
+    name: "changeMenuItem",
     summary: "Change a menu item",
     auth: "PARTNER",
     body: MenuItemChanges,
@@ -130,6 +139,7 @@ menu.put(
 menu.delete(
   "/items/:id",
   {
+    name: "archiveMenuItem",
     summary: "Archive a menu item",
     description: "It leaves the menu and can no longer be ordered; existing orders keep it.",
     auth: "PARTNER",

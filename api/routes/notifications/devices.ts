@@ -2,13 +2,13 @@ import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
 import { sha256 } from "../../../lib/security/crypto.js";
-import { ApiError, notFound } from "../../../lib/process/errors.js";
 import { parsePushToken } from "../../../lib/messaging/push-token.js";
 import { sql } from "../../../sql/db.js";
 import { deleteDevice, insertDevice, listDevices } from "../../../sql/queries/devices.js";
-import { accountGone } from "../../http/auth.js";
 import { created, noContent, ok, section } from "../../http/endpoint.js";
-import { Id, Locale, orNull, Timestamp } from "../../http/schemas.js";
+import { refusalWith } from "../../http/refusal.js";
+import { notFound, sessionEnded } from "../../http/refusals.js";
+import { Id, Locale, orNull, shownAs, Timestamp } from "../../http/schemas.js";
 
 /** Users with more have usually lost the oldest. */
 const mostDevices = 20;
@@ -17,11 +17,19 @@ const Platform = z.enum(enums.devicePlatform);
 
 const RegisteredDevice = z.object({ id: Id, platform: Platform, locale: Locale }).meta({ id: "RegisteredDevice" });
 
+const invalidPushToken = refusalWith(400, "INVALID_PUSH_TOKEN", "INVALID_PUSH_TOKEN", {
+  detail: ({ platform }) => `This is not a push token for ${platform}.`,
+  remedy: "Send the token as the push service gave it: of FCM for ios and android, a subscription as JSON for web.",
+  facts: { platform: Platform },
+  example: { platform: "android" },
+});
+
 export const devices = section({ prefix: "/notifications/devices", tag: "Notifications" });
 
 devices.post(
   "/",
   {
+    name: "registerDevice",
     summary: "Register a device for pushes",
     description:
       "A token belongs to the user who registered it last. A user has at most " +
@@ -37,15 +45,18 @@ devices.post(
         .string()
         .regex(/^(ios|android|web)$/i, "must be ios, android or web")
         .transform((name) => Platform.parse(name.toLowerCase()))
-        .meta({ description: "ios, android or web, in any case", example: "android" }),
+        .meta({
+          override: shownAs({ type: "string", enum: Platform.options, description: "in any case" }),
+          example: "android",
+        }),
       locale: orNull(Locale).meta({ description: "the user's by default" }),
     }),
     answers: { 200: RegisteredDevice, 201: RegisteredDevice },
-    errors: ["400 INVALID_PUSH_TOKEN"],
+    errors: [invalidPushToken],
   },
   async ({ user, body: { pushToken, platform, locale } }) => {
     const parsed = parsePushToken(platform, pushToken, { allowHttp: config.ALLOW_PRIVATE_ADDRESSES });
-    if (!parsed) throw new ApiError(400, "INVALID_PUSH_TOKEN", `This is not a push token for ${platform}.`);
+    if (!parsed) throw invalidPushToken({ platform });
     const { address, keys } = parsed;
     const device = await insertDevice(
       sql,
@@ -60,7 +71,7 @@ devices.post(
       },
       mostDevices,
     );
-    if (!device) throw accountGone();
+    if (!device) throw sessionEnded();
     const { added, ...registered } = device;
     return added ? created(registered) : ok(registered);
   },
@@ -69,6 +80,7 @@ devices.post(
 devices.get(
   "/",
   {
+    name: "listDevices",
     summary: "List your devices, newest first",
     auth: "USER",
     answers: { 200: z.array(RegisteredDevice.extend({ createdAt: Timestamp }).meta({ id: "Device" })) },
@@ -78,7 +90,7 @@ devices.get(
 
 devices.delete(
   "/:id",
-  { summary: "Delete one of your devices", auth: "USER", answers: { 204: null } },
+  { name: "deleteDevice", summary: "Delete one of your devices", auth: "USER", answers: { 204: null } },
   async ({ user, params }) => {
     if (!(await deleteDevice(sql, user.id, params.id))) throw notFound("This device");
     return noContent();

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
-import { isNotificationKind, textOf } from "../../../lib/domain/notification-kinds.js";
+import { isNotificationKind, notificationKinds, textOf } from "../../../lib/domain/notification-kinds.js";
 import { config } from "../../../lib/process/config.js";
-import { notFound } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { listDeliveries } from "../../../sql/queries/deliveries.js";
 import {
@@ -13,10 +12,15 @@ import {
   type NotificationRow,
 } from "../../../sql/queries/notifications.js";
 import { ok, section } from "../../http/endpoint.js";
+import { notFound } from "../../http/refusals.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Id, QueryFlag, Timestamp } from "../../http/schemas.js";
+import { Id, QueryFlag, shownAs, Timestamp } from "../../http/schemas.js";
 
-const Kind = z.string().meta({ description: "what happened", example: "ORDER_ACCEPTED" });
+const Kind = z.string().meta({
+  description: "what happened; an app shows other kinds, of another release, by `title` and `body` alone",
+  example: "ORDER_ACCEPTED",
+  override: shownAs({ anyOf: [{ type: "string", enum: Object.keys(notificationKinds) }, { type: "string" }] }),
+});
 const Status = z.enum(enums.notificationStatus).meta({
   description:
     "its progress to the user's devices: DEFERRED waits for the end of quiet hours or for a push service; DROPPED was not " +
@@ -59,9 +63,10 @@ function present(row: NotificationRow): z.output<typeof Notification> {
 notifications.get(
   "/",
   {
+    name: "listNotifications",
     summary: "List your notifications, newest first",
     auth: "USER",
-    query: PageQuery.extend({ unread: QueryFlag.default(false) }),
+    query: PageQuery.extend({ unread: QueryFlag.prefault("false") }),
     answers: { 200: z.array(Notification) },
   },
   ({ user, query, address }) =>
@@ -71,6 +76,7 @@ notifications.get(
 notifications.post(
   "/read",
   {
+    name: "markNotificationsRead",
     summary: "Mark your notifications as read",
     description: "Some by their ids, or all up to one, or both. A read notification stays read.",
     auth: "USER",
@@ -92,11 +98,12 @@ notifications.post(
 notifications.get(
   "/vapid-public-key",
   {
+    name: "readWebPushKey",
     summary: "Read the public key for Web Push subscriptions",
     description: "For `applicationServerKey` of `PushManager.subscribe()`, in base64url.",
     auth: "ANYONE",
     answers: { 200: z.object({ publicKey: z.string() }) },
-    errors: ["404 NOT_FOUND"],
+    errors: [notFound],
   },
   () => {
     if (!config.VAPID) throw notFound("A key for Web Push");
@@ -142,6 +149,7 @@ export const adminNotifications = section({ prefix: "/admin/notifications", tag:
 adminNotifications.get(
   "/",
   {
+    name: "listUserNotifications",
     summary: "List a user's notifications and their deliveries, newest first",
     auth: "ADMIN",
     query: PageQuery.extend({ userId: Id }),

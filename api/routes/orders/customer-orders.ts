@@ -2,7 +2,7 @@ import { createHash, randomInt } from "node:crypto";
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
 import { enums } from "../../../lib/domain/enums.js";
-import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
+import type { ApiError } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { partnersOrderMoves } from "../../../lib/domain/order-moves.js";
@@ -20,11 +20,27 @@ import {
 } from "../../../sql/queries/orders.js";
 import { declinePosOrder } from "../../../sql/queries/pos-orders.js";
 import { findPrincipal } from "../../../sql/queries/users.js";
-import { accountGone } from "../../http/auth.js";
 import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { invalidPromo, limitGuesses, PromoCode } from "../../common/promo-codes.js";
+import { notFound, sessionEnded } from "../../http/refusals.js";
+import { invalidPromo, limitGuesses, PromoCode, promoErrors } from "../../common/promo-codes.js";
 import { Id, Money, orNull, shownAs, text, Timestamp, TotalAmount } from "../../http/schemas.js";
+import {
+  customerLimit,
+  duplicate,
+  keyReused,
+  noPartner,
+  notAllowed,
+  notDeclinable,
+  notEnough,
+  partnerInactive,
+  tooLateToCancel,
+  tooManyOpen,
+  unknownItems,
+  windowClosed,
+  wrongPickupCode,
+  wrongTotal,
+} from "./refusals.js";
 
 const Qty = z.int().min(1).max(limits.order.pieces);
 
@@ -139,11 +155,11 @@ export function presentMove(id: string, moved: OrderMoved | undefined): z.output
     case "ALREADY":
       return { orderId: id, status: moved.status };
     case "NOT_ALLOWED":
-      throw conflict(`An order that is ${moved.status} does not allow this move.`, { orderStatus: moved.status });
+      throw notAllowed({ orderStatus: moved.status });
     case "TOO_LATE":
-      throw conflict("It is too late to cancel this order.", { orderStatus: moved.status });
+      throw tooLateToCancel({ orderStatus: moved.status });
     case "WRONG_CODE":
-      throw new ApiError(400, "INVALID_CODE", "This is not the order's pickup code.");
+      throw wrongPickupCode();
   }
 }
 
@@ -151,42 +167,34 @@ export function presentMove(id: string, moved: OrderMoved | undefined): z.output
 function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError {
   switch (placement.outcome) {
     case "DUPLICATE":
-      return new ApiError(409, "DUPLICATE", "This Idempotency-Key has already placed this order.", {
+      return duplicate({
         orderId: placement.orderId,
         orderStatus: placement.orderStatus,
         estimatedReadyAt: placement.estimatedReadyAt,
       });
     case "KEY_REUSED":
-      return conflict("This Idempotency-Key was used with another payload in the last 24 hours.");
+      return keyReused();
     case "NO_BUYER":
-      return accountGone();
+      return sessionEnded();
     case "NO_PARTNER":
-      return new ApiError(400, "VALIDATION_ERROR", "partnerId: there is no such partner.", {
-        errors: [{ path: "partnerId", message: "there is no such partner" }],
-      });
+      return noPartner({ errors: [{ path: "partnerId", message: "there is no such partner" }] });
     case "PARTNER_INACTIVE":
-      return conflict("This partner does not take orders at the moment.");
+      return partnerInactive();
     case "TOO_MANY_OPEN":
-      return conflict(
-        placement.missed === null
-          ? `You have ${placement.allowed} open orders, as many as a customer may have: pick one up or cancel one first.`
-          : `You did not pick up ${placement.missed} orders in the last 30 days, so you may have one open order at a time.`,
-      );
+      return tooManyOpen({ allowed: placement.allowed, missed: placement.missed });
     case "UNKNOWN_ITEMS":
-      return new ApiError(
-        400,
-        "VALIDATION_ERROR",
-        "items: this partner does not offer some of them (unknown, archived, hidden or expired).",
-        { errors: placement.unknown.map((id) => ({ path: "items", message: `${id} is not on offer` })) },
-      );
+      return unknownItems({
+        errors: placement.unknown.map((id) => ({ path: "items", message: `${id} is not on offer` })),
+        unknown: placement.unknown,
+      });
     case "WINDOW_CLOSED":
-      return conflict("The pickup window closed while the order was being placed.");
+      return windowClosed();
     case "NOT_ENOUGH":
-      return conflict("Not enough boxes are left.", {
+      return notEnough({
         available: placement.available.map(({ id, available }) => ({ menuItemId: id, quantityAvailable: available })),
       });
     case "CUSTOMER_LIMIT":
-      return conflict("This is more of a box than its partner lets one customer have.", {
+      return customerLimit({
         limited: placement.limited.map(({ id, ...limit }) => ({ menuItemId: id, ...limit })),
       });
     case "PROMO_REFUSED":
@@ -198,7 +206,7 @@ function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError
         amountDue === totalAmount
           ? `must be ${totalAmount}`
           : `must be ${totalAmount}, or ${amountDue} after the discount`;
-      return new ApiError(400, "VALIDATION_ERROR", `totalAmount: ${message}.`, {
+      return wrongTotal({
         errors: [{ path: "totalAmount", message }],
         expected: { totalAmount, discountCents: placement.discountMinor, amountDue },
       });
@@ -211,6 +219,7 @@ export const orders = section({ prefix: "/orders", tag: "Orders" });
 orders.post(
   "/",
   {
+    name: "placeOrder",
     summary: "Place an order",
     description:
       "Reserves the boxes, fixes price and commission and notifies customer and partner, or changes nothing. `totalAmount` must be the sum of price × qty, before or after the promo discount. " +
@@ -221,7 +230,19 @@ orders.post(
     headers: IdempotencyHeaders,
     body: NewOrder,
     answers: { 201: OrderReceipt },
-    errors: ["400 INVALID_PROMO", "409 CONFLICT", "409 DUPLICATE"],
+    errors: [
+      duplicate,
+      keyReused,
+      noPartner,
+      partnerInactive,
+      tooManyOpen,
+      unknownItems,
+      windowClosed,
+      notEnough,
+      customerLimit,
+      wrongTotal,
+      ...promoErrors,
+    ],
   },
   async ({ user, body, headers, ip, requestId }) => {
     const { items, partnerId, totalAmount: totalMinor, address, promoCode } = body;
@@ -267,6 +288,7 @@ async function visibleOrder(id: string, userId: string): Promise<OrderRow> {
 orders.get(
   "/",
   {
+    name: "listOrders",
     summary: "List your orders, newest first",
     auth: "USER",
     query: StatusQuery,
@@ -284,6 +306,7 @@ orders.get(
 orders.get(
   "/:id",
   {
+    name: "readOrder",
     summary: "Read an order",
     description: "For its customer, its partner and admins; others get 404.",
     auth: "USER",
@@ -295,6 +318,7 @@ orders.get(
 orders.get(
   "/:id/events",
   {
+    name: "listOrderEvents",
     summary: "List the events of an order, oldest first",
     description: "For its customer, its partner and admins; others get 404.",
     auth: "USER",
@@ -320,13 +344,14 @@ orders.get(
 orders.post(
   "/:id/cancel",
   {
+    name: "cancelOrder",
     summary: "Cancel an order",
     description:
       "The customer may cancel until two hours before the first pickup window opens, or, without boxes, while the order is " +
       "ACCEPTED; the partner at any time. Boxes and promo become available again, and a review is withdrawn.",
     auth: "USER",
     answers: { 200: OrderState },
-    errors: ["409 CONFLICT"],
+    errors: [notAllowed, tooLateToCancel],
   },
   async ({ user, params: { id }, requestId }) => {
     const customer = { actor: "CUSTOMER", userId: user.id } as const;
@@ -341,31 +366,33 @@ orders.post(
 orders.post(
   "/:id/decline",
   {
+    name: "declineOrder",
     summary: "Decline an order that you did not place",
     description:
       "For orders that a partner's POS took with your phone. The order, its notifications and its review are yours no longer, " +
       "and the partner's POS gives you no more orders.",
     auth: "USER",
     answers: { 204: null },
-    errors: ["409 CONFLICT"],
+    errors: [notDeclinable],
   },
   async ({ user, params: { id } }) => {
     if (await declinePosOrder(contended, id, user.id)) return noContent();
     found(await findOrder(lookups, id, user.id), "This order");
-    throw conflict("Only the customer declines an order, and only one that a POS took.");
+    throw notDeclinable();
   },
 );
 
 orders.put(
   "/:id/status",
   {
+    name: "moveOrder",
     summary: "Move an order of your partner",
     description:
       "ACCEPTED → READY → COMPLETED, ACCEPTED → COMPLETED, or CANCELLED from ACCEPTED and READY. Repeating a move changes nothing.",
     auth: "PARTNER",
     body: z.object({ status: z.enum(partnersOrderMoves) }),
     answers: { 200: OrderState },
-    errors: ["409 CONFLICT"],
+    errors: [notAllowed],
   },
   async ({ user, partner, params: { id }, body: { status }, requestId }) => {
     const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
@@ -376,12 +403,13 @@ orders.put(
 orders.post(
   "/:id/pickup",
   {
+    name: "handOverOrder",
     summary: "Hand over an order of your partner",
     description: "Completes the order, by the code that the customer shows.",
     auth: "PARTNER",
     body: z.object({ pickupCode: z.string().regex(/^\d{6}$/, "must be 6 digits") }),
     answers: { 200: OrderState },
-    errors: ["400 INVALID_CODE", "409 CONFLICT"],
+    errors: [wrongPickupCode, notAllowed],
   },
   async ({ user, partner, params: { id }, body: { pickupCode }, requestId }) => {
     const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;

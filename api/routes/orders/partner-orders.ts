@@ -10,6 +10,7 @@ export const partnerOrders = section({ prefix: "/partners/me/orders", tag: "Orde
 partnerOrders.get(
   "/",
   {
+    name: "listPartnerOrders",
     summary: "List your partner's orders, newest first",
     auth: "PARTNER",
     query: StatusQuery,

@@ -2,7 +2,6 @@ import slugify from "@sindresorhus/slugify";
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
-import { conflict } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { openingHoursErrors } from "../../../lib/domain/opening-hours.js";
 import { partnerMoves, type PartnerMove } from "../../../lib/domain/partner-moves.js";
@@ -23,9 +22,17 @@ import {
   type OwnPartnerRow,
 } from "../../../sql/queries/partners.js";
 import { stageAddressCheck } from "../../../sql/queries/geocodes.js";
-import { accountGone } from "../../http/auth.js";
+import { sessionEnded } from "../../http/refusals.js";
+import {
+  alreadyMember,
+  ownerPhoneTaken,
+  ownerTaken,
+  partnerMoveNotAllowed,
+  partnerNotDeclinable,
+  tooManyRegistrations,
+} from "./refusals.js";
 import { clientNetwork } from "../../http/client-network.js";
-import { created, found, noContent, ok, section } from "../../http/endpoint.js";
+import { created, found, noContent, ok, section, type Title } from "../../http/endpoint.js";
 import { presentDistance } from "../../common/coordinates.js";
 import { limitAddress } from "../../http/limits.js";
 import { page, PageQuery } from "../../http/pagination.js";
@@ -138,9 +145,7 @@ const mostOpenRegistrations = 3;
 /** Throws 409 when enough registrations name a phone. Nothing here may depend on who has the phone: the caller is anyone. */
 async function refuseMoreRegistrations(tx: Db, phone: string): Promise<void> {
   if ((await countOpenRegistrations(tx, phone, mostOpenRegistrations)) === mostOpenRegistrations)
-    throw conflict(
-      `${mostOpenRegistrations} registrations with this phone wait for review; log in with it to decline them.`,
-    );
+    throw tooManyRegistrations({ maxRegistrations: mostOpenRegistrations });
 }
 
 export const partners = section({ prefix: "/partners", tag: "Partners" });
@@ -148,6 +153,7 @@ export const partners = section({ prefix: "/partners", tag: "Partners" });
 partners.post(
   "/register",
   {
+    name: "registerPartner",
     summary: "Register a partner",
     description:
       "With a token, its user becomes the owner; without, the user who logs in with `phone`, who may decline it. The partner " +
@@ -158,19 +164,18 @@ partners.post(
     // the longest texts, in the longest JSON: each character as an escape of six bytes
     bodyBytes: 32_768,
     answers: { 201: z.object({ id: Id, status: PartnerStatus, slug: z.string() }) },
-    errors: ["409 CONFLICT"],
+    errors: [alreadyMember, tooManyRegistrations],
   },
   async ({ user, body, ip, requestId }) => {
     const ownerId = user?.id ?? null;
     const ownerPhone = user === null ? body.phone : null;
-    const taken = conflict("You own or work for a partner already.");
     const slug = slugOf(body.name);
     const registration = { ...body, slug, cityTimezone: config.DEFAULT_TIMEZONE, ownerId, ownerPhone };
     const partner = await inTurn(`registrations ${ownerId ?? clientNetwork(ip)}`, () =>
       transaction(async (tx) => {
         if (ownerId !== null) {
           await lockAccount(tx, ownerId);
-          if (!(await makeRoomForPartner(tx, ownerId))) throw taken;
+          if (!(await makeRoomForPartner(tx, ownerId))) throw alreadyMember();
         } else {
           await limitAddress(tx, "registration", ip, config.REGISTRATIONS_PER_ADDRESS, 60);
           if (ownerPhone !== null) await refuseMoreRegistrations(tx, ownerPhone);
@@ -180,20 +185,21 @@ partners.post(
         return registered;
       }),
     );
-    if (!partner) throw accountGone();
+    if (!partner) throw sessionEnded();
     return created(partner, `/api/v1/partners/${partner.id}`);
   },
 );
 
 partners.get(
   "/me",
-  { summary: "Read your partner's profile", auth: "PARTNER", answers: { 200: OwnPartner } },
+  { name: "readOwnPartner", summary: "Read your partner's profile", auth: "PARTNER", answers: { 200: OwnPartner } },
   async ({ partner }) => ok(presentOwn(found(await findOwnPartner(sql, partner.id), "This partner"))),
 );
 
 partners.put(
   "/me",
   {
+    name: "changeOwnPartner",
     summary: "Change your partner's profile",
     description: "The slug never changes.",
     auth: "PARTNER",
@@ -214,17 +220,17 @@ partners.put(
 partners.post(
   "/me/decline",
   {
+    name: "declineOwnPartner",
     summary: "Decline a partner that was registered with your phone",
     description:
       "Anyone can register a partner with any phone; its new owner is notified (`PARTNER_OWNED`). Declining gives up the " +
       "partner, which is suspended if it has no staff. The next registration with your phone, if one waits, is yours then.",
     auth: "PARTNER",
     answers: { 204: null },
-    errors: ["409 CONFLICT"],
+    errors: [partnerNotDeclinable],
   },
   async ({ user }) => {
-    if (!(await declinePartner(sql, user.id)))
-      throw conflict("Only its owner declines a partner, and only one that was registered with their phone.");
+    if (!(await declinePartner(sql, user.id))) throw partnerNotDeclinable();
     return noContent();
   },
 );
@@ -232,6 +238,7 @@ partners.post(
 partners.get(
   "/me/status",
   {
+    name: "readOwnPartnerStatus",
     summary: "Read your partner's status",
     auth: "PARTNER",
     answers: { 200: z.object({ status: PartnerStatus, active: z.boolean() }) },
@@ -242,6 +249,7 @@ partners.get(
 partners.get(
   "/:id",
   {
+    name: "readPartner",
     summary: "Read a partner's public profile",
     description: "Only of partners that are or were active.",
     auth: "ANYONE",
@@ -281,6 +289,7 @@ const doubtfulDistance = 1_000;
 adminPartners.get(
   "/",
   {
+    name: "listPartners",
     summary: "List partners, newest first",
     auth: "ADMIN",
     query: PartnerQuery,
@@ -300,36 +309,40 @@ adminPartners.get(
 );
 
 /** Declares one of the admin's moves; repeating a move returns the state that it led to. */
-function declareMove(path: `/:id/${string}`, summary: string, move: PartnerMove): void {
+function declareMove(path: `/:id/${string}`, title: Title, move: PartnerMove): void {
   adminPartners.put(
     path,
     {
-      summary,
+      ...title,
       auth: "ADMIN",
       body: z.object({ reason: orNull(text(1_000)) }),
       answers: { 200: PartnerState },
-      errors: ["409 CONFLICT"],
+      errors: [partnerMoveNotAllowed, ownerPhoneTaken],
     },
     async ({ user, params: { id }, body: { reason }, requestId }) => {
       const moved = await movePartner(sql, id, move, user.id, reason, requestId).catch((error: unknown) => {
-        throw isUniqueViolation(error) ? conflict("Another active partner has this owner's phone.") : error;
+        throw isUniqueViolation(error) ? ownerPhoneTaken() : error;
       });
       if (moved) return ok(moved);
       const partner = found(await findPartner(sql, id), "This partner");
-      if (partner.status !== partnerMoves[move].to)
-        throw conflict(`A partner that is ${partner.status} does not allow this move.`);
+      if (partner.status !== partnerMoves[move].to) throw partnerMoveNotAllowed({ partnerStatus: partner.status });
       return ok(partner);
     },
   );
 }
 
-declareMove("/:id/approve", "Approve a partner (also after a rejection or suspension)", "APPROVE");
-declareMove("/:id/reject", "Reject a registration", "REJECT");
-declareMove("/:id/suspend", "Suspend a partner", "SUSPEND");
+declareMove(
+  "/:id/approve",
+  { name: "approvePartner", summary: "Approve a partner (also after a rejection or suspension)" },
+  "APPROVE",
+);
+declareMove("/:id/reject", { name: "rejectPartner", summary: "Reject a registration" }, "REJECT");
+declareMove("/:id/suspend", { name: "suspendPartner", summary: "Suspend a partner" }, "SUSPEND");
 
 adminPartners.put(
   "/:id/owner",
   {
+    name: "changePartnerOwner",
     summary: "Change a partner's owner",
     description: "To the user with this phone, at once or on their first login. The previous owner loses access.",
     auth: "ADMIN",
@@ -337,11 +350,11 @@ adminPartners.put(
     answers: {
       200: PartnerState.extend({ ownerId: Id.nullable().meta({ description: "null until their first login" }) }),
     },
-    errors: ["409 CONFLICT"],
+    errors: [ownerTaken],
   },
   async ({ user, params: { id }, body: { phone } }) => {
     const linked = await transaction((tx) => updateOwner(tx, id, phone, user.id)).catch((error: unknown) => {
-      throw isUniqueViolation(error) ? conflict("This user owns, or will own, another partner.") : error;
+      throw isUniqueViolation(error) ? ownerTaken() : error;
     });
     return ok(found(linked, "This partner"));
   },

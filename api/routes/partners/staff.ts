@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { ApiError, conflict, notFound } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import {
   acceptInvitation,
@@ -11,8 +10,11 @@ import {
   listOwnInvitations,
   listStaff,
 } from "../../../sql/queries/staff.js";
+import { alreadyMember } from "./refusals.js";
 import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
+import { refusal, refusalWith } from "../../http/refusal.js";
+import { notFound } from "../../http/refusals.js";
 import { Id, Phone, Timestamp } from "../../http/schemas.js";
 
 const mostStaff = 100;
@@ -36,13 +38,26 @@ const StaffMember = z
   })
   .meta({ id: "StaffMember" });
 
-const notTheOwner = () => new ApiError(403, "FORBIDDEN", "This is for the partner's owner.");
+const notTheOwner = refusal(
+  403,
+  "FORBIDDEN",
+  "NOT_THE_OWNER",
+  "This is for the partner's owner.",
+  "Let the partner's owner do it.",
+);
+const staffFull = refusalWith(409, "CONFLICT", "STAFF_FULL", {
+  detail: ({ maxStaff }) => `A partner has at most ${maxStaff} staff.`,
+  remedy: "Remove a staff member, or withdraw an invitation.",
+  facts: { maxStaff: z.int() },
+  example: { maxStaff: mostStaff },
+});
 
 export const staff = section({ prefix: "/partners/me/staff", tag: "Partners" });
 
 staff.get(
   "/",
   {
+    name: "listStaff",
     summary: "List your partner's staff and invitations",
     auth: "PARTNER",
     answers: { 200: z.array(StaffMember) },
@@ -59,6 +74,7 @@ staff.get(
 staff.post(
   "/",
   {
+    name: "inviteStaff",
     summary: "Invite a user to your partner's staff",
     description:
       "For the owner. The user with this phone joins by accepting (`POST /users/me/invitations/{id}/accept`), now or after " +
@@ -66,7 +82,7 @@ staff.post(
     auth: "ACTIVE_PARTNER",
     body: z.object({ phone: Phone }),
     answers: { 200: Invited, 201: Invited },
-    errors: ["409 CONFLICT"],
+    errors: [staffFull, notTheOwner],
   },
   async ({ user, partner, body: { phone } }) => {
     const invited = await insertInvitation(sql, partner.id, user.id, phone, mostStaff);
@@ -74,7 +90,7 @@ staff.post(
       case undefined:
         throw notTheOwner();
       case "FULL":
-        throw conflict(`A partner has at most ${mostStaff} staff.`);
+        throw staffFull({ maxStaff: mostStaff });
       case "KNOWN":
         return ok({ id: invited.id, userId: null, phone });
       case "INVITED":
@@ -86,10 +102,12 @@ staff.post(
 staff.delete(
   "/:id",
   {
+    name: "removeStaff",
     summary: "Remove a staff member, or withdraw an invitation",
     description: "By the `id` of the list. For the owner, and for staff who leave.",
     auth: "PARTNER",
     answers: { 204: null },
+    errors: [notTheOwner],
   },
   async ({ user, partner, params: { id } }) => {
     if (await deleteStaff(sql, partner.id, user.id, id)) return noContent();
@@ -102,6 +120,7 @@ export const invitations = section({ prefix: "/users/me/invitations", tag: "Part
 invitations.get(
   "/",
   {
+    name: "listInvitations",
     summary: "List your invitations to partners' staff, oldest first",
     auth: "USER",
     query: PageQuery,
@@ -117,22 +136,23 @@ invitations.get(
 invitations.post(
   "/:id/accept",
   {
+    name: "acceptInvitation",
     summary: "Join the staff of a partner",
     description: "A user works for one partner at most, and not while owning another.",
     auth: "USER",
     answers: { 200: z.object({ partnerId: Id }) },
-    errors: ["409 CONFLICT"],
+    errors: [alreadyMember],
   },
   async ({ user, params: { id } }) => {
     const accepted = found(await acceptInvitation(sql, id, user.id), "This invitation");
-    if (accepted.outcome === "TAKEN") throw conflict("You already own or work for a partner.");
+    if (accepted.outcome === "TAKEN") throw alreadyMember();
     return ok({ partnerId: accepted.partnerId });
   },
 );
 
 invitations.delete(
   "/:id",
-  { summary: "Decline an invitation", auth: "USER", answers: { 204: null } },
+  { name: "declineInvitation", summary: "Decline an invitation", auth: "USER", answers: { 204: null } },
   async ({ user, params: { id } }) => {
     if (!(await declineInvitation(sql, id, user.id))) throw notFound("This invitation");
     return noContent();

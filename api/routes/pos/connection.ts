@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { ApiError, type FieldError } from "../../../lib/process/errors.js";
+import type { FieldError } from "../../../lib/process/errors.js";
 import { describeIssue } from "../../../lib/process/input-errors.js";
 import type { PosAdapter, PosConnection } from "../../../lib/pos/adapter.js";
 import { adapters, findAdapter } from "../../../lib/pos/index.js";
 import type { Partner } from "../../http/auth.js";
-import { invalidFields } from "../../http/errors.js";
+import { refusalWith } from "../../http/refusal.js";
+import { firstErrors, invalidTerms } from "../../http/refusals.js";
 
 /** The name of an adapter. */
 export const AdapterName = z
@@ -16,16 +17,28 @@ export const CredentialsJson = z.string().min(1).max(20_000).meta({
   example: '{"accountId":"corner-bakery","baseUrl":"https://pos.example.com/api","token":"…"}',
 });
 
+export const partnerBlocked = refusalWith(403, "FORBIDDEN", "PARTNER_BLOCKED", {
+  detail: ({ partnerStatus }) => `The POS is not called for a partner that is ${partnerStatus}.`,
+  remedy: "An admin may approve the partner again.",
+  facts: { partnerStatus: z.enum(["SUSPENDED", "REJECTED"]) },
+  example: { partnerStatus: "SUSPENDED" },
+});
+
 /**
  * Throws 403 for a suspended or rejected partner, whose POS is not called. A partner that waits for review may prepare its
  * menu; an admin, who acts for no partner, always passes.
  */
 export function refuseBlockedPartner(partner: Partner | null): void {
   if (partner?.status === "SUSPENDED" || partner?.status === "REJECTED")
-    throw new ApiError(403, "FORBIDDEN", `The POS is not called for a partner that is ${partner.status}.`);
+    throw partnerBlocked({ partnerStatus: partner.status });
 }
 
-const refused = (errors: readonly FieldError[]) => invalidFields("INVALID_CREDENTIALS", errors);
+export const invalidCredentials = refusalWith(400, "INVALID_CREDENTIALS", "INVALID_CREDENTIALS", {
+  ...invalidTerms,
+  remedy: "Mend the fields in `errors`, by the adapter's `credentialsSchema` in `GET /pos/adapters`.",
+  example: { errors: [{ path: "credentialsJson.token", message: "is missing" }] },
+});
+const refused = (errors: readonly FieldError[]) => invalidCredentials({ errors: firstErrors(errors) });
 
 /** A field name that may be repeated in an error; a secret sent as a name by mistake rarely looks like one. */
 const plainName = /^[A-Za-z_]{1,40}$/;

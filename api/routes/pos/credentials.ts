@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { encryptEnvelope } from "../../../lib/security/envelope.js";
 import { describeError } from "../../../lib/process/describe-error.js";
-import { conflict, notFound } from "../../../lib/process/errors.js";
 import { adapters } from "../../../lib/pos/index.js";
 import { isUniqueViolation, transaction } from "../../../sql/db.js";
 import {
@@ -11,7 +10,16 @@ import {
 } from "../../../sql/queries/pos-credentials.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { clearWebhookAccounts } from "./secrets.js";
-import { AdapterName, CredentialsJson, readCredentials, refuseBlockedPartner } from "./connection.js";
+import {
+  AdapterName,
+  CredentialsJson,
+  invalidCredentials,
+  partnerBlocked,
+  readCredentials,
+  refuseBlockedPartner,
+} from "./connection.js";
+import { refusal } from "../../http/refusal.js";
+import { notFound } from "../../http/refusals.js";
 import { Id } from "../../http/schemas.js";
 
 const TEST_LIMIT_MS = 15_000;
@@ -24,11 +32,20 @@ const supported = adapters.map(({ name, displayName, credentials }) => ({
   credentialsSchema: z.toJSONSchema(credentials, { io: "input" }),
 }));
 
+const posAccountTaken = refusal(
+  409,
+  "CONFLICT",
+  "POS_ACCOUNT_TAKEN",
+  "Another partner is connected to this account of the POS.",
+  "Disconnect the other partner first, or use another account.",
+);
+
 export const pos = section({ prefix: "/pos", tag: "POS" });
 
 pos.get(
   "/adapters",
   {
+    name: "listPosAdapters",
     summary: "List the POS systems that can be connected",
     auth: "PARTNER_OR_ADMIN",
     answers: {
@@ -54,6 +71,7 @@ pos.get(
 pos.put(
   "/credentials",
   {
+    name: "connectPos",
     summary: "Connect a partner to its POS",
     description:
       "Replaces an earlier connection. The credentials are stored encrypted and never shown; a sync that runs with earlier " +
@@ -61,7 +79,7 @@ pos.put(
     auth: "ADMIN",
     body: z.object({ partnerId: Id, adapterName: AdapterName, credentialsJson: CredentialsJson }),
     answers: { 200: z.object({ partnerId: Id, adapterName: z.string() }) },
-    errors: ["400 INVALID_CREDENTIALS", "404 NOT_FOUND", "409 CONFLICT"],
+    errors: [invalidCredentials, notFound, posAccountTaken],
   },
   async ({ user, body, requestId }) => {
     const { partnerId } = body;
@@ -70,8 +88,7 @@ pos.put(
     const credentials = { partnerId, adapter: adapter.name, account: connection.account, encrypted };
     const saved = await transaction((tx) => updatePosCredentials(tx, credentials, user.id, requestId)).catch(
       (error: unknown) => {
-        if (isUniqueViolation(error, "pos_credentials_by_account"))
-          throw conflict("Another partner is connected to this account of the POS.");
+        if (isUniqueViolation(error, "pos_credentials_by_account")) throw posAccountTaken();
         throw error;
       },
     );
@@ -84,13 +101,14 @@ pos.put(
 pos.delete(
   "/credentials/:partnerId",
   {
+    name: "disconnectPos",
     summary: "Disconnect a partner from its POS",
     description:
       "Deletes the credentials; later events of the POS are ignored. The menu stays unchanged, and its items can be changed " +
       "and archived like any others.",
     auth: "ADMIN",
     answers: { 204: null },
-    errors: ["404 NOT_FOUND"],
+    errors: [notFound],
   },
   async ({ user, params: { partnerId }, requestId }) => {
     if (!(await transaction((tx) => deletePosCredentials(tx, partnerId, user.id, requestId))))
@@ -103,6 +121,7 @@ pos.delete(
 pos.post(
   "/test-connection",
   {
+    name: "testPosConnection",
     summary: "Test credentials",
     description:
       "Calls the POS with the credentials and saves nothing. Not for a partner that is suspended or rejected.",
@@ -111,7 +130,7 @@ pos.post(
     waits: true,
     body: z.object({ adapterName: AdapterName, credentialsJson: CredentialsJson }),
     answers: { 200: z.object({ ok: z.boolean(), message: z.string() }) },
-    errors: ["400 INVALID_CREDENTIALS"],
+    errors: [invalidCredentials, partnerBlocked],
   },
   async ({ partner, body, gone, log }) => {
     refuseBlockedPartner(partner);

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
-import { conflict, notFound } from "../../../lib/process/errors.js";
 import { sql, transaction } from "../../../sql/db.js";
 import { hasPosEvent, listPosEvents, replayPosEvent } from "../../../sql/queries/pos-events.js";
 import { ok, section } from "../../http/endpoint.js";
 import { page, pageQuery } from "../../http/pagination.js";
+import { refusal } from "../../http/refusal.js";
+import { notFound } from "../../http/refusals.js";
 import { Id, shownAs, Timestamp } from "../../http/schemas.js";
 
 const EventStatus = z.enum(enums.posEventStatus);
@@ -33,11 +34,20 @@ const EventView = z
   })
   .meta({ id: "PosEvent" });
 
+const eventNotParked = refusal(
+  409,
+  "CONFLICT",
+  "EVENT_NOT_PARKED",
+  "This event is not parked.",
+  "Read the event again: it waits, or has been processed.",
+);
+
 export const posEvents = section({ prefix: "/admin/pos/events", tag: "POS" });
 
 posEvents.get(
   "/",
   {
+    name: "listPosEvents",
     summary: "List POS events, newest first",
     description: "Of the last 30 days, without customer data.",
     auth: "ADMIN",
@@ -60,6 +70,7 @@ posEvents.get(
 posEvents.post(
   "/:id/replay",
   {
+    name: "replayPosEvent",
     summary: "Replay a parked event",
     description:
       "Puts the event back into its partner's inbox, where it is applied before later events. If it fails again, it is " +
@@ -73,11 +84,11 @@ posEvents.post(
         .meta({ example: "4711" }),
     }),
     answers: { 200: z.object({ id: EventId, status: EventStatus }) },
-    errors: ["409 CONFLICT"],
+    errors: [eventNotParked],
   },
   async ({ user, params: { id }, requestId }) => {
     const replayed = await transaction((tx) => replayPosEvent(tx, id, user.id, requestId));
-    if (!replayed) throw (await hasPosEvent(sql, id)) ? conflict("This event is not parked.") : notFound("This event");
+    if (!replayed) throw (await hasPosEvent(sql, id)) ? eventNotParked() : notFound("This event");
     return ok({ id, status: "QUEUED" as const });
   },
 );

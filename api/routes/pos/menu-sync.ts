@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
-import { conflict, unavailable, type ApiError } from "../../../lib/process/errors.js";
+import type { ApiError } from "../../../lib/process/errors.js";
 import { inTurn, lookups, sql } from "../../../sql/db.js";
 import { findPosSync, requestPosSync, type PosSyncRow } from "../../../sql/queries/pos-syncs.js";
 import { awaitResult } from "../../../sql/signals.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
-import { refuseBlockedPartner } from "./connection.js";
+import { partnerBlocked, refuseBlockedPartner } from "./connection.js";
+import { refusal, refusalWith } from "../../http/refusal.js";
+import { retryFacts } from "../../http/refusals.js";
 import { Id, Timestamp } from "../../http/schemas.js";
 
 const RETRY_SECONDS = 60;
@@ -62,12 +64,70 @@ function reasonOf({ failure, reason }: PosSyncRow): string | null {
   }
 }
 
-function refusal(sync: PosSyncRow): ApiError {
-  const reason = reasonOf(sync) ?? "";
-  const members = { syncId: sync.id };
-  return sync.failure === "UNAVAILABLE" || sync.failure === "ABANDONED"
-    ? unavailable(reason, RETRY_SECONDS, members)
-    : conflict(reason, members);
+const notConnected = refusal(
+  409,
+  "CONFLICT",
+  "NOT_CONNECTED",
+  "This partner is not connected to a POS.",
+  "An admin connects it: `PUT /pos/credentials`.",
+);
+
+const syncId = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
+
+/** Declares why a sync fails until somebody mends what is wrong. */
+const declareFault = (reason: string, detail: string, remedy: string) =>
+  refusalWith(409, "CONFLICT", reason, { detail, remedy, facts: { syncId: Id }, example: { syncId } });
+
+/** Declares why a sync fails for now. */
+const declareSilence = (reason: string, detail: string, remedy: string) =>
+  refusalWith(503, "UNAVAILABLE", reason, {
+    detail,
+    remedy,
+    facts: { syncId: Id, ...retryFacts },
+    example: { syncId, retryAfterSeconds: RETRY_SECONDS },
+  });
+
+const faults = {
+  REFUSED: declareFault(
+    "POS_REFUSED",
+    "The POS refuses the connection: HTTP 401.",
+    "Let an admin connect the partner with credentials that are valid.",
+  ),
+  TOO_LARGE: declareFault(
+    "POS_MENU_TOO_LARGE",
+    "The menu cannot be imported: it is too long.",
+    "Remove items from the menu of the POS.",
+  ),
+  EMPTY: declareFault(
+    "POS_MENU_EMPTY",
+    "The POS sent an empty menu.",
+    "Check the POS. Archive the items one by one if they no longer exist.",
+  ),
+  REPLACED: declareFault(
+    "POS_CONNECTION_REPLACED",
+    "The connection to the POS was changed meanwhile.",
+    "Sync again, with the new connection.",
+  ),
+};
+
+const silences = {
+  UNAVAILABLE: declareSilence(
+    "POS_SILENT",
+    "The POS does not answer: HTTP 502.",
+    "It is tried again; read the sync later.",
+  ),
+  ABANDONED: declareSilence(
+    "SYNC_ABANDONED",
+    "The sync was given up after internal errors.",
+    "This is a fault of the service. Sync again after `retryAfterSeconds`.",
+  ),
+};
+
+function refusalOf(sync: PosSyncRow, failure: NonNullable<PosSyncRow["failure"]>): ApiError {
+  const told = reasonOf(sync) ?? undefined;
+  return failure === "UNAVAILABLE" || failure === "ABANDONED"
+    ? silences[failure]({ syncId: sync.id, retryAfterSeconds: RETRY_SECONDS }, told)
+    : faults[failure]({ syncId: sync.id }, told);
 }
 
 /** Returns the progress of a sync, estimated by the number of items of the previous one. */
@@ -82,6 +142,7 @@ export const menuSync = section({ prefix: "/menu/pos/sync", tag: "Menu" });
 menuSync.post(
   "/",
   {
+    name: "syncMenu",
     summary: "Sync the menu from the POS",
     description:
       "Matches items by external id. New items are added; items that came from the POS are updated, and archived when the POS " +
@@ -100,7 +161,7 @@ menuSync.post(
       }),
       202: z.object({ syncId: Id }),
     },
-    errors: ["409 CONFLICT", "503 UNAVAILABLE"],
+    errors: [partnerBlocked, notConnected, ...Object.values(faults), ...Object.values(silences)],
     waits: true,
   },
   async ({ partner, gone, requestId }) => {
@@ -108,7 +169,7 @@ menuSync.post(
     const syncId = await inTurn(`syncs ${partner.id}`, () =>
       requestPosSync(sql, partner.id, { byUser: true, requestId }),
     );
-    if (syncId === undefined) throw conflict("This partner is not connected to a POS.");
+    if (syncId === undefined) throw notConnected();
     const settled = await awaitResult(
       { name: "pos-sync", id: syncId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
       async () => {
@@ -117,7 +178,7 @@ menuSync.post(
       },
     );
     if (!settled) return accepted({ syncId }, `/api/v1/menu/pos/sync/${syncId}`);
-    if (settled.failure !== null) throw refusal(settled);
+    if (settled.failure !== null) throw refusalOf(settled, settled.failure);
     const { itemsSynced, itemsFailed } = settled;
     return ok({ itemsSynced, itemsFailed, syncId });
   },
@@ -126,6 +187,7 @@ menuSync.post(
 menuSync.get(
   "/:id",
   {
+    name: "readMenuSync",
     summary: "Read the progress and result of a sync",
     auth: "PARTNER",
     answers: { 200: SyncView },

@@ -1,14 +1,14 @@
 import { Counter } from "prom-client";
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
-import { ApiError, notFound } from "../../../lib/process/errors.js";
 import type { Logger } from "../../../lib/process/log.js";
 import { MalformedWebhook, type PosAdapter, type PosEvent, type WebhookCall } from "../../../lib/pos/adapter.js";
 import { findAdapter } from "../../../lib/pos/index.js";
 import { inTurn, sql } from "../../../sql/db.js";
 import { receivePosEvents, type ReceivedEvent } from "../../../sql/queries/pos-events.js";
 import { ok, section } from "../../http/endpoint.js";
-import { invalidFields } from "../../http/errors.js";
+import { refusal } from "../../http/refusal.js";
+import { bodyTooLarge, invalidFields, invalidInputOf, notFound, requestTooSlow } from "../../http/refusals.js";
 import { registry } from "../../http/registry.js";
 import { findWebhookAccount, type WebhookAccount } from "./secrets.js";
 import { readRawBody } from "../../http/raw-body.js";
@@ -22,7 +22,13 @@ const received = new Counter({
   registers: [registry],
 });
 
-const unauthorized = () => new ApiError(401, "UNAUTHORIZED", "The signature is missing, wrong or too old.");
+const signatureInvalid = refusal(
+  401,
+  "UNAUTHORIZED",
+  "SIGNATURE_INVALID",
+  "The signature is missing, wrong or too old.",
+  "Check the shared secret, and the clock; the signature is made of the bytes of the body.",
+);
 
 function readEvents({ name, webhook }: PosAdapter, call: WebhookCall, log: Logger): readonly PosEvent[] {
   try {
@@ -45,7 +51,7 @@ async function verifiedEvents(adapter: PosAdapter, call: WebhookCall, log: Logge
   const verify = async (account: string | null) => {
     if (verified.has(account)) return;
     const known = await findWebhookAccount(adapter, account);
-    if (!webhook.verify(call, known.secrets, now)) throw unauthorized();
+    if (!webhook.verify(call, known.secrets, now)) throw signatureInvalid();
     verified.set(account, known);
   };
   await verify(webhook.account(call));
@@ -59,6 +65,7 @@ export const posWebhooks = section({ prefix: "/pos/webhooks", tag: "POS" });
 posWebhooks.post(
   "/:provider",
   {
+    name: "receivePosWebhook",
     summary: "Receive a POS webhook",
     description:
       "For providers, in their own format and with their own signature: with the partner's `webhookSecret` if the credentials " +
@@ -72,7 +79,7 @@ posWebhooks.post(
       provider: z.string().max(64).meta({ description: "one of `GET /pos/adapters`", example: "generic" }),
     }),
     answers: { 200: z.object({ received: z.boolean() }) },
-    errors: ["401 UNAUTHORIZED", "413 PAYLOAD_TOO_LARGE"],
+    errors: [signatureInvalid, invalidInputOf("BAD_REQUEST"), bodyTooLarge, requestTooSlow],
   },
   async ({ params: { provider }, incoming, requestId, log }) => {
     const adapter = findAdapter(provider);

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
-import { conflict, notFound } from "../../../lib/process/errors.js";
 import { lookups, sql } from "../../../sql/db.js";
 import {
   editReview,
@@ -12,6 +11,8 @@ import {
 } from "../../../sql/queries/reviews.js";
 import { created, found, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
+import { refusal, refusalWith } from "../../http/refusal.js";
+import { notFound } from "../../http/refusals.js";
 import { changesOf, Id, orNull, text, Timestamp } from "../../http/schemas.js";
 
 const Rating = z.int().min(1).max(5);
@@ -22,11 +23,54 @@ const ShownReview = z
   .object({ id: Id, rating: Rating, text: z.string().nullable(), createdAt: Timestamp })
   .meta({ id: "ShownReview" });
 
+const orderCancelled = refusal(
+  409,
+  "CONFLICT",
+  "ORDER_CANCELLED",
+  "This order was cancelled.",
+  "Offer no review for an order that is CANCELLED.",
+);
+const orderNotPickedUp = refusal(
+  409,
+  "CONFLICT",
+  "ORDER_NOT_PICKED_UP",
+  "This order was not picked up.",
+  "Offer no review for an order that is NO_SHOW.",
+);
+const ownPartner = refusal(
+  409,
+  "CONFLICT",
+  "OWN_PARTNER",
+  "You cannot review a partner that you own or work for.",
+  "Offer no review of one's own partner.",
+);
+const alreadyReviewed = refusal(
+  409,
+  "CONFLICT",
+  "ALREADY_REVIEWED",
+  "This order has a review already.",
+  "Offer to change the review instead.",
+);
+const reviewModerated = refusalWith(409, "CONFLICT", "REVIEW_MODERATED", {
+  detail: ({ reviewStatus }) => `This review has been moderated: it is ${reviewStatus}.`,
+  remedy: "It can no longer be changed.",
+  facts: { reviewStatus: ReviewStatus },
+  example: { reviewStatus: "APPROVED" },
+});
+const reviewEdited = refusal(
+  409,
+  "CONFLICT",
+  "REVIEW_EDITED",
+  "This review was edited after you read it.",
+  "Read the review again, and decide on what it says now.",
+);
+
 export const reviews = section({ prefix: "/reviews", tag: "Reviews" });
 
 reviews.post(
   "/",
   {
+    name: "reviewOrder",
     summary: "Review your order",
     description:
       "Once per order, unless it was cancelled or not picked up. The review is public at once. Owners and staff cannot review " +
@@ -34,7 +78,7 @@ reviews.post(
     auth: "USER",
     body: z.object({ orderId: Id, rating: Rating, text: orNull(text(2_000)) }),
     answers: { 201: z.object({ id: Id, orderId: Id, rating: Rating, status: ReviewStatus }) },
-    errors: ["404 NOT_FOUND", "409 CONFLICT"],
+    errors: [notFound, orderCancelled, orderNotPickedUp, ownPartner, alreadyReviewed],
   },
   async ({ user, body, requestId }) => {
     const { orderId, rating } = body;
@@ -43,13 +87,13 @@ reviews.post(
       case undefined:
         throw notFound("This order");
       case "CANCELLED":
-        throw conflict("This order was cancelled.");
+        throw orderCancelled();
       case "NO_SHOW":
-        throw conflict("This order was not picked up.");
+        throw orderNotPickedUp();
       case "OWN_PARTNER":
-        throw conflict("You cannot review a partner that you own or work for.");
+        throw ownPartner();
       case "TWICE":
-        throw conflict("This order has a review already.");
+        throw alreadyReviewed();
       case "PUBLISHED":
         return created({ id: published.id, orderId, rating, status: "PUBLISHED" as const });
     }
@@ -59,16 +103,17 @@ reviews.post(
 reviews.put(
   "/:id",
   {
+    name: "changeReview",
     summary: "Change your review",
     description: "Possible until it is moderated. A changed review is hidden until then.",
     auth: "USER",
     body: changesOf({ rating: Rating, text: text(2_000) }),
     answers: { 200: ReviewState },
-    errors: ["409 CONFLICT"],
+    errors: [reviewModerated],
   },
   async ({ user, params: { id }, body }) => {
     const { moved, status } = found(await editReview(sql, id, user.id, body), "This review");
-    if (!moved) throw conflict(`This review has been moderated: it is ${status}.`);
+    if (!moved) throw reviewModerated({ reviewStatus: status });
     return ok({ id, status });
   },
 );
@@ -76,7 +121,9 @@ reviews.put(
 reviews.get(
   "/partners/:id",
   {
+    name: "listPartnerReviews",
     summary: "List the reviews of a partner, newest first",
+    description: "Those that are public, without their authors.",
     auth: "ANYONE",
     query: PageQuery,
     answers: { 200: z.array(ShownReview) },
@@ -91,6 +138,7 @@ reviews.get(
 reviews.get(
   "/partners/:id/rating",
   {
+    name: "readPartnerRating",
     summary: "Read the rating of a partner",
     description: "The mean of its reviews, to two decimals; 0 without reviews.",
     auth: "ANYONE",
@@ -106,6 +154,7 @@ reviews.get(
 reviews.get(
   "/admin",
   {
+    name: "listReviewsToModerate",
     summary: "List reviews for moderation, oldest first",
     auth: "ADMIN",
     query: PageQuery.extend({ status: ReviewStatus.default("PENDING") }),
@@ -132,6 +181,7 @@ const decisionFor = { APPROVED: "APPROVE", REJECTED: "REJECT" } as const;
 reviews.put(
   "/admin/:id/moderate",
   {
+    name: "moderateReview",
     summary: "Approve or reject a review",
     description:
       "By `decision`, or by the resulting `status`; an admin may reverse it later. With `revision`, a review that was edited " +
@@ -152,12 +202,12 @@ reviews.put(
       })
       .meta({ example: { decision: "APPROVE", revision: 1 } }),
     answers: { 200: ReviewState },
-    errors: ["409 CONFLICT"],
+    errors: [reviewEdited],
   },
   async ({ user, params: { id }, body: { decision, revision }, requestId }) => {
     const moderated = await moderateReview(sql, id, decision, revision, user.id, requestId);
     const { moved, status } = found(moderated, "This review");
-    if (!moved) throw conflict("This review was edited after you read it.");
+    if (!moved) throw reviewEdited();
     return ok({ id, status });
   },
 );

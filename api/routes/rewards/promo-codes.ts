@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { ApiError, conflict } from "../../../lib/process/errors.js";
 import { toMajor } from "../../../lib/domain/money.js";
 import { isForeignKeyViolation, sql } from "../../../sql/db.js";
 import { applyPromo, insertPromo, listPromos, updatePromoActive } from "../../../sql/queries/promo.js";
 import { created, found, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { invalidPromo, limitGuesses, PromoCode } from "../../common/promo-codes.js";
+import { refusal } from "../../http/refusal.js";
+import { invalidFields } from "../../http/refusals.js";
+import { invalidPromo, limitGuesses, PromoCode, promoErrors } from "../../common/promo-codes.js";
 import { Amount, Id, Instant, Money, orNull, Percent, Timestamp } from "../../http/schemas.js";
 
 export const promo = section({ prefix: "/loyalty/promo", tag: "Loyalty and promo" });
@@ -32,6 +33,7 @@ const Application = z
 promo.post(
   "/apply",
   {
+    name: "applyPromoCode",
     summary: "Apply a promo code",
     description:
       "Returns the discount for an order of this amount, and applies the code to the next order in place of an earlier one. It is checked " +
@@ -42,7 +44,7 @@ promo.post(
     answers: {
       200: z.object({ valid: z.boolean(), discountCents: z.int(), error: z.string().nullable() }),
     },
-    errors: ["400 INVALID_PROMO"],
+    errors: promoErrors,
   },
   async ({ user, ip, body: { code: sent, amountMinor } }) => {
     const { data: code } = PromoCode.safeParse(sent);
@@ -99,11 +101,20 @@ const PromoView = z
   })
   .meta({ id: "Promo" });
 
+const promoExists = refusal(
+  409,
+  "CONFLICT",
+  "PROMO_EXISTS",
+  "This promo code exists already.",
+  "Choose another code, or enable the one that exists.",
+);
+
 export const adminPromo = section({ prefix: "/admin/promo", tag: "Loyalty and promo" });
 
 adminPromo.get(
   "/",
   {
+    name: "listPromoCodes",
     summary: "List promo codes and their uses, newest first",
     auth: "ADMIN",
     query: PageQuery,
@@ -126,12 +137,13 @@ adminPromo.get(
 adminPromo.post(
   "/create",
   {
+    name: "createPromoCode",
     summary: "Create a promo code",
     description: "It is active at once.",
     auth: "ADMIN",
     body: NewPromo,
     answers: { 201: PromoState },
-    errors: ["409 CONFLICT"],
+    errors: [promoExists],
   },
   async ({ user, body: { discountCents, minOrderAmount, maxDiscountCents, ...fields } }) => {
     const terms = {
@@ -142,11 +154,9 @@ adminPromo.post(
     };
     const promo = await insertPromo(sql, terms, user.id).catch((error: unknown) => {
       if (!isForeignKeyViolation(error)) throw error;
-      throw new ApiError(400, "VALIDATION_ERROR", "partnerId: there is no such partner.", {
-        errors: [{ path: "partnerId", message: "there is no such partner" }],
-      });
+      throw invalidFields("VALIDATION_ERROR", [{ path: "partnerId", message: "there is no such partner" }]);
     });
-    if (!promo) throw conflict("This promo code exists already.");
+    if (!promo) throw promoExists();
     return created(promo);
   },
 );
@@ -154,6 +164,7 @@ adminPromo.post(
 adminPromo.put(
   "/:id/active",
   {
+    name: "setPromoCodeActive",
     summary: "Enable or disable a promo code",
     auth: "ADMIN",
     body: z.object({ active: z.boolean() }),

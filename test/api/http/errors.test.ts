@@ -29,11 +29,12 @@ test("a refusal is a flat problem document that lists every invalid field", asyn
   const refused = await owner.post(items, { name: "", price: "x" }, { headers: { "x-request-id": "test-7" } });
   expect(refused.headers.get("content-type")).toBe("application/problem+json; charset=utf-8");
   expect(refused.body).toEqual({
-    type: "about:blank",
+    type: "/docs/errors#INVALID_INPUT",
     title: "Bad request",
     status: 400,
     detail: expect.stringMatching(/name: .*; category: .*; price: /),
     code: "VALIDATION_ERROR",
+    reason: "INVALID_INPUT",
     requestId: "test-7",
     errors: [
       { path: "name", message: "must not be empty" },
@@ -294,11 +295,12 @@ test("an internal error answers 500 INTERNAL and reveals nothing about the cause
   const failed = await owner.get("/api/v1/menu/categories");
   await sql`alter table gone rename to menu_categories`;
   expect(failed.body).toEqual({
-    type: "about:blank",
+    type: "/docs/errors#INTERNAL",
     title: "Internal error",
     status: 500,
     detail: expect.any(String),
     code: "INTERNAL",
+    reason: "INTERNAL",
     requestId: failed.headers.get("x-request-id"),
   });
   expect(failed.text).not.toMatch(/menu_categories|relation|select|42P01|\.ts/);

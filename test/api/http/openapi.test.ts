@@ -1,8 +1,10 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { endpoints } from "../../../api/app.js";
 import { openApiDocument } from "../../../api/http/openapi.js";
+import { refusals } from "../../../api/http/refusal.js";
 import { version } from "../../../lib/process/version.js";
 import { closeDatabase } from "../../../sql/db.js";
 import { startApi, type Client } from "../../support/api.js";
@@ -113,10 +115,10 @@ describe.each(operations)("$name", ({ path, operation }) => {
     expect(statuses.some((status) => /^[23]/.test(status))).toBe(true);
     const refusals = Object.entries(operation.responses ?? {}).filter(([status]) => Number(status) >= 400);
     expect(refusals.length).toBeGreaterThan(1);
-    for (const [, response] of refusals) {
-      expect(response).toMatchObject({
+    for (const [, { $ref }] of refusals) {
+      expect(document.components?.responses?.[String($ref).split("/").at(-1) ?? ""]).toMatchObject({
         description: expect.stringMatching(/^[A-Z_]+(, [A-Z_]+)*$/),
-        content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+        content: { "application/problem+json": { schema: expect.anything(), examples: expect.anything() } },
       });
     }
   });
@@ -151,4 +153,23 @@ describe("the documentation page", () => {
     expect(script).toContain('url: "/api/v1/openapi.json"');
     expect(script).not.toContain("://");
   });
+});
+
+test("the page of errors has an entry for each reason in the document, with an example, and loads nothing", async () => {
+  const page = await fetch(`${client.url}/docs/errors`);
+  expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  const html = await page.text();
+  const entries = [...html.matchAll(/<section id="([A-Z_]+)">/g)].map(([, reason]) => reason);
+  expect(entries).toEqual(expect.arrayContaining(refusals.map(({ reason }) => reason)));
+  expect(new Set(entries).size).toBe(entries.length);
+  expect(html).toContain('<section id="NOT_ENOUGH">');
+  expect(html).toContain("POST /api/v1/orders");
+  expect(html).not.toMatch(/(?:src|href)="(?![#/])/);
+});
+
+const schemas = new Ajv2020({ strict: false, validateFormats: false }).addSchema({ ...document, $id: "openapi" });
+
+test.each(refusals)("the example of $reason satisfies its schema", ({ schema, example }) => {
+  const validate = schemas.getSchema(`openapi#/components/schemas/${schema.meta()?.id ?? ""}`);
+  expect(validate?.(JSON.parse(JSON.stringify(example)))).toBe(true);
 });

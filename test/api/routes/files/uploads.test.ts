@@ -157,8 +157,8 @@ describe("an upload is refused", () => {
   test("without the file, in another format, truncated, or without a token", async () => {
     const bytes = await pictureBytes();
     expect(outcome(await anna.client.post(path, fileForm(bytes, "image/jpeg", "image")))).toBe("400 VALIDATION_ERROR");
-    expect(outcome(await anna.client.post(path, { file: "x" }))).toBe("400 BAD_REQUEST");
-    expect(outcome(await anna.client.post(path))).toBe("400 BAD_REQUEST");
+    expect(outcome(await anna.client.post(path, { file: "x" }))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
+    expect(outcome(await anna.client.post(path))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
     const raw = (body: string, type: string) => anna.client.post(path, body, { headers: { "content-type": type } });
     const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\nContent-Type: image/jpeg\r\n\r\n';
     expect(outcome(await raw(`${head}ab`, "multipart/form-data; boundary=x"))).toBe("400 BAD_REQUEST");

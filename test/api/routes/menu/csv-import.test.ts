@@ -125,9 +125,9 @@ describe("POST /menu/import/csv", () => {
   });
 
   test.each(["text/plain", "application/json", "application/csv", "text/csvx", "x"])(
-    "a file sent as %s: 400 BAD_REQUEST",
+    "a file sent as %s: 400 UNSUPPORTED_MEDIA_TYPE",
     async (contentType) => {
-      expect(outcome(await send(`${head}\nБагет,Хлеб,1\n`, contentType))).toBe("400 BAD_REQUEST");
+      expect(outcome(await send(`${head}\nБагет,Хлеб,1\n`, contentType))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
     },
   );
 

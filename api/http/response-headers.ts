@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { isOpen, type Endpoint } from "./endpoint.js";
+
+const text = { type: "string" as const };
+
+/** The headers that responses may have. */
+export const responseHeaders = {
+  ETag: { schema: text, description: "Sent back as `If-None-Match`, an unchanged response is 304 without a body." },
+  "Last-Modified": { schema: text, description: "Sent back as `If-Modified-Since`, an unchanged response is 304." },
+  Link: { schema: text, description: 'The next page, as `<address>; rel="next"`; the last page has none.' },
+  Location: { schema: text, description: "Where the result is, or will be; absent when it has no address of its own." },
+  RateLimit: {
+    schema: text,
+    description: "`limit=…, remaining=…, reset=…`: the requests left, and the seconds until there are more.",
+  },
+  "RateLimit-Policy": { schema: text, description: "The limit and its window in seconds, as `600;w=60`." },
+  "Retry-After": { schema: { type: "integer" as const }, description: "Seconds, as `retryAfterSeconds` in the body." },
+  "WWW-Authenticate": { schema: text, description: "`Bearer`, and what is wrong with the token that was sent." },
+  "X-Request-Id": {
+    schema: text,
+    description: "The request's id, in the logs too: the one that was sent, or a new one.",
+  },
+};
+
+type Header = keyof typeof responseHeaders;
+
+const asks = (schema: z.ZodType | undefined, name: string) => schema instanceof z.ZodObject && name in schema.shape;
+
+/** Returns the headers that an endpoint's responses with this status may have. */
+export function headersOf(endpoint: Endpoint, status: number): Record<string, { $ref: string }> {
+  const { auth, method, query, headers } = endpoint;
+  const dated = asks(headers, "if-modified-since");
+  const names: Header[] = [
+    ...(status === 200 && asks(query, "cursor") ? (["Link"] as const) : []),
+    ...(status === 200 && method === "get" && isOpen(auth)
+      ? [dated ? ("Last-Modified" as const) : ("ETag" as const)]
+      : []),
+    ...(status === 200 && endpoint.upload ? (["Location"] as const) : []),
+    ...([201, 202, 302].includes(status) ? (["Location"] as const) : []),
+    ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
+    ...(status === 429 || status === 503 ? (["Retry-After"] as const) : []),
+    "RateLimit",
+    "RateLimit-Policy",
+    "X-Request-Id",
+  ];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
