@@ -23,7 +23,7 @@ export function findWarnings(config: Config, given: NodeJS.ProcessEnv): string[]
       `NODE_ENV is not set, so this is a development service: ${lax(config)}; a deployment sets production`,
     );
   if (OTP_FIXED_CODE !== undefined && !isLoopback(HOST))
-    warnings.push(`OTP_FIXED_CODE is set and HOST is ${HOST}: whoever reaches this service can log in as anyone`);
+    warnings.push(`OTP_FIXED_CODE is set and HOST is ${HOST}: anyone who reaches this service can log in as any user`);
   if (NODE_ENV === "production" && config.VAPID === null && config.FCM_SERVICE_ACCOUNT === undefined)
     warnings.push("no push message is sent: neither VAPID_PUBLIC_KEY nor FCM_SERVICE_ACCOUNT is set");
   return warnings;

@@ -124,10 +124,10 @@ const silences = {
 };
 
 function refusalOf(sync: PosSyncRow, failure: NonNullable<PosSyncRow["failure"]>): ApiError {
-  const told = reasonOf(sync) ?? undefined;
+  const detail = reasonOf(sync) ?? undefined;
   return failure === "UNAVAILABLE" || failure === "ABANDONED"
-    ? silences[failure]({ syncId: sync.id, retryAfterSeconds: RETRY_SECONDS }, told)
-    : faults[failure]({ syncId: sync.id }, told);
+    ? silences[failure]({ syncId: sync.id, retryAfterSeconds: RETRY_SECONDS }, detail)
+    : faults[failure]({ syncId: sync.id }, detail);
 }
 
 /** Returns the progress of a sync, estimated by the number of items of the previous one. */
