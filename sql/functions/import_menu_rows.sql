@@ -10,9 +10,10 @@ as $$
 $$;
 
 -- Returns the id of the item that a row names: the one with its external id, else one with its category and name, ignoring
--- case, and no other external id. Among several of that name an item that is not from the POS comes before the POS's, and one
--- on the menu before an archived one; an archived item of the POS never matches. Each branch reads one index in its order,
--- however many items share a name.
+-- case, and no other external id. Among several of that name an item that is not from the POS comes before the POS's, one on
+-- the menu before an archived one, and then one without an external id; an archived item of the POS never matches. It does not
+-- count which item with an external id is older, as a batch may insert them in another order. Each branch reads one index in
+-- its order, however many items share a name.
 create or replace function menu_item_of_row(of_partner uuid, in_category uuid, row_external_id text, row_name_key text) returns table (id uuid)
 language sql stable parallel safe
 as $$
@@ -36,7 +37,7 @@ as $$
     where m.category_id = in_category and lower(m.name) = row_name_key
       and row_external_id is null
       and (m.source <> 'POS' or m.archived_at is null)
-    order by m.archived_at is not null, m.source = 'POS', m.id
+    order by m.archived_at is not null, m.source = 'POS', m.external_id nulls first, m.id
     limit 1
   )
   limit 1

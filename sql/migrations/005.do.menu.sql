@@ -32,7 +32,7 @@ create index menu_items_by_partner on menu_items (partner_id, id);
 -- A CSV row without a key is matched by its category and name, in this order where items share them; a row with a key may give
 -- it to the item that has none. So a name that thousands of items share costs no more to match than any other.
 create index menu_items_by_name
-on menu_items (category_id, lower(name), (archived_at is not null), (source = 'POS'), id);
+on menu_items (category_id, lower(name), (archived_at is not null), (source = 'POS'), external_id nulls first, id);
 create index menu_items_by_name_without_key
 on menu_items (category_id, lower(name), (source = 'POS'), (archived_at is not null), id) where external_id is null;
 
