@@ -582,7 +582,7 @@ CREATE TABLE menu_items (
   CONSTRAINT menu_items_weight_grams_check CHECK (weight_grams > 0)
 );
 CREATE UNIQUE INDEX menu_items_by_external_id ON menu_items USING btree (partner_id, external_id) WHERE external_id IS NOT NULL;
-CREATE INDEX menu_items_by_name ON menu_items USING btree (category_id, lower(name), (archived_at IS NOT NULL), (source = 'POS'::item_source), id);
+CREATE INDEX menu_items_by_name ON menu_items USING btree (category_id, lower(name), (archived_at IS NOT NULL), (source = 'POS'::item_source), external_id NULLS FIRST, id);
 CREATE INDEX menu_items_by_name_without_key ON menu_items USING btree (category_id, lower(name), (source = 'POS'::item_source), (archived_at IS NOT NULL), id) WHERE external_id IS NULL;
 CREATE INDEX menu_items_by_partner ON menu_items USING btree (partner_id, id);
 CREATE TRIGGER note_weight_change AFTER UPDATE OF weight_grams ON menu_items FOR EACH ROW WHEN (old.weight_grams IS DISTINCT FROM new.weight_grams) EXECUTE FUNCTION note_weight_change();
@@ -633,7 +633,6 @@ CREATE TABLE notifications (
   settled_at timestamp with time zone,
   CONSTRAINT notifications_box_id_fkey FOREIGN KEY (box_id) REFERENCES boxes(id),
   CONSTRAINT notifications_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id),
-  CONSTRAINT notifications_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id),
   CONSTRAINT notifications_pkey PRIMARY KEY (id),
   CONSTRAINT notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );

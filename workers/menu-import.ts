@@ -7,7 +7,7 @@ import { menuColumns, type MenuHeader } from "../lib/menu-csv/menu-csv.js";
 import { readBatches, type Batch, type Ending } from "../lib/menu-csv/menu-csv-batches.js";
 import { menuImport } from "../queues/index.js";
 import { isUniqueViolation, sql, transaction, type Db } from "../sql/db.js";
-import { addOwnItems, findOwnItems } from "../sql/queries/menu.js";
+import { addOwnItems, deleteUnusedCategories, findOwnItems } from "../sql/queries/menu.js";
 import {
   countImportsAhead,
   doesAnotherWait,
@@ -176,12 +176,13 @@ async function importRows(
   }
 }
 
-/** Settles an import, signals the request that waits for it and brings the next import forward. */
+/** Deletes categories that the import has left empty, settles it, signals the request that waits for it and brings the next import forward. */
 async function settle(
   importId: string,
   { partnerId, fileKey }: MenuImportWork,
   failure: MenuImportFailure | null,
 ): Promise<void> {
+  await deleteUnusedCategories(sql, partnerId);
   if (await updateMenuImportSettled(sql, importId, failure)) {
     await signal(sql, "menu-import", importId);
     await bringNextImportForward(sql, partnerId);

@@ -11,7 +11,6 @@ import { expireBoxes, insertRepeatedBoxes } from "../sql/queries/boxes.js";
 import { deleteUnusedFiles, retainShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
-import { deleteUnusedCategories } from "../sql/queries/menu.js";
 import { deleteOldMenuImports } from "../sql/queries/menu-imports.js";
 import { deleteOldNotifications } from "../sql/queries/notifications.js";
 import { deleteOldIdempotencyKeys, listOverdueOrders, moveOrder } from "../sql/queries/orders.js";
@@ -110,7 +109,6 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     deleteOldInvitations,
     deleteUnusedCities,
   ),
-  "purge-categories": purging("12 4 * * *", deleteUnusedCategories),
   "purge-notifications": purging("52 3 * * *", deleteOldNotifications),
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "clear-away-files": {

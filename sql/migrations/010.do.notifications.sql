@@ -43,7 +43,8 @@ create table notifications (
   kind text not null,
   -- what it is about; its text is made from these rows when it is delivered
   order_id uuid references orders (id),
-  partner_id uuid references partners (id),
+  -- may name a registration that is deleted: a foreign key would read all notifications for each
+  partner_id uuid,
   box_id uuid references boxes (id),
   -- what no row keeps, such as how many points or which level
   facts jsonb not null default '{}',

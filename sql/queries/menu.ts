@@ -1,6 +1,6 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
-import { countRows, firstRow, hasRows, type Changes } from "../rows.js";
+import { firstRow, hasRows, type Changes } from "../rows.js";
 
 export interface NewMenuItem {
   name: string;
@@ -85,17 +85,16 @@ export const listMenuCategories = (db: Db, partnerId: string, after: string | nu
     order by id
     limit ${limit}`;
 
-/** Deletes up to `limit` categories that are a day old and that no item is in, archived ones included; returns their number. */
-export const deleteUnusedCategories = (db: Db, limit: number) =>
-  countRows(db`
+/** Deletes a partner's categories that have no item, as imports leave them; a concurrent use of one keeps it. */
+export const deleteUnusedCategories = (db: Db, partnerId: string) =>
+  db`
     delete from menu_categories
     where id in (
       select c.id from menu_categories c
-      where c.id < first_id_at(now() - interval '1 day')
+      where c.partner_id = ${partnerId}::uuid
         and not exists (select from menu_items i where i.category_id = c.id)
-      limit ${limit}::integer
       for update of c skip locked
-    )`);
+    )`;
 
 type MenuItemChanges = Changes<Omit<NewMenuItem, "priceMinor" | "externalId"> & { price: number }>;
 

@@ -59,8 +59,8 @@ export const deleteForgottenRegistrations = (db: Db, limit: number) =>
     )`);
 
 /**
- * Deletes up to `limit` registrations that their owners declined or replaced 90 days ago. They were never approved, and nothing
- * is left of them: neither a menu nor a notification about them. Returns their number.
+ * Deletes up to `limit` registrations that their owners declined or replaced 90 days ago. They were never approved, and have
+ * neither a menu nor boxes. Returns their number.
  */
 export const deleteReleasedRegistrations = (db: Db, limit: number) =>
   countRows(db`
@@ -74,7 +74,6 @@ export const deleteReleasedRegistrations = (db: Db, limit: number) =>
         and not exists (select from menu_categories c where c.partner_id = p.id)
         and not exists (select from menu_imports i where i.partner_id = p.id)
         and not exists (select from boxes b where b.partner_id = p.id)
-        and not exists (select from notifications n where n.partner_id = p.id)
         and not exists (select from promo_codes c where c.partner_id = p.id)
         and not exists (select from commission_rates r where r.partner_id = p.id)
         and not exists (select from pos_credentials c where c.partner_id = p.id)

@@ -137,6 +137,14 @@ describe("an interrupted import", () => {
   });
 });
 
+test("an import leaves no category without an item", async () => {
+  await run(await queue(`${head}a,Rye,Bread,1\nb,Bun,Rolls,1\n`));
+  await run(await queue(`${head}a,Rye,Loaves,1\n`));
+  const left = await sql<{ name: string }[]>`
+    select name from menu_categories where partner_id = ${partnerId}::uuid order by name`;
+  expect(left.map(({ name }) => name)).toEqual(["Loaves", "Rolls"]);
+});
+
 describe("two concurrent runs of one import", () => {
   test("never import the same rows twice; the slower one is snoozed", async () => {
     const id = await queue(menuOf(12_000));

@@ -64,30 +64,23 @@ test("registrations that were forgotten for 90 days are purged, no others", asyn
   ]);
 });
 
-test("registrations that were declined or replaced 90 days ago are purged once nothing refers to them", async () => {
+test("registrations that were declined or replaced 90 days ago are purged unless they were used", async () => {
   await sql`insert into cities (id, name, timezone) values ('tver', 'tver', 'Europe/Moscow')`;
   await sql`
     insert into partners (slug, name, city_id, address, latitude, longitude, status, owner_left_at, activated_at)
     select slug, slug, 'tver', '-', 0, 0, 'SUSPENDED', now() - interval '1 day' * days, case when active then now() end
     from (values
       ('declined', 91, false), ('declined lately', 89, false), ('approved once', 91, true), ('with a menu', 91, false),
-      ('suspended by an admin', null, false), ('in an inbox', 91, false)
+      ('suspended by an admin', null, false)
     ) as registration (slug, days, active)`;
   await sql`insert into menu_categories (partner_id, name) select id, 'Bread' from partners where slug = 'with a menu'`;
-  await sql`
-    with former as (insert into users (service_id, phone) values ('SF-FORMER', '+79990007703') returning id)
-    insert into notifications (user_id, kind, partner_id)
-    select former.id, 'PARTNER_OWNED', partners.id from former, partners where slug = 'in an inbox'`;
   const run = task({ task: "purge-registrations" });
   await runUpkeep(run);
   expect(run.lines).toMatchObject([{ rows: 1 }]);
   const left = await sql<{ slug: string }[]>`select slug from partners where city_id = 'tver' order by slug`;
   expect(left.map(({ slug }) => slug)).toEqual([
-    ...["approved once", "declined lately", "in an inbox", "suspended by an admin", "with a menu"],
+    ...["approved once", "declined lately", "suspended by an admin", "with a menu"],
   ]);
-  await sql`delete from notifications where kind = 'PARTNER_OWNED'`;
-  await runUpkeep(run);
-  expect(await sql`select from partners where slug = 'in an inbox'`).toHaveLength(0);
 });
 
 test("cities that no admin has named and no partner uses are purged after a day", async () => {
@@ -102,28 +95,6 @@ test("cities that no admin has named and no partner uses are purged after a day"
   const left = await sql<{ id: string }[]>`
     select id from cities where id in ('unused', 'new', 'named', 'used') order by id`;
   expect(left.map(({ id }) => id)).toEqual(["named", "new", "used"]);
-});
-
-test("categories that no item is in are purged after a day", async () => {
-  const names = ["unused", "new", "used", "archive"];
-  const days = (name: string) => (name === "new" ? 0.9 : 1.1) * 86_400_000;
-  const ids = names.map((name) => idAt(Date.now() - days(name)));
-  await sql`
-    with city as (
-      insert into cities (id, name, timezone) values ('pskov', 'pskov', 'Europe/Moscow') returning id
-    ), seller as (
-      insert into partners (slug, name, city_id, address, latitude, longitude) select 'menu', 'Menu', id, '-', 0, 0 from city returning id
-    )
-    insert into menu_categories (id, partner_id, name)
-    select given.id, seller.id, name from seller, unnest(${ids}::uuid[], ${names}::text[]) as given (id, name)`;
-  await sql`
-    insert into menu_items (partner_id, category_id, name, price_minor, archived_at)
-    select partner_id, id, name, 1, case when name = 'archive' then now() end
-    from menu_categories where name in ('used', 'archive')`;
-  await runUpkeep(task({ task: "purge-categories" }));
-  const left = await sql<{ name: string }[]>`
-    select name from menu_categories where id = any (${ids}::uuid[]) order by name`;
-  expect(left.map(({ name }) => name)).toEqual(["archive", "new", "used"]);
 });
 
 test("idempotency keys and rate counters are purged when they no longer apply", async () => {
