@@ -3,7 +3,7 @@ import { sql } from "../../../sql/db.js";
 import { listOrdersOfPartner } from "../../../sql/queries/orders.js";
 import { section } from "../../http/endpoint.js";
 import { page } from "../../http/pagination.js";
-import { OrderView, presentOrder, StatusQuery } from "./customer-orders.js";
+import { OrderView, presentOrder, StatusQuery } from "./presentation.js";
 
 export const partnerOrders = section({ prefix: "/partners/me/orders", tag: "Orders" });
 
