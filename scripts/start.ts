@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rename, rmdir, writeFile } from "node:fs/prom
 import { createServer } from "node:net";
 import { dirname, extname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { readConfig, type Config } from "../lib/process/environment.js";
+import { readConfig, type Config } from "../lib/process/read-config.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
 import { newCredentialsKey, newSigningKey } from "../lib/process/keys.js";
 import { newVapidKeys } from "../lib/process/push-keys.js";

@@ -1,4 +1,4 @@
-import { readConfig, type Config } from "./environment.js";
+import { readConfig, type Config } from "./read-config.js";
 
 function readConfigOrExit(): Config {
   try {

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
 import { phonePattern } from "../domain/phone.js";
 import { parseJson } from "./parse-json.js";
-import { isVapidPrivateKey, isVapidPublicKey, parseServiceAccount, type VapidKeys } from "./push-keys.js";
-import { findFaults } from "./environment-faults.js";
+import { isVapidPrivateKey, isVapidPublicKey, parseServiceAccount } from "./push-keys.js";
 import { readDatabaseUrl, readRedisUrl, UnusableAddress, type ServerAddress } from "./server-address.js";
 import { isTimeZone } from "../domain/time-zones.js";
 
@@ -27,12 +26,12 @@ const count = (fallback: number, min = 1, max = 1_000_000) => {
     .refine((value) => value >= min && value <= max, error);
 };
 /** Defaults of limits in production and otherwise, where all clients have one address; null is no limit. */
-const limitDefaults = {
+export const limitDefaults = {
   OTP_SENDS_PER_PHONE: { production: 10, otherwise: null },
   OTP_GUESSES_PER_ADDRESS: { production: 60, otherwise: 300 },
   REGISTRATIONS_PER_ADDRESS: { production: 30, otherwise: null },
 };
-type Limits = Record<keyof typeof limitDefaults, number | null>;
+export type Limits = Record<keyof typeof limitDefaults, number | null>;
 const limit = (name: keyof Limits, what: string) =>
   z
     .string()
@@ -342,55 +341,8 @@ export const environment = z
   })
   .describe("The environment of the service's processes");
 
-type Variables = z.output<typeof environment>;
+export type Variables = z.output<typeof environment>;
 
-const some = environment.partial();
+export const partialEnvironment = environment.partial();
 /** The variables that are well-formed, each for itself. */
-export type SoundVariables = z.output<typeof some>;
-
-export type Config = Readonly<Omit<Variables, keyof Limits> & Limits> & {
-  readonly PUBLIC_URL: string;
-  readonly SMS_SENDER: "log" | "http";
-  /** DATABASE_URL, read. */
-  readonly POSTGRES: ServerAddress;
-  /** REDIS_URL, read; null: BullMQ lives in Postgres. */
-  readonly REDIS: ServerAddress | null;
-  /** Null: no Web Push. */
-  readonly VAPID: VapidKeys | null;
-};
-
-const names = Object.keys(environment.shape);
-
-/**
- * Parses the environment. Throws an Error whose message names every wrong variable at once, one of them in one line and
- * several in a line each, and never shows a value.
- */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ""));
-  const result = environment.safeParse(given);
-  const malformed = result.error?.issues.map(({ path, message }) => ({ name: path.join("."), message })) ?? [];
-  const isSound = (name: string) => malformed.every((fault) => fault.name !== name);
-  const sound = some.parse(Object.fromEntries(Object.entries(given).filter(([name]) => isSound(name))));
-  const faults = [...malformed, ...findFaults(sound).filter(({ name }) => isSound(name))];
-  if (!result.success || faults.length > 0) {
-    const lines = faults
-      .toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name))
-      .map(({ name, message }) => `${name} ${message}`);
-    throw new Error(`Wrong configuration:${lines.length > 1 ? "\n  " : " "}${lines.join("\n  ")}`);
-  }
-  const { data } = result;
-  const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject = data.PUBLIC_URL } = data;
-  const limitOf = (name: keyof Limits) =>
-    data[name] ?? limitDefaults[name][data.NODE_ENV === "production" ? "production" : "otherwise"];
-  return Object.freeze({
-    ...data,
-    PUBLIC_URL: (data.PUBLIC_URL ?? `http://localhost:${data.PORT}`).replace(/\/$/, ""),
-    OTP_SENDS_PER_PHONE: limitOf("OTP_SENDS_PER_PHONE"),
-    OTP_GUESSES_PER_ADDRESS: limitOf("OTP_GUESSES_PER_ADDRESS"),
-    REGISTRATIONS_PER_ADDRESS: limitOf("REGISTRATIONS_PER_ADDRESS"),
-    SMS_SENDER: data.SMS_SENDER ?? "log",
-    POSTGRES: readDatabaseUrl(data.DATABASE_URL),
-    REDIS: data.REDIS_URL === undefined ? null : readRedisUrl(data.REDIS_URL),
-    VAPID: publicKey && privateKey && subject ? { publicKey, privateKey, subject } : null,
-  });
-}
+export type SoundVariables = z.output<typeof partialEnvironment>;

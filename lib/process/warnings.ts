@@ -1,5 +1,5 @@
 import { config } from "./config.js";
-import type { Config } from "./environment.js";
+import type { Config } from "./read-config.js";
 import { log } from "./log.js";
 
 const isLoopback = (host: string) => /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host);

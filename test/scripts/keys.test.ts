@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { parseEnv, promisify } from "node:util";
 import { expect, test } from "@jest/globals";
-import { readConfig } from "../../lib/process/environment.js";
+import { readConfig } from "../../lib/process/read-config.js";
 import { compiled } from "../support/compiled.js";
 import { complaints } from "../support/processes.js";
 

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { parseEnv } from "node:util";
 import { expect, test } from "@jest/globals";
-import { environment, readConfig } from "../../lib/process/environment.js";
+import { environment } from "../../lib/process/environment.js";
+import { readConfig } from "../../lib/process/read-config.js";
 import { newCredentialsKey, newSigningKey } from "../../lib/process/keys.js";
 import { readmePath, variablesExample, withVariablesTable } from "../../scripts/variables.js";
 

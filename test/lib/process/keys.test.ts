@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import { readConfig } from "../../../lib/process/environment.js";
+import { readConfig } from "../../../lib/process/read-config.js";
 import { newCredentialsKey, newSigningKey, parseCredentialsKeys, parseSigningKeys } from "../../../lib/process/keys.js";
 
 const Jwks = z.array(z.record(z.string(), z.string()));

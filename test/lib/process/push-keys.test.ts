@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
-import { readConfig } from "../../../lib/process/environment.js";
+import { readConfig } from "../../../lib/process/read-config.js";
 import { newCredentialsKey, newSigningKey } from "../../../lib/process/keys.js";
 import { newVapidKeys } from "../../../lib/process/push-keys.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { readConfig } from "../../../lib/process/environment.js";
+import { readConfig } from "../../../lib/process/read-config.js";
 import { newCredentialsKey, newSigningKey } from "../../../lib/process/keys.js";
 import { newVapidKeys } from "../../../lib/process/push-keys.js";
 import { findWarnings } from "../../../lib/process/warnings.js";
