@@ -27,7 +27,7 @@ export async function startPgbouncer(databaseUrl: string, mode: string, dropped:
 listen_addr = 127.0.0.1
 listen_port = ${port}
 unix_socket_dir =
-auth_type = plain
+auth_type = trust
 auth_file = ${users}
 pool_mode = ${mode}
 ${dropped && `ignore_startup_parameters = ${dropped}`}
