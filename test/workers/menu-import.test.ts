@@ -242,7 +242,7 @@ test("an import that cannot continue is retried, and fails after its last attemp
 test("rows beyond 500,000 fail the import, wherever it was resumed; those before them stay", async () => {
   const id = await queue(menuOf(3));
   await sql`
-    update menu_imports set status = 'RUNNING', rows_created = 499_000, rows_updated = 500, rows_failed = 498
+    update menu_imports set status = 'RUNNING', rows_created = 499000, rows_updated = 500, rows_failed = 498
     where id = ${id}::uuid`;
   await run(id);
   expect(await find(id)).toMatchObject({

@@ -109,7 +109,7 @@ answerParent(ImportPlan, async ({ how, menu, rows }) => {
   await run();
   const seconds = (performance.now() - start) / 1_000;
   const [imported] = await sql<{ count: number }[]>`
-    select count(*) from menu_items where partner_id = ${partnerId}::uuid and price_minor >= 20_000`;
+    select count(*) from menu_items where partner_id = ${partnerId}::uuid and price_minor >= 20000`;
   if (imported?.count !== rows) throw new Error(`${imported?.count} of ${rows} rows were imported`);
   return { perSecond: rows / seconds };
 });
