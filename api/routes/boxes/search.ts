@@ -6,8 +6,14 @@ import { LocatedQuery, presentDistance, requireBoth } from "../../common/coordin
 import { pageBy, pageQuery } from "../../http/pagination.js";
 import { CityId, Id, Instant, orNull, QueryAmount } from "../../http/schemas.js";
 
+/** The start of a pickup window as PostgreSQL writes it, such as `2026-06-01 15:00:00.123456+00`. */
+const StartKey = z
+  .string()
+  .regex(/^.{10} .{8}(\.\d{1,6})?\+00$/)
+  .refine((key) => Instant.safeParse(key.replace(" ", "T").replace("+00", "Z")).success);
+
 /** The sort key of a box: its distance or the start of its pickup window, and its id. */
-const Place = z.tuple([z.union([z.number(), z.string().regex(/^[\d :.+-]{10,40}$/)]), Id]);
+const Place = z.tuple([z.union([z.number(), StartKey]), Id]);
 
 const OfferQuery = pageQuery(Place)
   .extend({
