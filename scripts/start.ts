@@ -224,8 +224,9 @@ async function start(signal: AbortSignal): Promise<void> {
   const local = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   await untilReady(local);
   signal.throwIfAborted();
-  process.stdout.write(greeting(config, given["PUBLIC_URL"] ? config.PUBLIC_URL : local));
+  // before the greeting, after which any change counts
   if (watching) restartOnChange(databaseUrl);
+  process.stdout.write(greeting(config, given["PUBLIC_URL"] ? config.PUBLIC_URL : local));
 }
 
 /** Restarts the programs whenever their source changes; migrates first when SQL files have changed. */
