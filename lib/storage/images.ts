@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { setPriority } from "node:os";
 import { extname } from "node:path";
 import { Writable, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -12,6 +13,10 @@ const program = new URL(`./converter${extname(import.meta.url)}`, import.meta.ur
 const execArgv = extname(import.meta.url) === ".ts" ? ["--import", "tsx"] : [];
 
 const CHECK_MS = 50;
+/** Conversions leave the CPU to requests, to SQL and to all other jobs. Node's scale goes from -20 to 19; 0 is usual. */
+const PRIORITY = 10;
+/** What /proc counts CPU time in, per second. */
+const TICKS = 100;
 /** A converter's memory grows with use, so it is replaced; an idle one returns its memory to the system. */
 const LIFETIME_MS = 60_000;
 
@@ -36,8 +41,17 @@ export class UnreadableImage extends Error {
 /** What the conversion of one image may take. */
 interface Limits {
   megabytes: number;
+  cpuSeconds: number;
+  /** Until it counts as stuck. */
   seconds: number;
 }
+
+const configuredLimits: Limits = {
+  megabytes: config.IMAGE_MEMORY_MB,
+  cpuSeconds: config.IMAGE_SECONDS,
+  // on a busy machine the CPU time may take that long
+  seconds: 10 * config.IMAGE_SECONDS,
+};
 
 /** A child process that converts one image at a time. */
 interface Converter {
@@ -63,6 +77,8 @@ function startConverter(): Converter {
   // it ends when its channel closes, and so with this process
   child.unref();
   child.channel?.unref();
+  // at once: threads take over the priority of the thread that starts them
+  if (child.pid !== undefined) setPriority(child.pid, PRIORITY);
   const ended = new AbortController();
   let killedFor: unknown;
   const converter: Converter = {
@@ -89,12 +105,18 @@ function startConverter(): Converter {
   return converter;
 }
 
-/** The most memory that a process has held, in MB; 0 where the system has no /proc. */
-function peakMegabytes(pid: number | undefined): number {
+/** The most memory that a process has held, in MB, and its CPU time, in s; null where the system has no /proc. */
+function usageOf(pid: number | undefined) {
   try {
-    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${String(pid)}/status`, "utf8"))?.[1] ?? 0) / 1_024;
+    const status = readFileSync(`/proc/${String(pid)}/status`, "utf8");
+    const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
+    const [user, system] = stat.slice(stat.lastIndexOf(")")).split(" ").slice(12, 14);
+    return {
+      megabytes: Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1_024,
+      cpuSeconds: (Number(user) + Number(system)) / TICKS,
+    };
   } catch {
-    return 0;
+    return null;
   }
 }
 
@@ -104,13 +126,17 @@ async function ask({ child, ended, kill }: Converter, original: Readable, limits
     write: (piece: Buffer, _encoding, written) => void child.send(piece, written),
     final: (written) => void child.send("end", written),
   });
+  const before = usageOf(child.pid);
   // Checks are counted instead of time, so that the time in which this process is suspended does not count.
   let checks = 0;
   const watch = setInterval(() => {
     // nor does the time that storage takes
     if (image.writableFinished) checks += 1;
-    if (peakMegabytes(child.pid) > limits.megabytes)
+    const usage = usageOf(child.pid);
+    if (usage && usage.megabytes > limits.megabytes)
       kill(new UnreadableImage(`its conversion takes more than ${limits.megabytes} MB of memory`));
+    if (usage && before && usage.cpuSeconds - before.cpuSeconds > limits.cpuSeconds)
+      kill(new UnreadableImage(`its conversion takes more than ${limits.cpuSeconds} s of CPU time`));
     if (checks * CHECK_MS > limits.seconds * 1_000)
       kill(new UnreadableImage(`its conversion takes longer than ${limits.seconds} s`));
   }, CHECK_MS);
@@ -134,10 +160,7 @@ async function ask({ child, ended, kill }: Converter, original: Readable, limits
  * Converts an image to a WebP of at most 2048 pixels a side and a thumbnail of at most 400: upright, first frame, without
  * metadata. Throws UnreadableImage when it cannot be decoded within the limits; another error says nothing about the image.
  */
-export async function convertImage(
-  original: Readable,
-  limits: Limits = { megabytes: config.IMAGE_MEMORY_MB, seconds: config.IMAGE_SECONDS },
-): Promise<Converted> {
+export async function convertImage(original: Readable, limits = configuredLimits): Promise<Converted> {
   const [converter = startConverter()] = idle;
   idle.delete(converter);
   const answer = await ask(converter, original, limits);

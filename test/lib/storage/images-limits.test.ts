@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { getPriority } from "node:os";
 import { PassThrough, Readable } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
@@ -9,7 +10,7 @@ import { until } from "../../support/until.js";
 
 const convert = (bytes: Uint8Array) => convertImage(Readable.from([bytes]));
 const ordinary = async () => await convert(await pictureBytes());
-const unlimited = { megabytes: 4_096, seconds: 600 };
+const unlimited = { megabytes: 4_096, cpuSeconds: 600, seconds: 600 };
 
 /** Starts the conversion of an image that arrives when the test writes it; returns the process that converts it. */
 async function openConversion(limits = unlimited) {
@@ -46,7 +47,14 @@ describe("an image is refused", () => {
     expect(await ordinary()).toMatchObject({ width: 60 });
   });
 
-  test("when its conversion takes too long, and the next one is converted", async () => {
+  test("when its conversion takes too much CPU time, and the next one is converted", async () => {
+    const image = Readable.from([await picture(6_000, 4_000).avif({ effort: 0 }).toBuffer()]);
+    const refused = convertImage(image, { ...unlimited, cpuSeconds: 0.2 });
+    await expect(refused).rejects.toThrow(new UnreadableImage("its conversion takes more than 0.2 s of CPU time"));
+    expect(await ordinary()).toMatchObject({ width: 60 });
+  });
+
+  test("when its conversion is stuck, and the next one is converted", async () => {
     const { original, converted, pid } = await openConversion({ ...unlimited, seconds: 1 });
     process.kill(pid, "SIGSTOP");
     original.end(await pictureBytes());
@@ -119,6 +127,14 @@ describe("a converter", () => {
     const environment = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").filter(Boolean);
     expect(environment.filter((entry) => !entry.startsWith("NODE_CHANNEL_"))).toEqual([]);
     expect(await readFile(`/proc/${pid}/oom_score_adj`, "utf8")).toBe("1000\n");
+  });
+
+  test("leaves the CPU to all else, with each of its threads", async () => {
+    const { original, converted, pid } = await openConversion();
+    original.end(await pictureBytes());
+    await converted;
+    const threads = (await readdir(`/proc/${pid}/task`)).map(Number);
+    expect(new Set(threads.map(getPriority))).toEqual(new Set([10]));
   });
 
   test("ignores the signals that stop a worker", async () => {
