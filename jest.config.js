@@ -1,8 +1,11 @@
+// Every kind of test runs with `TEST_FULL=1` and when it is named on the command line.
+const leavesOut = process.env["TEST_FULL"] !== "1" && !process.argv.some((argument) => argument.startsWith("test/"));
+
 /** @type {import("jest").Config} */
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
-  // plans on a large database cannot be scaled down: they run with `TEST_FULL=1` only
-  testPathIgnorePatterns: process.env["TEST_FULL"] === "1" ? [] : ["<rootDir>/test/scale/"],
+  // plans among a million orders, pages in a browser, and what runs once for each broker
+  testPathIgnorePatterns: leavesOut ? ["<rootDir>/test/(scale|browser)/", "\\.redis\\.test\\.ts$"] : [],
   testEnvironment: "<rootDir>/test/support/environment.js",
   globalSetup: "<rootDir>/test/support/global-setup.js",
   globalTeardown: "<rootDir>/test/support/global-teardown.js",

@@ -7,6 +7,7 @@ import { closeSignals } from "../../sql/signals.js";
 import { startApi } from "../support/api.js";
 import * as cast from "../support/cast.js";
 import { lockRows } from "../support/locks.js";
+import { sized } from "../support/size.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let partnerId: string;
@@ -127,7 +128,7 @@ describe("importing rows in batches", () => {
           expect(await outcomeOf(had, rows, size)).toEqual(await outcomeOf(had, rows, 1));
         },
       ),
-      { numRuns: 150 },
+      { numRuns: sized(150, 37) },
     );
   });
 });

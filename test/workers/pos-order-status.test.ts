@@ -7,6 +7,7 @@ import { applyPosEvents } from "../../workers/pos-events.js";
 import * as cast from "../support/cast.js";
 import { task } from "../support/task.js";
 import { bakery, openBakery, receive, drain, events, orders, jobs, rolls, moved } from "../support/pos-inbox.js";
+import { sized } from "../support/size.js";
 
 describe("a status from the POS", () => {
   test("moves its order as the partner could; late and disallowed moves have no effect", async () => {
@@ -136,7 +137,7 @@ describe("a status from the POS", () => {
           expect(new Set((await events(shop.id)).map(({ status }) => status))).toEqual(new Set(["PROCESSED"]));
         },
       ),
-      { numRuns: 15 },
+      { numRuns: sized(15, 3) },
     );
   });
 });

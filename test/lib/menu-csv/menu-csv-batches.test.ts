@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { readHeader } from "../../../lib/menu-csv/menu-csv.js";
 import { readBatches, type Batch, type Ending, type Extent } from "../../../lib/menu-csv/menu-csv-batches.js";
+import { sized } from "../../support/size.js";
 
 interface Reading {
   batches: Batch[];
@@ -201,7 +202,7 @@ describe("reading a written file", () => {
           expect(reading.batches.slice(0, -1).every((batch) => batch.rows.length === batchRows)).toBe(true);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: sized(300, 75) },
     );
   });
 
@@ -217,7 +218,7 @@ describe("reading a written file", () => {
         expect(reading).toEqual(whole);
         for (const { line } of [...rowsOf(reading), ...faultsOf(reading)]) expect(line).toBeGreaterThan(1);
       }),
-      { numRuns: 300 },
+      { numRuns: sized(300, 75) },
     );
   });
 });

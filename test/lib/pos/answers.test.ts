@@ -6,6 +6,7 @@ import { product, startIiko } from "../../support/pos/iiko.js";
 import { product as posterProduct, startPoster } from "../../support/pos/poster.js";
 import { pullAll } from "../../support/pos/pull.js";
 import { category, item, startSquare, variation } from "../../support/pos/square.js";
+import { sized } from "../../support/size.js";
 
 process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
 const vendors = {
@@ -188,7 +189,7 @@ describe.each(names)("%s", (name) => {
         vendor.trouble({ body: JSON.stringify(body) }, { path });
         await pullWhatever(connection);
       }),
-      { numRuns: 80 },
+      { numRuns: sized(80, 20) },
     );
   });
 

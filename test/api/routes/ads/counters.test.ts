@@ -5,6 +5,7 @@ import { closeDatabase, sql } from "../../../../sql/db.js";
 import { insertAdBatch, type AdBatch } from "../../../../sql/queries/ad-batches.js";
 import { closeSignals } from "../../../../sql/signals.js";
 import { until } from "../../../support/until.js";
+import { sized } from "../../../support/size.js";
 
 const [first, second, third] = [1, 2, 3].map((n) => `01978d2e-5a6b-7c3d-8e9f-00000000000${n}`) as [
   string,
@@ -129,7 +130,7 @@ describe("with Postgres", () => {
         expect(counts).toEqual(Object.fromEntries(expected));
         expect(jobs).toBe(batches);
       }),
-      { numRuns: 60 },
+      { numRuns: sized(60, 15) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { listOffersNear } from "../../../../sql/queries/offers.js";
 import { onlyValue } from "../../../../sql/rows.js";
 import { startApi, type Reply } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
+import { sized } from "../../../support/size.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 
@@ -156,7 +157,7 @@ test("partners and boxes nearby equal a measurement of all distances, in order, 
         expect(boxes.map(({ distanceMeters }) => distanceMeters)).toEqual(distances);
       },
     ),
-    { numRuns: 80 },
+    { numRuns: sized(80, 20) },
   );
 });
 

@@ -6,6 +6,7 @@ import { runUpkeep } from "../../../../workers/upkeep.js";
 import { startApi, type Reply } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { task } from "../../../support/task.js";
+import { sized } from "../../../support/size.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let admin: cast.Character;
@@ -202,7 +203,7 @@ test("in sequence every answer and every status is as the model expects", async 
       }
       await stage.audit();
     }),
-    { numRuns: 60 },
+    { numRuns: sized(60, 15) },
   );
 });
 
@@ -224,6 +225,6 @@ test("concurrently nothing is lost, sold twice or moved in a way that is not all
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: sized(60, 15) },
   );
 });

@@ -6,6 +6,7 @@ import type { Reply } from "../../../support/api.js";
 import type { Bakery, Character } from "../../../support/cast.js";
 import type { SignedCall } from "../../../support/pos/vendor.js";
 import { startVendors, type Vendor } from "../../../support/pos/vendors.js";
+import { sized } from "../../../support/size.js";
 
 const vendors = await startVendors();
 const { startApi } = await import("../../../support/api.js");
@@ -293,7 +294,7 @@ describe("the events of a POS", () => {
           menuOf(gone).map(({ id, available }) => [id, available]),
         );
       }),
-      { numRuns: 6 },
+      { numRuns: sized(6, 2) },
     );
   });
 });
