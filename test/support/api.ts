@@ -7,7 +7,6 @@ import { refuseUnreadable } from "../../api/http/errors.js";
 import { messageClasses } from "../../api/http/message-classes.js";
 import { openApiDocument } from "../../api/http/openapi.js";
 import { responseHeaders } from "../../api/http/response-headers.js";
-import { closeBroker } from "../../queues/broker.js";
 
 const addFormats = addFormatsModule.default;
 const document = openApiDocument(endpoints);
@@ -167,8 +166,6 @@ export async function startApi(): Promise<{ client: Client; stop: () => Promise<
   return {
     client: new Client(`http://127.0.0.1:${address.port}`),
     stop: async () => {
-      // its connections would see the database go, and wait for its return
-      await closeBroker();
       server.closeAllConnections();
       server.close();
       await once(server, "close");

@@ -12,6 +12,7 @@ const { countBlocked, lockRows } = await import("../../../support/locks.js");
 const { until } = await import("../../../support/until.js");
 const { registry } = await import("../../../../api/http/registry.js");
 const { storedClient } = await import("../../../../api/http/client-network.js");
+const { closeBroker } = await import("../../../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 
 const { stop, send, verify, logout, newCode, logIn } = await startLogins();
@@ -21,6 +22,8 @@ const elsewhere = "203.0.113.7";
 
 afterAll(async () => {
   await stop();
+  // the metrics have opened it
+  await closeBroker();
   await closeDatabase();
 });
 

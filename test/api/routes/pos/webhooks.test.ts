@@ -15,6 +15,7 @@ process.env["POS_WEBHOOK_SECRETS"] = JSON.stringify({ generic: [secret, formerSe
 const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { metricsText } = await import("../../../../api/ops/metrics.js");
+const { closeBroker } = await import("../../../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 const { closeSignals } = await import("../../../../sql/signals.js");
 
@@ -33,6 +34,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await api.stop();
   await till.stop();
+  // the metrics have opened it
+  await closeBroker();
   await closeSignals();
   await closeDatabase();
 });
