@@ -8,7 +8,10 @@ interface Kind {
   readonly audience: "customer" | "partner" | "admin";
   /** It is sent only while this preference is on. */
   readonly preference: "push" | "marketing";
-  /** What must still be true when it is sent, or it is dropped. Each kind states it, even `ALWAYS`. */
+  /**
+   * What must still be true when it is sent, or it is dropped; a large audience is not even listed. Each kind states it, even
+   * `ALWAYS`.
+   */
   readonly sentWhile: Condition;
   readonly urgency: "low" | "normal" | "high";
   /** When it is no longer useful. */
@@ -27,13 +30,15 @@ const atPickupEnd = { at: "pickupUntil", orHours: 24 } as const;
 /** The order has not been picked up yet. */
 const orderIsOpen = { order: ["ACCEPTED", "READY"] } as const;
 
+/** The box can be ordered. */
+const boxIsOnOffer = { box: "ON_OFFER" } as const;
+
 /** News that can wait and stays true. */
 const news = { sentWhile: "ALWAYS", urgency: "normal", expiry: { hours: 72 } } as const;
 const aboutPartner = { ...toPartner, sentWhile: "ALWAYS", group: "partner", expiry: { hours: 168 } } as const;
 const aboutOffer = {
   audience: "customer",
   preference: "marketing",
-  sentWhile: { box: "ON_OFFER" },
   urgency: "low",
   group: "box",
   expiry: atPickupEnd,
@@ -118,16 +123,19 @@ export const notificationKinds = {
   },
   FAVORITE_LISTED: {
     ...aboutOffer,
+    sentWhile: boxIsOnOffer,
     ru: ({ partner, box, price }) => [`Новый бокс: ${partner}`, `${box} за ${price}.`],
     en: ({ partner, box, price }) => [`A new box: ${partner}`, `${box} for ${price}.`],
   },
   BOX_BACK: {
     ...aboutOffer,
+    sentWhile: boxIsOnOffer,
     ru: ({ partner, box, price }) => ["Снова в наличии", `${box} за ${price}, ${partner}.`],
     en: ({ partner, box, price }) => ["Back again", `${box} for ${price}, ${partner}.`],
   },
   BOX_CHEAPER: {
     ...aboutOffer,
+    sentWhile: boxIsOnOffer,
     ru: ({ partner, box, price }) => ["Цена снижена", `${box} теперь за ${price}, ${partner}.`],
     en: ({ partner, box, price }) => ["Price dropped", `${box} is now ${price}, ${partner}.`],
   },

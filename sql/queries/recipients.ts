@@ -34,13 +34,17 @@ export interface Batch {
   readonly last: string | null;
 }
 
-/** An event about a box with up to very many recipients, who are notified in batches, as long as its kind may be sent. */
+/**
+ * An event about a box with up to very many recipients, who are notified in batches. It ends, with a line in the log, as soon as
+ * the box does not meet `sentWhile` of its kind.
+ */
 export interface LargeAudience {
   readonly kind: MarketingKind;
   /** Runs before the first batch; false cancels the event. */
   readonly begin?: (tx: Db, boxId: string) => Promise<boolean>;
   /** Runs before each later batch; false ends the event. */
   readonly stillApplies?: (tx: Db, boxId: string) => Promise<boolean>;
+  /** Lists only those who want such notifications and had few of them lately: nothing else bounds how many a user gets. */
   readonly list: (tx: Db, boxId: string, after: string | null, limit: number) => Promise<Batch>;
 }
 
