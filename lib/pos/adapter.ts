@@ -100,6 +100,8 @@ export class MalformedWebhook extends Error {
 export interface PosAdapter {
   readonly name: string;
   readonly displayName: string;
+  /** The vendor's one address for all partners, whose calls take the share of a known origin; null: each partner has a server. */
+  readonly address: string | null;
   /** The schema of the credentials that `connect` takes. */
   readonly credentials: z.ZodType;
   /** Returns a connection with these credentials; throws ZodError when they are invalid. */

@@ -148,6 +148,7 @@ function keyOf(secret: string): Buffer | null {
 export const generic = (): PosAdapter => ({
   name: "generic",
   displayName: "Other (open protocol)",
+  address: null,
   credentials: Credentials,
   connect: (credentials) => connect(Credentials.parse(credentials)),
   webhook: {

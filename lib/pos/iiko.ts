@@ -231,6 +231,7 @@ function digestOf({ organizationId, eventType, eventTime, correlationId, eventIn
 export const iiko = (baseUrl = config.POS_IIKO_URL): PosAdapter => ({
   name: "iiko",
   displayName: "iiko",
+  address: baseUrl,
   credentials: Credentials,
   connect: (credentials) => connect(baseUrl, Credentials.parse(credentials)),
   webhook: {

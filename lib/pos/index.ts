@@ -1,4 +1,3 @@
-import { config } from "../process/config.js";
 import type { PosAdapter } from "./adapter.js";
 import { generic } from "./generic.js";
 import { iiko } from "./iiko.js";
@@ -13,7 +12,7 @@ export type AdapterName = keyof typeof byName;
 /** Every POS that partners can connect. */
 export const adapters: readonly PosAdapter[] = Object.values(byName);
 
-const vendors = [config.POS_SQUARE_URL, config.POS_POSTER_URL, config.POS_IIKO_URL].map((url) => new URL(url).origin);
+const vendors = adapters.flatMap(({ address }) => (address === null ? [] : [new URL(address).origin]));
 
 /** Whether an origin is a vendor's, and so not a server of one partner. */
 export const isVendor = (origin: string): boolean => vendors.includes(origin);

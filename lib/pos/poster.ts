@@ -201,6 +201,7 @@ const MOST_BYTES = 65_536;
 export const poster = (baseUrl = config.POS_POSTER_URL): PosAdapter => ({
   name: "poster",
   displayName: "Poster",
+  address: baseUrl,
   credentials: Credentials,
   connect: (credentials) => connect(baseUrl, Credentials.parse(credentials)),
   webhook: {

@@ -184,6 +184,7 @@ export const square = (
 ): PosAdapter => ({
   name: "square",
   displayName: "Square",
+  address: baseUrl,
   credentials: Credentials,
   connect: (credentials) => connect(baseUrl, Credentials.parse(credentials)),
   webhook: {
