@@ -1,6 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { PosConnection } from "../../../lib/pos/adapter.js";
+import type { AdapterName } from "../../../lib/pos/index.js";
 import { startGenericPos } from "../../support/pos/generic.js";
 import { product, startIiko } from "../../support/pos/iiko.js";
 import { product as posterProduct, startPoster } from "../../support/pos/poster.js";
@@ -14,16 +15,15 @@ const vendors = {
   poster: await startPoster(),
   iiko: await startIiko(),
   generic: await startGenericPos(),
-};
+} satisfies Record<AdapterName, object>;
 process.env["POS_SQUARE_URL"] = vendors.square.url;
 process.env["POS_POSTER_URL"] = `${vendors.poster.url}/`;
 process.env["POS_IIKO_URL"] = vendors.iiko.url;
 const { adapters, findAdapter } = await import("../../../lib/pos/index.js");
 
-type Name = keyof typeof vendors;
-const names = ["square", "poster", "iiko", "generic"] as const;
+const names = Object.keys(vendors).filter((name): name is AdapterName => name in vendors);
 
-function connectionOf(name: Name): PosConnection {
+function connectionOf(name: AdapterName): PosConnection {
   const adapter = findAdapter(name);
   if (!adapter) throw new Error(`there is no adapter ${name}`);
   return adapter.connect(vendors[name].credentials);
@@ -96,7 +96,7 @@ function replaced(into: unknown, [key, ...path]: (string | number)[], value: unk
 const spots = [{ spot_id: "1", price: "100", visible: "1" }];
 
 /** A complete answer of each vendor to each request. */
-const full: Record<Name, { path: string; answer: unknown }[]> = {
+const full: Record<AdapterName, { path: string; answer: unknown }[]> = {
   square: [
     {
       path: "types=ITEM",
@@ -292,7 +292,7 @@ test("each adapter has a name, and accepts exactly the credentials of its JSON S
     expect(schema).toMatchObject({ type: "object", additionalProperties: false });
     for (const property of Object.values(schema.properties ?? {})) expect(property).toHaveProperty("description");
     expect(displayName).not.toBe("");
-    for (const wrong of [null, {}, [], "x", { ...vendors[name as Name].credentials, more: 1 }])
+    for (const wrong of [null, {}, [], "x", { ...vendors[name as AdapterName].credentials, more: 1 }])
       expect(() => adapter.connect(wrong)).toThrow(expect.objectContaining({ name: "ZodError" }));
   }
   expect(findAdapter("abacus")).toBeUndefined();

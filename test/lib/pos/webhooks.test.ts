@@ -18,6 +18,7 @@ import { startIiko } from "../../support/pos/iiko.js";
 import { startPoster } from "../../support/pos/poster.js";
 import { received } from "../../support/pos/pull.js";
 import { startSquare } from "../../support/pos/square.js";
+import type { SignedCall } from "../../support/pos/vendor.js";
 
 const vendors = {
   square: await startSquare(),
@@ -38,6 +39,15 @@ const forgeries: Record<AdapterName, Forgeries> = {
   generic: forgeriesOfGeneric(vendors.generic, now),
 };
 const names = Object.keys(forgeries).filter((name): name is AdapterName => name in forgeries);
+/** A signed call of each vendor. */
+const newCall: Record<AdapterName, () => SignedCall> = {
+  square: () => vendors.square.sign(to),
+  poster: () => vendors.poster.sign(),
+  iiko: () => vendors.iiko.sign(),
+  generic: () => vendors.generic.sign(undefined, { at: now }),
+};
+/** The names of a call's fields, at any depth. */
+const fieldsOf = ({ body }: SignedCall) => [...body.matchAll(/"(\w+)":/g)].map(([, field = ""]) => field);
 
 test("there are more than fifty kinds of forgeries", () => {
   expect(new Set(Object.values(forgeries).flatMap((ones) => Object.keys(ones))).size).toBeGreaterThan(50);
@@ -53,12 +63,7 @@ describe.each(names)("%s", (name) => {
   });
 
   test("accepts a call signed with any current secret", () => {
-    const call = {
-      square: () => vendors.square.sign(to),
-      poster: () => vendors.poster.sign(),
-      iiko: () => vendors.iiko.sign(),
-      generic: () => vendors.generic.sign(undefined, { at: now }),
-    }[name]();
+    const call = newCall[name]();
     const another = newWebhookSecret();
     for (const secrets of [[secret], [another, secret], [secret, another], ["", secret]])
       expect(webhook.verify(received(call), secrets, now)).toBe(true);
@@ -76,10 +81,7 @@ describe.each(names)("%s", (name) => {
     fc
       .record(
         Object.fromEntries(
-          [
-            ...["account", "object", "object_id", "action", "data", "time", "verify", "type", "externalId"],
-            ...["partnerExternalId", "merchant_id", "event_id", "organizationId", "eventType", "eventInfo"],
-          ].map((field) => [field, fc.oneof(fc.string(), fc.jsonValue())]),
+          ["data", ...fieldsOf(newCall[name]())].map((field) => [field, fc.oneof(fc.string(), fc.jsonValue())]),
         ),
         { requiredKeys: [] },
       )
@@ -87,13 +89,7 @@ describe.each(names)("%s", (name) => {
       .map((event) => Buffer.from(JSON.stringify(event))),
   );
   const call: fc.Arbitrary<WebhookCall> = fc.record({
-    headers: fc.record({
-      authorization: header,
-      "webhook-id": header,
-      "webhook-timestamp": header,
-      "webhook-signature": header,
-      "x-square-hmacsha256-signature": header,
-    }),
+    headers: fc.record(Object.fromEntries(Object.keys(newCall[name]().headers).map((sent) => [sent, header]))),
     body,
   });
 
@@ -110,13 +106,10 @@ describe.each(names)("%s", (name) => {
 });
 
 describe("a call that is not verified yet", () => {
-  test.each([
-    ["square", vendors.square.sign(to)],
-    ["iiko", vendors.iiko.sign()],
-    ["generic", vendors.generic.sign(undefined, { at: now })],
-  ] as const)("is not parsed: %s", (name, sent) => {
+  // Poster's signature is in the body
+  test.each(names.filter((name) => name !== "poster"))("is not parsed: %s", (name) => {
     const { webhook } = adapters[name];
-    const call = received(sent);
+    const call = received(newCall[name]());
     const parsing = jest.spyOn(JSON, "parse");
     expect(webhook.account(call)).toBe(vendors[name].account);
     expect(webhook.verify(call, [vendors[name].secret], now)).toBe(true);
@@ -128,8 +121,8 @@ describe("a call that is not verified yet", () => {
 
   test("is refused when it must be parsed, and is longer than any event: poster", () => {
     const { webhook } = adapters.poster;
-    const { secret, account, sign } = vendors.poster;
-    const event = received(sign());
+    const { secret, account } = vendors.poster;
+    const event = received(newCall.poster());
     const padded = (bytes: number) => ({
       ...event,
       body: Buffer.concat([event.body, Buffer.alloc(bytes - event.body.length, " ")]),

@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
+import type { AdapterName } from "../../../../lib/pos/index.js";
 import type { Bakery, Character } from "../../../support/cast.js";
 import { newWebhookSecret } from "../../../support/pos/generic.js";
 import type { SignedCall } from "../../../support/pos/vendor.js";
@@ -101,7 +102,7 @@ const signedText = ({ headers, body }: SignedCall) =>
   `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
 const minutesAway = (minutes: number) => new Date(Date.now() + minutes * 60_000);
 
-const forgeries: Record<string, Record<string, () => SignedCall>> = {
+const forgeries: Record<AdapterName, Record<string, () => SignedCall>> = {
   square: {
     "without a signature": reSigned(() => undefined),
     "with an empty signature": reSigned(() => ""),
@@ -240,7 +241,7 @@ describe.each(vendors.all)("a call of $adapter", ({ adapter, secret, newCall, ne
     expect(await stored()).toBe(before + 1);
   });
 
-  describe.each(Object.entries(forgeries[adapter] ?? {}))("%s", (_what, forge) => {
+  describe.each(Object.entries(forgeries[adapter]))("%s", (_what, forge) => {
     test("is refused, and nothing is stored", async () => {
       await connectOwn();
       const before = await stored();

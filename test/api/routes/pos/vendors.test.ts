@@ -152,8 +152,8 @@ describe.each(vendors.all.map((vendor): [string, Vendor] => [vendor.adapter, ven
     await sync(bakery);
     vendor.serve([{ ...bread, price: 1_000 }]);
     // the last request of a pull, whatever else comes before
-    const path = { square: "types=ITEM", poster: "batchtickets", iiko: "nomenclature", generic: "/menu" }[adapter];
-    vendor.trouble({ status: 500, body: {} }, { times: 50, path: path ?? "" });
+    const path = { square: "types=ITEM", poster: "batchtickets", iiko: "nomenclature", generic: "/menu" };
+    vendor.trouble({ status: 500, body: {} }, { times: 50, path: path[vendor.adapter] });
     expect((await sync(bakery)).status).toBe(503);
     vendor.recover();
     expect((await menu(bakery)).map(({ externalId }) => externalId)).toEqual(["1", "2", "3"]);
