@@ -5,6 +5,12 @@ import { describeIssue } from "../../../lib/process/input-errors.js";
 const wordsOf = (schema: z.ZodType, value: unknown) =>
   schema.safeParse(value, { error: describeIssue }).error?.issues.map(({ message }) => message);
 
+const line = z.union([
+  z.object({ menuItemId: z.uuid(), qty: z.int() }),
+  z.object({ boxId: z.uuid(), qty: z.int(), bag: z.boolean() }),
+]);
+const id = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
+
 test.each<[string, z.ZodType, unknown, string]>([
   ["a missing value", z.object({ name: z.string() }), {}, "is missing"],
   ["a missing choice", z.object({ role: z.enum(["A", "B"]) }), {}, "is missing"],
@@ -25,6 +31,12 @@ test.each<[string, z.ZodType, unknown, string]>([
   ["an unknown choice", z.enum(["A", "B"]), "C", "must be one of A, B"],
   ["an invalid UUID", z.uuid(), "x", "must be a UUID"],
   ["an invalid e-mail address", z.email(), "x", "must be an e-mail address"],
+  ["a missing union", z.object({ line }), {}, "is missing"],
+  ["what one of several forms needs", line, { qty: 1, bag: true }, "needs menuItemId or boxId"],
+  ["what all forms need, and what each one needs", line, {}, "needs menuItemId or boxId and bag, and qty"],
+  ["a form with all its fields, of which one is wrong", line, { menuItemId: id, qty: "1" }, "qty must be a number"],
+  ["something else than any form", line, "x", "must be an object"],
+  ["something else than several types", z.union([z.string(), z.number()]), true, "must be of another form"],
   ["a schema with its own message", z.string().regex(/^a/, "must begin with a"), "b", "must begin with a"],
 ])("the message for %s", (_case, schema, value, words) => {
   expect(wordsOf(schema, value)).toEqual([words]);

@@ -77,6 +77,11 @@ describe("a refused order changes nothing:", () => {
     }
   });
 
+  test("a line without an item, with the missing names in the answer", async () => {
+    const reply = await refuses(shop, () => order(anna, shop, [{ qty: 1 }], 1), 400, "VALIDATION_ERROR");
+    expect(reply.body["detail"]).toBe("items.0: needs menuItemId or boxId");
+  });
+
   test("a partner that is unknown or not active", async () => {
     const asleep = await bakery(client);
     const item = await addMenuItem(asleep, { price: 1 });
