@@ -11,7 +11,7 @@ import { authorize, identify, type Auth, type Caller, type Credential } from "./
 import { columnsOf, sendCsv } from "./csv.js";
 import { allowSlowBody } from "./body-time.js";
 import { clientNetwork } from "./client-network.js";
-import { invalidInput } from "./errors.js";
+import { invalidInput, invalidPath } from "./errors.js";
 import { limitChanges, limitRequests, type EndpointLimit } from "./limits.js";
 import type { Refusal } from "./refusal.js";
 import { notFound, notJson, notSentAsJson, type InvalidCode } from "./refusals.js";
@@ -235,7 +235,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
           const input = {
             user: credential?.user ?? null,
             partner,
-            params: parse(endpoint.params, request.params, () => notFound("This address")),
+            params: parse(endpoint.params, request.params, invalidPath),
             // Express parses the query string on every access
             query: parse(declaration.query, declaration.query && request.query, (error) =>
               invalidInput(invalid, "query", error),

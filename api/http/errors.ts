@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { z } from "zod";
 import { describeError, describeErrorWithStack } from "../../lib/process/describe-error.js";
-import { ApiError } from "../../lib/process/errors.js";
+import { ApiError, type FieldError } from "../../lib/process/errors.js";
 import { log } from "../../lib/process/log.js";
 import { StorageUnavailable } from "../../lib/storage/storage.js";
 import { faultOf, type Fault } from "../../sql/db.js";
@@ -17,6 +17,8 @@ import {
   headersTooLarge,
   internal,
   invalidFields,
+  malformedParameter,
+  notFound,
   notJson,
   outOfRange,
   requestTooSlow,
@@ -26,15 +28,21 @@ import {
 } from "./refusals.js";
 import { safetyHeaders } from "./safety-headers.js";
 
+const fieldErrors = (where: string, error: z.ZodError): FieldError[] =>
+  error.issues.map((issue) => ({
+    path: [where, ...issue.path.map(String)].filter(Boolean).join("."),
+    message: issue.message,
+  }));
+
 /** Turns the issues of a failed parse into the 400 that names every invalid field. */
 export const invalidInput = (code: InvalidCode, where: string, error: z.ZodError): ApiError =>
-  invalidFields(
-    code,
-    error.issues.map((issue) => ({
-      path: [where, ...issue.path.map(String)].filter(Boolean).join("."),
-      message: issue.message,
-    })),
-  );
+  invalidFields(code, fieldErrors(where, error));
+
+/** Turns the issues of a path that could not be parsed into the 404 that names its first malformed parameter. */
+export const invalidPath = (error: z.ZodError): ApiError => {
+  const [first] = fieldErrors("", error);
+  return first ? malformedParameter(first) : notFound("This address");
+};
 
 /** The properties of errors from http-errors (Express, its body parser). */
 const HttpError = z.object({ status: z.int().min(400).max(499), type: z.string().optional() });

@@ -161,6 +161,11 @@ const missing = refusal(
 );
 /** The error for something that does not exist or is not the caller's to see. */
 export const notFound = madeBy((what: string) => missing(`${what} was not found.`), missing);
+/** The error for a path with a parameter that nothing can have, as it is malformed. */
+export const malformedParameter = madeBy(
+  ({ path, message }: FieldError) => missing(`No such ${path} exists: it ${message}.`),
+  missing,
+);
 
 export const methodNotAllowed = refusalWith(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED", {
   detail: ({ allowed }) => `This address takes only ${allowed.join(", ")}.`,

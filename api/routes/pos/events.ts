@@ -79,7 +79,7 @@ posEvents.post(
     params: z.object({
       id: z
         .string()
-        .regex(/^[1-9]\d{0,14}$/)
+        .regex(/^[1-9]\d{0,14}$/, "must be a whole number")
         .transform(Number)
         .meta({ example: "4711" }),
     }),

@@ -133,6 +133,18 @@ test.each([
   expect(JSON.parse(response.body)).toMatchObject({ status, code });
 });
 
+test.each([
+  ["orders/123", "No such id exists: it must be a UUID."],
+  ["boxes/by-partner/1", "No such partnerId exists: it must be a UUID."],
+])("GET /api/v1/%s: 404, as it says, since nothing has such an id", async (path, detail) => {
+  const refused = await owner.get(`/api/v1/${path}`);
+  expect([outcome(refused), refused.body["reason"], refused.body["detail"]]).toEqual([
+    "404 NOT_FOUND",
+    "NOT_FOUND",
+    detail,
+  ]);
+});
+
 test("a refused credential names the expected scheme", async () => {
   const refused = await client.get(items);
   expect([outcome(refused), refused.headers.get("www-authenticate")]).toEqual(["401 UNAUTHORIZED", "Bearer"]);
