@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import express, { Router, type NextFunction, type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
+import { config } from "../../lib/process/config.js";
 import type { ApiError } from "../../lib/process/errors.js";
 import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
@@ -17,6 +18,7 @@ import type { Refusal } from "./refusal.js";
 import { notFound, notJson, notSentAsJson, type InvalidCode } from "./refusals.js";
 import { Id } from "./schemas.js";
 import type { Tag } from "./tags.js";
+import { nameUnknownFields } from "./unknown-fields.js";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 type Schema = z.ZodType;
@@ -214,6 +216,12 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
       const largest = endpoint.bodyBytes ?? (isOpen(endpoint.auth) ? MAX_OPEN_JSON_BYTES : MAX_JSON_BYTES);
       const readBytes: RequestHandler = express.raw({ limit: largest, type: "application/json" });
 
+      const readJson = (request: Request, response: Response): unknown => {
+        const json = jsonOf(request.body) ?? {};
+        if (config.NODE_ENV === "development") nameUnknownFields(response, declaration.body, json);
+        return json;
+      };
+
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
         response.locals["route"] = endpoint.path;
         try {
@@ -241,7 +249,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
               invalidInput(invalid, "query", error),
             ),
             headers: parse(declaration.headers, request.headers, (error) => invalidInput(invalid, "headers", error)),
-            body: parse(declaration.body, declaration.body && (jsonOf(request.body) ?? {}), (error) =>
+            body: parse(declaration.body, declaration.body && readJson(request, response), (error) =>
               invalidInput(invalid, "", error),
             ),
             address: request.originalUrl,

@@ -1,0 +1,26 @@
+import { afterAll, expect, test } from "@jest/globals";
+
+Object.assign(process.env, {
+  NODE_ENV: "production",
+  PUBLIC_URL: "https://api.example.com",
+  SMS_SENDER: "http",
+  SMS_HTTP_URL: "https://sms.example.com",
+  METRICS_TOKEN: "a long secret",
+});
+
+const { startApi } = await import("../../support/api.js");
+const { user } = await import("../../support/cast.js");
+const { closeDatabase } = await import("../../../sql/db.js");
+
+const { client, stop } = await startApi();
+
+afterAll(async () => {
+  await stop();
+  await closeDatabase();
+});
+
+test("in production no response names unknown fields", async () => {
+  const anna = await user(client);
+  const changed = await anna.client.put("/api/v1/users/me", { firstName: "Анна", last_name: "Ким" });
+  expect([changed.status, changed.headers.has("x-unknown-fields")]).toEqual([200, false]);
+});
