@@ -42,6 +42,7 @@ import { adminPartners, partners } from "./routes/partners/profiles.js";
 import { pos } from "./routes/pos/credentials.js";
 import { posEvents } from "./routes/pos/events.js";
 import { posWebhooks } from "./routes/pos/webhooks.js";
+import { pickups } from "./routes/orders/pickups.js";
 import { partnerOrders } from "./routes/orders/partner-orders.js";
 import { adminPromo, promo } from "./routes/rewards/promo-codes.js";
 import { reviews } from "./routes/reviews/reviews.js";
@@ -63,6 +64,7 @@ const sections: Section[] = [
   ownFiles,
   menuImports,
   partnerOrders,
+  pickups,
   staff,
   invitations,
   partners,

@@ -39,3 +39,11 @@ export function sendJson(request: Request, response: Response, value: unknown, t
   response.setHeader("Content-Length", body.length);
   response.end(body);
 }
+
+/** Sends text of a media type, in UTF-8. */
+export function sendText(response: Response, value: unknown, mediaType: string): void {
+  const body = Buffer.from(String(value));
+  response.setHeader("Content-Type", `${mediaType}; charset=utf-8`);
+  response.setHeader("Content-Length", body.length);
+  response.end(body);
+}

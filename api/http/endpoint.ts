@@ -7,7 +7,7 @@ import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
 import { parseJsonBody } from "../../lib/process/parse-json.js";
 import { searchesOf, type Db } from "../../sql/db.js";
-import { sendJson } from "./answer.js";
+import { sendJson, sendText } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
 import { allowSlowBody } from "./body-time.js";
@@ -56,6 +56,8 @@ export interface Declaration {
   waits?: true;
   /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
   csv?: boolean;
+  /** The media type of the 200 response where its body is text; JSON otherwise. */
+  mediaType?: "text/calendar";
   /** Reasons for a refusal beyond those that the declaration implies. */
   errors?: readonly Refusal[];
 }
@@ -278,6 +280,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
           for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
           if (file) response.vary("Accept");
           if (answer.body === undefined) response.end();
+          else if (declaration.mediaType !== undefined) sendText(response, answer.body, declaration.mediaType);
           else if (file && answer.status === 200 && request.accepts(["json", "csv"]) === "csv")
             sendCsv(response, file.columns, answer.body, file.name);
           else sendJson(request, response, answer.body, tagged && !credential);

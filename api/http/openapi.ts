@@ -138,7 +138,7 @@ function responses(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiRespo
                   ? (schema.description ?? "Not done yet; the result will be at `Location`.")
                   : "Done.",
             content: {
-              "application/json": { schema },
+              [endpoint.mediaType ?? "application/json"]: { schema },
               ...(endpoint.csv && status === "200" && { "text/csv": { schema: { type: "string" } } }),
             },
           };

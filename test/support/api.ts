@@ -59,9 +59,10 @@ function assertPromised(method: string, pathname: string, { status, headers }: R
     if (body !== undefined) throw new Error(`${where}: the body must be empty`);
     return;
   }
-  if (contentType.startsWith("text/csv")) {
-    if (!isRecord(response) || !isRecord(response["content"]) || !("text/csv" in response["content"]))
-      throw new Error(`${where}: CSV is not declared`);
+  const [type = ""] = contentType.split(";");
+  if (type.startsWith("text/")) {
+    if (!isRecord(response) || !isRecord(response["content"]) || !(type in response["content"]))
+      throw new Error(`${where}: ${type} is not declared`);
     return;
   }
   const media = status >= 400 ? "application/problem+json" : "application/json";

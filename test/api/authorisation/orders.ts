@@ -17,6 +17,11 @@ export const orders: Expectations = {
     answer: "200",
     except: foreign("customer", "bakery", "admin"),
   },
+  "GET /api/v1/orders/:id/pickup.ics": {
+    ask: (as, { orderId }) => as.get(`/api/v1/orders/${orderId}/pickup.ics`),
+    answer: "200",
+    except: foreign("customer"),
+  },
   "POST /api/v1/orders/:id/cancel": {
     ask: (as, { orderId }) => as.post(`/api/v1/orders/${orderId}/cancel`),
     answer: "200",
