@@ -25,6 +25,7 @@ import { campaignStats } from "./routes/ads/campaign-stats.js";
 import { campaigns } from "./routes/ads/campaigns.js";
 import { adminCities, cities } from "./routes/geo/cities.js";
 import { commissions } from "./routes/commissions/rates.js";
+import { dataExports } from "./routes/accounts/data-exports.js";
 import { devices } from "./routes/notifications/devices.js";
 import { favorites } from "./routes/accounts/favorites.js";
 import { uploads } from "./routes/files/uploads.js";
@@ -56,6 +57,7 @@ const sections: Section[] = [
   orders,
   ads,
   users,
+  dataExports,
   favorites,
   menuSync,
   menu,

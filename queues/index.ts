@@ -1,6 +1,7 @@
 import { adEvents } from "./ad-events.js";
 import { addressChecks } from "./address-checks.js";
 import type { Contract } from "./contract.js";
+import { dataExport } from "./data-export.js";
 import { fanOut } from "./fan-out.js";
 import { geocode } from "./geocode.js";
 import { images } from "./images.js";
@@ -12,12 +13,27 @@ import { rollups } from "./rollups.js";
 import { sms } from "./sms.js";
 import { upkeep } from "./upkeep.js";
 
-export { adEvents, addressChecks, fanOut, geocode, images, menuImport, posEvents, posSync, push, rollups, sms, upkeep };
+export {
+  adEvents,
+  addressChecks,
+  dataExport,
+  fanOut,
+  geocode,
+  images,
+  menuImport,
+  posEvents,
+  posSync,
+  push,
+  rollups,
+  sms,
+  upkeep,
+};
 
 /** Every queue, for the relay, the dashboard and the metrics. */
 export const contracts: readonly Contract[] = [
   adEvents,
   addressChecks,
+  dataExport,
   fanOut,
   geocode,
   images,

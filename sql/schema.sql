@@ -29,6 +29,12 @@ CREATE TYPE device_platform AS ENUM (
   'web'
 );
 
+CREATE TYPE export_status AS ENUM (
+  'QUEUED',
+  'READY',
+  'FAILED'
+);
+
 CREATE TYPE file_status AS ENUM (
   'UPLOADING',
   'STORED',
@@ -276,6 +282,7 @@ CREATE TABLE audit_events (
   CONSTRAINT audit_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX audit_events_by_action ON audit_events USING btree (action, id);
+CREATE INDEX audit_events_by_actor ON audit_events USING btree (actor_id, id) WHERE actor_id IS NOT NULL;
 CREATE INDEX audit_events_by_subject ON audit_events USING btree (subject_id, id);
 
 CREATE TABLE box_items (
@@ -359,6 +366,22 @@ CREATE TABLE commission_rates (
   CONSTRAINT commission_rates_partner_id_key UNIQUE NULLS NOT DISTINCT (partner_id),
   CONSTRAINT commission_rates_rate_percent_check CHECK (rate_percent >= 0::numeric AND rate_percent <= 100::numeric)
 );
+
+CREATE TABLE data_exports (
+  id uuid DEFAULT new_id() NOT NULL,
+  user_id uuid NOT NULL,
+  name text NOT NULL,
+  status export_status DEFAULT 'QUEUED'::export_status NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  settled_at timestamp with time zone,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT data_exports_check CHECK ((status = 'QUEUED'::export_status) = (settled_at IS NULL)),
+  CONSTRAINT data_exports_name_key UNIQUE (name),
+  CONSTRAINT data_exports_pkey PRIMARY KEY (id),
+  CONSTRAINT data_exports_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX data_exports_by_expiry ON data_exports USING btree (expires_at);
+CREATE INDEX data_exports_by_user ON data_exports USING btree (user_id, id);
 
 CREATE TABLE devices (
   id uuid DEFAULT new_id() NOT NULL,

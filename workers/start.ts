@@ -5,6 +5,7 @@ import * as queues from "../queues/index.js";
 import { countAds } from "./ad-events.js";
 import { checkAddress } from "./address-checks.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
+import { exportData } from "./data-export.js";
 import { fanOutEvent } from "./fan-out.js";
 import { findAddress } from "./geocode.js";
 import { convertUpload } from "./images.js";
@@ -34,6 +35,7 @@ function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>):
 const services: readonly Service[] = [
   service(queues.adEvents, countAds),
   service(queues.addressChecks, checkAddress),
+  service(queues.dataExport, exportData),
   service(queues.fanOut, fanOutEvent),
   service(queues.geocode, findAddress),
   service(queues.images, convertUpload),

@@ -1,6 +1,6 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { PermanentError } from "../lib/process/errors.js";
-import { deleteStored, files, isFileKey } from "../lib/storage/file-store.js";
+import { deleteFile, deleteStored, files, isFileKey } from "../lib/storage/file-store.js";
 import { StorageUnavailable } from "../lib/storage/storage.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { deleteOldActionCounts } from "../sql/queries/action-counts.js";
@@ -8,6 +8,7 @@ import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { deleteUnusedCities } from "../sql/queries/cities.js";
 import { expireBoxes, insertRepeatedBoxes } from "../sql/queries/boxes.js";
+import { deleteExpiredDataExports } from "../sql/queries/data-exports.js";
 import { deleteUnusedFiles, retainShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
@@ -69,6 +70,13 @@ async function deleteUnused(tx: Db): Promise<number> {
   return needless.length;
 }
 
+/** Deletes expired data exports; their rows are deleted only if their files were. */
+async function deleteExpired(tx: Db): Promise<number> {
+  const expired = await deleteExpiredDataExports(tx, FILE_BATCH);
+  await Promise.all(expired.map(({ name }) => deleteFile(name)));
+  return expired.length;
+}
+
 /** The upkeep tasks, by name. A new task is one more entry here. */
 export const tasks: Readonly<Record<string, UpkeepTask>> = {
   /** Shows, by passing through broker and worker, that jobs run. */
@@ -116,8 +124,10 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     run: async ({ log, signal }) => {
       await retainShownImages(sql);
       let total = 0;
-      for (let count = FILE_BATCH; count === FILE_BATCH && !signal.aborted; total += count)
-        count = await transaction(deleteUnused);
+      for (const step of [deleteUnused, deleteExpired]) {
+        for (let count = FILE_BATCH; count === FILE_BATCH && !signal.aborted; total += count)
+          count = await transaction(step);
+      }
       if (total > 0) log.info({ files: total }, "unused files deleted");
       try {
         await files.dropAbandoned(new Date(Date.now() - ABANDONED_MS), isFileKey);

@@ -4,6 +4,7 @@ export const enums = {
   campaignStatus: ["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"],
   deliveryStatus: ["SENDING", "SENT", "UNKNOWN", "LATER", "GONE", "FAILED"],
   devicePlatform: ["ios", "android", "web"],
+  exportStatus: ["QUEUED", "READY", "FAILED"],
   fileStatus: ["UPLOADING", "STORED", "READY", "REFUSED"],
   geocodeStatus: ["ASKED", "FOUND", "NOT_FOUND", "FAILED"],
   itemSource: ["MANUAL", "CSV", "POS"],

@@ -17,6 +17,7 @@ export const keysOf = (name: string) => {
     thumbnail: `images/${folder}/${name}-thumbnail.webp`,
     document: `documents/${folder}/${name}.pdf`,
     menu: `menus/${folder}/${name}.csv`,
+    data: `data/${folder}/${name}.json`,
   };
 };
 
@@ -47,6 +48,10 @@ export const imageAddress = (name: string): string => `${config.PUBLIC_URL}/file
 export const thumbnailAddress = (name: string): string => `${config.PUBLIC_URL}/files/${name}-thumbnail.webp`;
 export const documentAddress = (name: string): string =>
   `${config.PUBLIC_URL}/files/${name}.pdf?${signature(`document ${name}`, new Date(Date.now() + DOCUMENT_SECONDS * 1_000))}`;
+
+/** Returns the address of a user's own data, which works as long as a document's. */
+export const dataAddress = (name: string): string =>
+  `${config.PUBLIC_URL}/files/${name}.json?${signature(`data ${name}`, new Date(Date.now() + DOCUMENT_SECONDS * 1_000))}`;
 
 /** The subject of the signature of a part's address. */
 export const partSubject = ({ key, uploadId }: PartsUpload, part: string): string => `part ${key} ${uploadId} ${part}`;

@@ -77,7 +77,8 @@ begin
   from users u
   where u.id = any (erased_ids) and r.user_id = u.id and r.text is not null;
   update orders set address = null where user_id = any (erased_ids) and address is not null;
-  -- an upkeep task deletes files that nothing else shows
+  -- upkeep tasks delete these exports with their files, and files that nothing else shows
+  update data_exports set expires_at = now() where user_id = any (erased_ids) and expires_at > now();
   update files set unused_since = now() where user_id = any (erased_ids) and status = 'READY' and unused_since is null;
   update users
   set phone = null, first_name = null, last_name = null, email = null, avatar_url = null, avatar = null, locale = default, timezone = null,

@@ -112,3 +112,5 @@ create table audit_events (
 
 create index audit_events_by_subject on audit_events (subject_id, id);
 create index audit_events_by_action on audit_events (action, id);
+-- for a user's own data as a file
+create index audit_events_by_actor on audit_events (actor_id, id) where actor_id is not null;

@@ -39,3 +39,22 @@ create index files_documents_of_user on files (user_id) include (size)
 
 -- not in users, because each of the two tables references the other
 alter table users add foreign key (avatar) references files (name);
+
+create type export_status as enum ('QUEUED', 'READY', 'FAILED');
+
+-- Users' own data as files, which workers make. Upkeep deletes the row and its file together.
+create table data_exports (
+  id uuid primary key default new_id(),
+  user_id uuid not null references users (id),
+  -- the file's name in storage and in its address; cannot be guessed
+  name text not null unique,
+  status export_status not null default 'QUEUED',
+  created_at timestamptz not null default now(),
+  settled_at timestamptz,
+  -- a day after the request; for a file that is ready, three days after it was made; the deletion of the account brings it forward
+  expires_at timestamptz not null,
+  check ((status = 'QUEUED') = (settled_at is null))
+);
+
+create index data_exports_by_user on data_exports (user_id, id);
+create index data_exports_by_expiry on data_exports (expires_at);

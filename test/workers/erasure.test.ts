@@ -185,6 +185,15 @@ test("the files of an erased account are deleted, also those that were shown", a
   expect((await sql`select from files where user_id = ${old.id}::uuid`).count).toBe(0);
 });
 
+test("the data exports of an erased account are deleted, also one that began during the deletion", async () => {
+  const old = await formerCustomer(31);
+  await sql`
+    insert into data_exports (user_id, name, expires_at) values (${old.id}::uuid, 'late', now() + interval '1 day')`;
+  await runUpkeep(task({ task: "erase-accounts" }));
+  await runUpkeep(task({ task: "clear-away-files" }));
+  expect((await sql`select from data_exports where user_id = ${old.id}::uuid`).count).toBe(0);
+});
+
 test("the pending pushes of an erased account find nothing to do", async () => {
   const old = await formerCustomer(31);
   await runUpkeep(task({ task: "erase-accounts" }));

@@ -21,6 +21,8 @@ const constant = ["geocoder_pace", "heartbeats", "schema_versions", "rollup_chan
 const kept = {
   action_counts: 0,
   ad_batches: 1,
+  // given up and ready
+  data_exports: 1 + 3,
   // dead, refused, unused and never converted
   files: 1 + 1 + 1 + 7,
   // found and not found
@@ -153,6 +155,11 @@ async function bring(month: number): Promise<void> {
     select answer.status || n, '-', answer.status::geocode_status, answer.place, answer.place, at, at + answer.lasts
     from noons(${month}),
          (values ('FOUND', 1.0, interval '90 days'), ('NOT_FOUND', null, interval '1 day')) as answer (status, place, lasts)`;
+  await sql`
+    insert into data_exports (user_id, name, status, created_at, settled_at, expires_at)
+    select ${userId}::uuid, gen_random_uuid()::text, fate.status::export_status, at,
+           case when fate.status = 'READY' then at end, at + fate.lasts
+    from noons(${month}), (values ('QUEUED', interval '1 day'), ('READY', interval '3 days')) as fate (status, lasts)`;
   await sql`
     insert into files (user_id, name, status, content_type, size, expires_at, unused_since, created_at, settled_at)
     select ${userId}::uuid, gen_random_uuid()::text, fate.status::file_status, 'image/webp', 1,

@@ -52,25 +52,35 @@ async function sendFile(
   });
 }
 
-/** Serves public images, and documents at signed addresses; receives the parts of uploads. */
+/** What is served at signed addresses only, by its ending. */
+const signed = {
+  ".pdf": { form: "document", contentType: "application/pdf" },
+  ".json": { form: "data", contentType: "application/json" },
+} as const;
+
+const isSignedEnding = (ending: string | undefined): ending is keyof typeof signed =>
+  ending !== undefined && Object.hasOwn(signed, ending);
+
+/** Serves public images, and documents and users' own data at signed addresses; receives the parts of uploads. */
 export const fileContent = Router();
 
 fileContent.get("/files/:file", async (request, response) => {
-  const [, name, variant] = /^([0-9a-f]{40})(\.webp|-thumbnail\.webp|\.pdf)$/.exec(request.params.file) ?? [];
+  const [, name, ending] = /^([0-9a-f]{40})(\.webp|-thumbnail\.webp|\.pdf|\.json)$/.exec(request.params.file) ?? [];
   if (name === undefined) throw unknown();
-  const { image, thumbnail, document } = keysOf(name);
-  if (variant !== ".pdf") {
-    await sendFile(request, response, variant === ".webp" ? image : thumbnail, {
+  const keys = keysOf(name);
+  if (!isSignedEnding(ending)) {
+    await sendFile(request, response, ending === ".webp" ? keys.image : keys.thumbnail, {
       "Content-Type": "image/webp",
       "Cache-Control": `public, max-age=${YEAR_SECONDS}, immutable`,
       "Cross-Origin-Resource-Policy": "cross-origin",
     });
     return;
   }
-  if (!isSigned(`document ${name}`, signatureOf(request))) throw addressExpired();
-  await sendFile(request, response, document, {
-    "Content-Type": "application/pdf",
-    "Content-Disposition": `attachment; filename="${name.slice(0, 12)}.pdf"`,
+  const { form, contentType } = signed[ending];
+  if (!isSigned(`${form} ${name}`, signatureOf(request))) throw addressExpired();
+  await sendFile(request, response, keys[form], {
+    "Content-Type": contentType,
+    "Content-Disposition": `attachment; filename="${name.slice(0, 12)}${ending}"`,
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": "private, no-store",
   });

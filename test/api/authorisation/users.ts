@@ -12,6 +12,16 @@ export const users: Expectations = {
   "GET /api/v1/users/me": { ask: (as) => as.get("/api/v1/users/me"), answer: "200" },
   "PUT /api/v1/users/me": { ask: (as) => as.put("/api/v1/users/me", { firstName: "Анна" }), answer: "200" },
   "DELETE /api/v1/users/me": { ask: (as) => as.delete("/api/v1/users/me"), answer: "204" },
+  "POST /api/v1/users/me/export": { ask: (as) => as.post("/api/v1/users/me/export"), answer: "202" },
+  "GET /api/v1/users/me/export": {
+    prepare: async ({ callers: { customer } }: Scene) => {
+      await customer.post("/api/v1/users/me/export");
+      return "";
+    },
+    ask: (as) => as.get("/api/v1/users/me/export"),
+    answer: "200",
+    except: foreign("customer"),
+  },
   "GET /api/v1/users/me/service-id": { ask: (as) => as.get("/api/v1/users/me/service-id"), answer: "200" },
   "POST /api/v1/users/me/avatar": {
     ask: (as) => as.post("/api/v1/users/me/avatar", { avatarUrl: "https://cdn.example.com/anna.webp" }),

@@ -1,0 +1,104 @@
+import { Readable } from "node:stream";
+import { Snooze } from "../lib/process/errors.js";
+import { files, imageAddress, keysOf } from "../lib/storage/file-store.js";
+import { dataExport } from "../queues/index.js";
+import { sql, type Db } from "../sql/db.js";
+import {
+  dataExportStillExists,
+  findOpenDataExport,
+  updateDataExportFailed,
+  updateDataExportReady,
+} from "../sql/queries/data-exports.js";
+import {
+  findOwnAccount,
+  findOwnLoyalty,
+  findOwnPromoCode,
+  listDeclinedOrders,
+  listInvitationsOfPhone,
+  listOwnActions,
+  listOwnDevices,
+  listOwnFavorites,
+  listOwnLoyaltyEntries,
+  listOwnNotifications,
+  listOwnOrders,
+  listOwnPartners,
+  listOwnPosEvents,
+  listOwnReviews,
+  listOwnSessions,
+  listUploads,
+} from "../sql/queries/personal-data.js";
+import { findPreferences } from "../sql/queries/preferences.js";
+import type { Handler } from "./consume.js";
+
+/** Rows in memory at a time. */
+const PAGE = 200;
+
+type List = (db: Db, userId: string, after: string | null, limit: number) => Promise<readonly { id: string }[]>;
+
+/** The lists of the file, by name. */
+const lists: Readonly<Record<string, List>> = {
+  orders: listOwnOrders,
+  declinedOrders: listDeclinedOrders,
+  reportsOfTills: listOwnPosEvents,
+  reviews: listOwnReviews,
+  points: listOwnLoyaltyEntries,
+  favorites: listOwnFavorites,
+  devices: listOwnDevices,
+  notifications: listOwnNotifications,
+  logins: listOwnSessions,
+  files: listUploads,
+  partners: listOwnPartners,
+  invitations: listInvitationsOfPhone,
+  actions: listOwnActions,
+};
+
+async function profileOf(userId: string) {
+  const account = await findOwnAccount(sql, userId);
+  if (!account) return null;
+  const { avatar, ...profile } = account;
+  return { ...profile, avatarUrl: avatar === null ? profile.avatarUrl : imageAddress(avatar) };
+}
+
+/** Writes a user's data as JSON, a line for each row, reading on only as fast as the file is written. */
+async function* write(userId: string, stopping: AbortSignal): AsyncGenerator<string> {
+  const facts = {
+    profile: await profileOf(userId),
+    notificationPreferences: await findPreferences(sql, userId),
+    loyalty: (await findOwnLoyalty(sql, userId)) ?? null,
+    promoCode: (await findOwnPromoCode(sql, userId)) ?? null,
+  };
+  yield `{"madeAt": ${JSON.stringify(new Date())}`;
+  for (const [name, fact] of Object.entries(facts)) yield `,\n"${name}": ${JSON.stringify(fact)}`;
+  for (const [name, list] of Object.entries(lists)) {
+    yield `,\n"${name}": [`;
+    let after: string | null = null;
+    for (let rows = PAGE; rows === PAGE;) {
+      stopping.throwIfAborted();
+      const page: Awaited<ReturnType<List>> = await list(sql, userId, after, PAGE);
+      for (const row of page) {
+        yield `${after === null ? "" : ","}\n${JSON.stringify(row)}`;
+        after = row.id;
+      }
+      rows = page.length;
+    }
+    yield "]";
+  }
+  yield "}\n";
+}
+
+/** Every run writes the whole file; the first that ends settles the export. */
+export const exportData: Handler<{ exportId: string }> = async ({ payload: { exportId }, attempt, signal }) => {
+  const open = await findOpenDataExport(sql, exportId);
+  if (!open) return;
+  const key = keysOf(open.name).data;
+  try {
+    await files.put(key, Readable.from(write(open.userId, signal), { objectMode: false }), "application/json");
+  } catch (error) {
+    if (signal.aborted) throw new Snooze(new Date());
+    if (attempt >= dataExport.attempts) await updateDataExportFailed(sql, exportId);
+    throw error;
+  }
+  // when it was deleted meanwhile, nothing else would delete a file that came later
+  if (!(await updateDataExportReady(sql, exportId)) && !(await dataExportStillExists(sql, exportId)))
+    await files.delete(key);
+};
