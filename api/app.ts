@@ -1,11 +1,11 @@
-import cors from "cors";
-import express, { type Request } from "express";
+import express from "express";
 import { config } from "../lib/process/config.js";
 import { publicKeys } from "../lib/security/tokens.js";
 import { dashboard } from "./ops/dashboard/router.js";
 import { docs } from "./ops/docs.js";
 import { errorsPage } from "./ops/errors-page.js";
 import { limitBodyTime } from "./http/body-time.js";
+import { allowOrigins } from "./http/cors.js";
 import type { Section } from "./http/endpoint.js";
 import { handleError } from "./http/errors.js";
 import { fileContent } from "./routes/files/content.js";
@@ -108,19 +108,7 @@ app.use((_request, response, next) => {
   for (const [name, value] of Object.entries(safetyHeaders)) response.setHeader(name, value);
   next();
 });
-if (config.CORS_ORIGINS.length > 0) {
-  const allowed = {
-    origin: config.CORS_ORIGINS.includes("*") ? "*" : config.CORS_ORIGINS,
-    exposedHeaders: ["ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
-    maxAge: 600,
-  };
-  app.use(
-    // no browser calls a webhook
-    cors<Request>(({ path }, decide) =>
-      decide(null, /^\/api\/v1\/pos\/webhooks\//i.test(path) ? { origin: false } : allowed),
-    ),
-  );
-}
+if (config.CORS_ORIGINS.length > 0) app.use(allowOrigins);
 
 for (const section of sections) app.use(`/api/v1${section.prefix}`, section.router);
 

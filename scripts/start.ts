@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rename, rmdir, writeFile } from "node:fs/prom
 import { createServer } from "node:net";
 import { dirname, extname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
+import { PRIVATE_ORIGINS } from "../lib/process/origins.js";
 import { readConfig, type Config } from "../lib/process/read-config.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
 import { newCredentialsKey, newSigningKey } from "../lib/process/keys.js";
@@ -32,6 +33,8 @@ const developmentDefaults = {
   ADMIN_PHONES: "+79990000000",
   OTP_FIXED_CODE: "000000",
   HOST: "127.0.0.1",
+  // an app's development server has a port, and so an origin, of its own
+  CORS_ORIGINS: PRIVATE_ORIGINS,
   // stand-ins for third parties run on the same machine
   ALLOW_PRIVATE_ADDRESSES: "1",
 };
@@ -167,6 +170,9 @@ function greeting(config: Config, address: string): string {
     ["Docs", `${address}/docs`],
     ["Dashboard", `${address}/admin/queues`],
     ...(login.length > 0 ? [["Log in", login.join("; ")]] : []),
+    ...(config.CORS_ORIGINS.includes(PRIVATE_ORIGINS)
+      ? [["Browsers", "pages on this machine and in private networks may call it (CORS_ORIGINS)"]]
+      : []),
     ...(watching ? [["Debugger", `API ${debuggers.API}, worker ${debuggers.worker}`]] : []),
     ["Stop", "Ctrl-C"],
   ];

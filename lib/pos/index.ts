@@ -1,13 +1,14 @@
+import type { AdapterName } from "../domain/adapter-names.js";
 import type { PosAdapter } from "./adapter.js";
 import { generic } from "./generic.js";
 import { iiko } from "./iiko.js";
 import { poster } from "./poster.js";
 import { square } from "./square.js";
 
-const byName = { square: square(), poster: poster(), iiko: iiko(), generic: generic() };
-
-/** The tests hold a stand-in and forgeries for each. */
-export type AdapterName = keyof typeof byName;
+const byName = { square: square(), poster: poster(), iiko: iiko(), generic: generic() } satisfies Record<
+  AdapterName,
+  PosAdapter
+>;
 
 /** Every POS that partners can connect. */
 export const adapters: readonly PosAdapter[] = Object.values(byName);

@@ -1,4 +1,5 @@
 import type { SoundVariables } from "./environment.js";
+import { PRIVATE_ORIGINS } from "./origins.js";
 import { isVapidPair } from "./push-keys.js";
 
 /** What is wrong with a variable. */
@@ -42,6 +43,8 @@ function faultsInProduction(env: SoundVariables): Fault[] {
   const refuse = (name: Fault["name"], message: string) => faults.push({ name, message });
   if (env.OTP_FIXED_CODE !== undefined) refuse("OTP_FIXED_CODE", "must not be set in production");
   if (env.ALLOW_PRIVATE_ADDRESSES) refuse("ALLOW_PRIVATE_ADDRESSES", "must not be set in production");
+  if (env.CORS_ORIGINS?.includes(PRIVATE_ORIGINS))
+    refuse("CORS_ORIGINS", "must not have `private` in production: name the apps' origins");
   if (env.RATE_LIMIT_DISABLED) refuse("RATE_LIMIT_DISABLED", "must not be set in production");
   if (env.PUBLIC_URL === undefined)
     refuse("PUBLIC_URL", "is missing; in production it is the https address that clients reach the API at");

@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { adapterNames } from "../domain/adapter-names.js";
 import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
 import { phonePattern } from "../domain/phone.js";
+import { originFault } from "./origins.js";
 import { parseJson } from "./parse-json.js";
 import { isVapidPrivateKey, isVapidPublicKey, parseServiceAccount } from "./push-keys.js";
 import { readDatabaseUrl, readRedisUrl, UnusableAddress, type ServerAddress } from "./server-address.js";
@@ -92,6 +94,22 @@ function parseHeaders(value: string): Record<string, string> | null {
 }
 const Secrets = z.record(z.string().min(1), z.array(z.string().min(8)).min(1)).readonly();
 const parseSecrets = (value: string) => Secrets.safeParse(parseJson(value)).data ?? null;
+/** Refuses secrets of providers that send no webhooks here: misspelt, they would be ignored. */
+const knownAdapters = (secrets: z.output<typeof Secrets>, context: z.RefinementCtx) => {
+  const names: readonly string[] = adapterNames;
+  const unknown = Object.keys(secrets).filter((name) => !names.includes(name));
+  if (unknown.length === 0) return;
+  const message = `names ${unknown.map((name) => JSON.stringify(name)).join(", ")}; the adapters are ${names.join(", ")}`;
+  context.addIssue({ code: "custom", message });
+};
+/** Refuses origins that no browser sends. */
+const matchable = (origins: readonly string[], context: z.RefinementCtx) => {
+  const faults = origins.flatMap((origin, place) => {
+    const fault = originFault(origin);
+    return fault === null ? [] : [`entry ${place + 1} ${fault}`];
+  });
+  if (faults.length > 0) context.addIssue({ code: "custom", message: faults.join(", ") });
+};
 const zone = z.string().refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow");
 
 /** Every variable the service reads, with its default and what it is for (`description` feeds the table in scripts/ops/README.md). */
@@ -263,7 +281,11 @@ export const environment = z
     DEFAULT_TIMEZONE: zone
       .default("Europe/Moscow")
       .describe("time zone of schedules, and of users and cities without one"),
-    CORS_ORIGINS: list.describe("origins that browsers may call from, comma-separated, or `*`"),
+    CORS_ORIGINS: list
+      .superRefine(matchable)
+      .describe(
+        "origins that browsers may call from, comma-separated, or `*`; `private`, outside production, is this machine and private networks",
+      ),
     TRUST_PROXY: count(0, 0, 10).describe("how many proxies in front set X-Forwarded-For"),
     RATE_LIMIT_DISABLED: flag.describe(
       "`1` lifts the limits that count requests, except the 3 codes per phone (load tests)",
@@ -327,6 +349,7 @@ export const environment = z
           'a JSON object of lists of secrets of at least 8 characters, by provider, such as {"square":["…"]}',
         ),
       )
+      .superRefine(knownAdapters)
       .describe(
         "secrets that providers sign webhooks with, a JSON object of lists; each of a list is accepted, so that they can be rotated",
       ),

@@ -75,11 +75,14 @@ const profile = async (token: string) => {
 test("starts everything, prints the addresses, stops on Ctrl-C, leaves no process running and keeps its data and keys", async () => {
   const first = startIt();
   const greeting = await first.greeted;
-  for (const part of [`:${port}/api/v1`, "/docs", "/admin/queues", "+79990000000", "000000"]) {
+  for (const part of [`:${port}/api/v1`, "/docs", "/admin/queues", "+79990000000", "000000", "CORS_ORIGINS"]) {
     expect(greeting).toContain(part);
   }
   expect(await readFile(join(folder, "database.env"), "utf8")).toContain("postgres://surplus_food:");
   expect((await fetch(`${address}/readyz`)).status).toBe(200);
+  const page = { origin: "http://192.168.1.20:5173" };
+  const answer = await fetch(`${address}/api/v1/cities`, { headers: page });
+  expect(answer.headers.get("access-control-allow-origin")).toBe(page.origin);
   expect((await stat(join(folder, "keys.env"))).mode & 0o777).toBe(0o600);
   const token = await signIn("+79991112233");
   const before = await profile(token);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { PosAdapter, WebhookCall } from "../../../lib/pos/adapter.js";
 import { generic } from "../../../lib/pos/generic.js";
 import { iiko } from "../../../lib/pos/iiko.js";
-import type { AdapterName } from "../../../lib/pos/index.js";
+import type { AdapterName } from "../../../lib/domain/adapter-names.js";
 import { poster } from "../../../lib/pos/poster.js";
 import { square } from "../../../lib/pos/square.js";
 import {

@@ -22,8 +22,32 @@ test.each([
   ["NODE_ENV", "prod", "must be one of development, test, production"],
   ["PUSH_SERVICES", "https://push.example.com", "must be hosts such as push.example.com, comma-separated"],
   ["SMS_SENDER", "pigeon", "must be one of log, http"],
+  ["CORS_ORIGINS", "https://a.test,app.example.com", "entry 2 has no scheme; an origin is such as https://app."],
+  ["CORS_ORIGINS", "https://app.example.com/", "entry 1 can never match; browsers send https://app.example.com"],
+  ["CORS_ORIGINS", "https://a.test/path?q#f", "entry 1 can never match; browsers send https://a.test"],
+  ["CORS_ORIGINS", "https://App.example.com", "entry 1 can never match; browsers send https://app.example.com"],
+  ["CORS_ORIGINS", "https://a.test:443", "entry 1 can never match; browsers send https://a.test"],
+  ["CORS_ORIGINS", "https://bücher.test", "entry 1 can never match; browsers send https://xn--bcher-kva.test"],
+  ["CORS_ORIGINS", "https://me:hush@a.test", "entry 1 can never match; browsers send https://a.test"],
+  ["CORS_ORIGINS", "https://*.a.test", "entry 1 can never match; `*` stands alone, for all origins"],
+  ["CORS_ORIGINS", "file://", "entry 1 has no host"],
+  [
+    "CORS_ORIGINS",
+    "localhost:5173, null",
+    "entry 1 has no scheme; an origin is such as https://app.example.com, entry 2",
+  ],
+  [
+    "POS_WEBHOOK_SECRETS",
+    '{"squaer":["a long secret"]}',
+    'names "squaer"; the adapters are square, poster, iiko, generic',
+  ],
 ])("%s=%s is refused with a message that names it", (name, value, words) => {
   expect(() => readConfig({ ...needed, [name]: value })).toThrow(`Wrong configuration: ${name} ${words}`);
+});
+
+test("origins that browsers send are accepted, also those of apps in a shell", () => {
+  const given = "https://app.example.com, http://localhost:5173,http://[::1]:8080,capacitor://localhost,*";
+  expect(readConfig({ ...needed, CORS_ORIGINS: given }).CORS_ORIGINS).toEqual(given.split(/, ?/));
 });
 
 const production = {
@@ -66,6 +90,7 @@ describe("production", () => {
     [{ SMS_SENDER: "log" }, "SMS_SENDER must be `http` in production"],
     [{ OTP_FIXED_CODE: "000000" }, "OTP_FIXED_CODE must not be set in production"],
     [{ ALLOW_PRIVATE_ADDRESSES: "1" }, "ALLOW_PRIVATE_ADDRESSES must not be set in production"],
+    [{ CORS_ORIGINS: "https://a.test,private" }, "CORS_ORIGINS must not have `private` in production"],
     [{ RATE_LIMIT_DISABLED: "1" }, "RATE_LIMIT_DISABLED must not be set in production"],
   ])("refuses %j", (given, words) => {
     expect(() => readConfig({ ...production, ...given })).toThrow(`Wrong configuration: ${words}`);

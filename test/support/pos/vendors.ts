@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { AdapterName } from "../../../lib/pos/index.js";
+import type { AdapterName } from "../../../lib/domain/adapter-names.js";
 import { newWebhookSecret, startGenericPos } from "./generic.js";
 import { startIiko } from "./iiko.js";
 import { startPoster } from "./poster.js";
