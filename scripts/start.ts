@@ -1,9 +1,10 @@
 import "./command.js";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rename, rmdir, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { dirname, extname, join, resolve } from "node:path";
+import { extname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
+import { folderFault } from "../lib/process/folders.js";
 import { PRIVATE_ORIGINS } from "../lib/process/origins.js";
 import { readConfig, type Config } from "../lib/process/read-config.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
@@ -116,27 +117,11 @@ function givenEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
 
-/** Why a folder cannot be used, by the system's code. */
-const folderFaults: Record<string, string> = {
-  EACCES: "this user may not write there",
-  EPERM: "this user may not write there",
-  EROFS: "the file system is read-only",
-  ENOSPC: "the disk is full",
-  ENOTDIR: "a part of the path is a file",
-  EEXIST: "it is a file",
-  ENOENT: "no folder can be made there",
-};
-
-/** Makes a folder that files can be written to. Node's own recursive `mkdir` never ends in file systems such as /proc. */
-async function makeFolder(folder: string): Promise<void> {
-  const missing: string[] = [];
-  for (let path = resolve(folder); !existsSync(path); path = dirname(path)) missing.unshift(path);
-  try {
-    for (const path of missing) await mkdir(path);
-    await rmdir(await mkdtemp(join(folder, "probe-")));
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    throw new Error(`DATA_DIR ${folder} cannot be used: ${folderFaults[code] ?? messageOf(error)}`, { cause: error });
+async function checkFolders({ DATA_DIR, STORAGE_DIR, S3_BUCKET }: Config): Promise<void> {
+  const folders = { DATA_DIR, ...(STORAGE_DIR !== undefined && S3_BUCKET === undefined && { STORAGE_DIR }) };
+  for (const [name, folder] of Object.entries(folders)) {
+    const fault = await folderFault(folder);
+    if (fault !== null) throw new Error(`${name} ${folder} cannot be used: ${fault}`);
   }
 }
 
@@ -190,7 +175,7 @@ async function start(signal: AbortSignal): Promise<void> {
   // reports every invalid variable before anything starts, so values that come later have placeholders
   const config = readConfig({ DATABASE_URL: "postgres://embedded", ...withKeys(newKeys(), given) });
   const port = await checkPort(config);
-  await makeFolder(config.DATA_DIR);
+  await checkFolders(config);
   signal.throwIfAborted();
 
   let databaseUrl = given["DATABASE_URL"];

@@ -55,7 +55,11 @@ export async function logStorageProblems(): Promise<void> {
   try {
     await files.check();
   } catch (error) {
-    log.error({ err: error }, "storage cannot be used: files cannot be uploaded or served until it can");
+    const cause = error instanceof Error && error.cause !== undefined ? describeError(error.cause) : undefined;
+    log.error(
+      { error: describeError(error), cause },
+      "storage cannot be used: files cannot be uploaded or served until it can",
+    );
   }
 }
 

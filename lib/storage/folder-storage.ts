@@ -1,10 +1,11 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { access, constants, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { access, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { isNativeError } from "node:util/types";
+import { folderFault, makeFolder } from "../process/folders.js";
 import { checkedKey } from "./storage-key.js";
 import {
   NoFile,
@@ -38,7 +39,7 @@ export function folderStorage(folder: string): Storage {
   /** Writes a temporary file and, once it is complete, moves it to the path that `place` returns. */
   const write = async (place: () => string | Promise<string>, body: AsyncIterable<Uint8Array>) => {
     const unfinished = join(folder, "unfinished", randomUUID());
-    await mkdir(dirname(unfinished), { recursive: true });
+    await makeFolder(dirname(unfinished));
     try {
       await pipeline(body, createWriteStream(unfinished, { flags: "wx", mode: 0o600, flush: true }));
       const path = await place();
@@ -106,7 +107,7 @@ export function folderStorage(folder: string): Storage {
     );
     const sizes = await Promise.all(keys.map(size));
     if (sizes.reduce<number>((total, each) => total + (each ?? 0), 0) > maxBytes) throw partsTooLarge(maxBytes);
-    await mkdir(dirname(pathOf(key)), { recursive: true });
+    await makeFolder(dirname(pathOf(key)));
     await write(() => pathOf(key), bytesOf(keys)).catch((error: unknown) => {
       throw error instanceof NoFile ? new WrongParts("this upload is over, or a part was sent again") : error;
     });
@@ -117,7 +118,7 @@ export function folderStorage(folder: string): Storage {
 
   return {
     put: onDisk(async (key, body) => {
-      await mkdir(dirname(pathOf(key)), { recursive: true });
+      await makeFolder(dirname(pathOf(key)));
       await write(() => pathOf(key), body);
     }),
     size: onDisk(size),
@@ -126,7 +127,7 @@ export function folderStorage(folder: string): Storage {
 
     beginParts: onDisk(async (key) => {
       const uploadId = randomBytes(20).toString("hex");
-      await mkdir(uploadFolder(uploadId), { recursive: true });
+      await makeFolder(uploadFolder(uploadId));
       return { key, uploadId };
     }),
     partUrl: () => Promise.resolve(null),
@@ -177,10 +178,10 @@ export function folderStorage(folder: string): Storage {
         }
       }
     }),
-    check: onDisk(async () => {
-      await mkdir(folder, { recursive: true });
-      await access(folder, constants.W_OK);
-    }),
+    check: async () => {
+      const fault = await folderFault(folder);
+      if (fault !== null) throw new StorageUnavailable(`STORAGE_DIR ${folder} cannot be used: ${fault}`);
+    },
   };
 }
 

@@ -201,9 +201,13 @@ test("a proxy in front that TRUST_PROXY does not count is warned of once", async
   expect(await warnings({ TRUST_PROXY: "1" })).toBe(0);
 });
 
-test("unusable storage is reported at the start, and the rest is still served", async () => {
-  const { url, said } = await startServer({ STORAGE_DIR: "/dev/null" });
+test.each([
+  ["/dev/null", "a part of the path is a file"],
+  ["/proc/nope", "no folder can be made there"],
+])("unusable storage, %s, is reported at the start, and the rest is still served", async (folder, why) => {
+  const { url, said } = await startServer({ STORAGE_DIR: folder });
   await until(() => said.out.includes("storage cannot be used"));
+  expect(said.out).toContain(`STORAGE_DIR ${folder} cannot be used: ${why}`);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
 });
 

@@ -223,6 +223,8 @@ test.each([
   [{ WORKER_CONCURRENCY: "nonsense=3" }, "nonsense"],
   [{ DATABASE_URL: "postgres://localhost:1/name" }, "DATABASE_URL"],
   [{ DATA_DIR: "/etc/passwd" }, "DATA_DIR /etc/passwd cannot be used: a part of the path is a file"],
+  [{ STORAGE_DIR: "/etc/passwd" }, "STORAGE_DIR /etc/passwd cannot be used: a part of the path is a file"],
+  [{ STORAGE_DIR: "/proc/nope/files" }, "STORAGE_DIR /proc/nope/files cannot be used: no folder can be made there"],
   [{ DATA_DIR: "/proc/nope" }, "DATA_DIR /proc/nope cannot be used: no folder can be made there"],
 ])("names an invalid variable in one line: %j", async (env, named) => {
   const started = startIt({ ...existing, ...env });
