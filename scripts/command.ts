@@ -15,6 +15,10 @@ const commands: Readonly<Record<string, Command>> = {
     what: "Runs everything on this machine: Postgres (unless DATABASE_URL names one), the API and the workers. With dev they restart when the source changes.",
   },
   demo: { call: "npm run demo", what: "Plays a day on the running npm start, over HTTP alone. It takes no arguments." },
+  "log-in": {
+    call: "npm run --silent log-in [-- +79991234567]",
+    what: "Prints an access token of the running npm start, the admin's without a phone. It keeps the login in DATA_DIR.",
+  },
   check: {
     call: "npm run check [-- --phone +79991234567]",
     what: "Says what is configured, reaches every dependency, and prints a table. An SMS is sent to --phone only.",

@@ -198,7 +198,9 @@ async function start(signal: AbortSignal): Promise<void> {
   await prepareDatabase(databaseUrl);
   // scripts that operators run read this file; until now it names the database of a service that may still run
   const { STORAGE_DIR = "" } = given;
-  await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl, STORAGE_DIR });
+  const host = ["0.0.0.0", "::", "127.0.0.1"].includes(config.HOST) ? "localhost" : config.HOST;
+  const local = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl, STORAGE_DIR, LOCAL_URL: local });
   signal.throwIfAborted();
 
   const program = (path: string) => new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);
@@ -210,9 +212,6 @@ async function start(signal: AbortSignal): Promise<void> {
   run("worker", "workers/main");
   stops.push(() => Promise.all(processes.map((process) => process.stop())));
   await Promise.all(processes.map(({ up }) => up));
-
-  const host = ["0.0.0.0", "::", "127.0.0.1"].includes(config.HOST) ? "localhost" : config.HOST;
-  const local = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
   await untilReady(local);
   signal.throwIfAborted();
   // before the greeting, after which any change counts

@@ -31,6 +31,7 @@ export class Caller {
   constructor(
     readonly base: string,
     readonly token?: string,
+    readonly refreshToken?: string,
   ) {}
 
   /** Sends a request and returns the response; throws when its status is not among `expected`. */
@@ -83,16 +84,31 @@ export class Caller {
     };
   }
 
-  /** Signs in with a development deployment's fixed code. Waits when the phone has used up its three codes. */
-  async signIn(phone: string, code: string): Promise<Caller> {
+  /**
+   * Signs in with a development deployment's fixed code, and a refresh token of an earlier login where there was one. Waits
+   * while the service sends no code, and says so.
+   */
+  async signIn(phone: string, code: string, earlier?: string): Promise<Caller> {
     for (;;) {
-      const sent = await this.call("POST", "/auth/otp/send", { phone }, [200, 429]);
+      const sent = await this.call("POST", "/auth/otp/send", { phone, refreshToken: earlier }, [200, 429]);
       if (sent.status === 200) break;
       const seconds = Number(sent.body["retryAfterSeconds"]);
-      process.stdout.write(`       (${phone} has used up its codes; waiting ${seconds} s for the next…)\n`);
+      process.stderr.write(
+        `       (${phone} gets no login code yet; waiting ${seconds} s: ${String(sent.body["detail"])})\n`,
+      );
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
     }
-    const { body } = await this.call("POST", "/auth/otp/verify", { phone, code });
-    return new Caller(this.base, String(body["accessToken"]));
+    const { body } = await this.call("POST", "/auth/otp/verify", { phone, code, refreshToken: earlier });
+    return this.#signedIn(body);
+  }
+
+  /** Exchanges a refresh token for new tokens; undefined when its session has ended. */
+  async renew(refreshToken: string): Promise<Caller | undefined> {
+    const { status, body } = await this.call("POST", "/auth/token/refresh", { refreshToken }, [200, 401]);
+    return status === 200 ? this.#signedIn(body) : undefined;
+  }
+
+  #signedIn({ accessToken, refreshToken }: Record<string, unknown>): Caller {
+    return new Caller(this.base, String(accessToken), String(refreshToken));
   }
 }

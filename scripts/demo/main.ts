@@ -2,11 +2,13 @@ import "../environment.js";
 import { randomInt, randomUUID } from "node:crypto";
 import sharp from "sharp";
 import { usage } from "../command.js";
+import { findService } from "./address.js";
 import { Caller, until } from "./http.js";
 import { importElsewhere, readMenu } from "./menus.js";
 import { connectTill } from "./pos.js";
 import { listenInBrowser } from "./push.js";
 import { queueCounts } from "./queues.js";
+import { signInAgain } from "./tokens.js";
 
 /**
  * Plays a day on a running development service (`npm start`) over HTTP alone, and prints each step. It can be run
@@ -18,7 +20,6 @@ if (process.argv.length > 2) {
   process.exit(1);
 }
 
-const base = process.env["PUBLIC_URL"] ?? `http://localhost:${process.env["PORT"] ?? "3000"}`;
 const adminPhone = (process.env["ADMIN_PHONES"] ?? "+79990000000").split(",")[0] ?? "";
 const code = process.env["OTP_FIXED_CODE"] ?? "000000";
 
@@ -68,12 +69,15 @@ function lateAfternoon(now: Date): { zone: string; at: (hours: number, minutes: 
 }
 
 async function play(): Promise<void> {
+  const base = await findService();
   const { zone, at } = lateAfternoon(new Date());
   const anyone = new Caller(base);
   print(`A day at the marketplace on ${base}\n`);
 
-  const admin = await anyone.signIn(adminPhone, code);
-  print(`08:00  The admin signs in with ${adminPhone} and a one-time code.`);
+  const { caller: admin, by } = await signInAgain(anyone, adminPhone, code);
+  print(
+    `08:00  The admin, ${adminPhone}, ${by === "a code" ? "signs in with a one-time code" : "is still signed in from an earlier day"}.`,
+  );
 
   const ownerPhone = newPhone();
   const registered = await anyone.call("POST", "/partners/register", {

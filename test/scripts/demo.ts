@@ -11,9 +11,9 @@ import { freePort, startEverything, type Started } from "../support/start.js";
 export const databaseUrl = process.env["DATABASE_URL"] ?? "";
 
 /** Plays the demo's day; returns its output. */
-async function playDay(port: number): Promise<string> {
+async function playDay(DATA_DIR: string): Promise<string> {
   const child = spawn(process.execPath, [compiled("scripts/demo/main.ts")], {
-    env: { PATH: process.env["PATH"], PORT: String(port) },
+    env: { PATH: process.env["PATH"], DATA_DIR },
     stdio: ["ignore", "pipe", "inherit"],
   });
   let output = "";
@@ -61,7 +61,7 @@ export function aDayThatLeavesNoTrace(env: () => Record<string, string>, brokerC
       ...env(),
     });
     const greeting = await service.greeted;
-    output = (await playDay(port)) + (await playDay(port));
+    output = (await playDay(folder)) + (await playDay(folder));
     service.process.kill("SIGINT");
     await service.ended;
     logs = service.stdout.slice(greeting.length) + service.stderr;
@@ -75,6 +75,7 @@ export function aDayThatLeavesNoTrace(env: () => Record<string, string>, brokerC
 
   test("the demo can be run twice and completes both times", () => {
     expect(output.match(/The day is over/g)).toHaveLength(2);
+    expect(output.match(/still signed in from an earlier day/g)).toHaveLength(1);
     expect(output.match(/recorded 1 order, READY/g)).toHaveLength(2);
   });
 
