@@ -16,8 +16,9 @@ $$;
 --   NO_BUYER        the account does not exist
 --   NO_PARTNER, PARTNER_INACTIVE
 --   UNKNOWN_ITEMS   "unknown": ids that this partner does not offer
+--   WINDOW_CLOSED   "closed": boxes whose pickup window was over when the order arrived, with its end
 --   TOO_MANY_OPEN   "allowed": how many open orders the buyer may have; "missed": the no-shows that reduce it, else null
---   WINDOW_CLOSED   a pickup window ended while the order waited for a lock
+--   WINDOW_JUST_CLOSED  "closed", as above: the pickup window ended while the order waited for a lock
 --   NOT_ENOUGH      "available": the remaining quantity of each box that is short
 --   CUSTOMER_LIMIT  "limited": boxes of which the buyer would have too many, with the remaining quantity
 --   PROMO_REFUSED   "reason": why the order's promo code cannot be used
@@ -65,8 +66,8 @@ declare
   box_ids uuid[];
   box_names text[];
   box_prices bigint[];
-  expired_ids uuid[];
-  window_closed boolean;
+  arrived_late boolean;
+  closed jsonb;
   short jsonb;
   limited_since timestamptz;
   limited jsonb;
@@ -148,19 +149,20 @@ begin
 
   -- Boxes are locked in id order, so that orders for the same boxes wait for each other and never deadlock.
   select coalesce(array_agg(id), '{}'), coalesce(array_agg(title), '{}'), coalesce(array_agg(price_minor), '{}'),
-         coalesce(array_agg(id) filter (where expired), '{}'),
-         coalesce(bool_or(closed), false), min(created_at) filter (where max_per_customer is not null),
+         coalesce(bool_or(was_closed), false),
+         jsonb_agg(jsonb_build_object('id', id, 'pickupWindowEnd', pickup_window_end)) filter (where is_closed),
+         min(created_at) filter (where max_per_customer is not null),
          jsonb_agg(jsonb_build_object('id', id, 'available', quantity_available)) filter (where quantity_available < qty),
          coalesce(sum(price_minor * qty), 0),
          min(pickup_window_start), max(pickup_window_start), max(pickup_window_end)
-  into box_ids, box_names, box_prices, expired_ids, window_closed, limited_since, short, total, opens_at, last_opens_at,
+  into box_ids, box_names, box_prices, arrived_late, closed, limited_since, short, total, opens_at, last_opens_at,
        closes_at
   from (
     select b.id, b.title, b.price_minor, b.quantity_available, b.max_per_customer, b.created_at,
            b.pickup_window_start, b.pickup_window_end,
            item_qtys[array_position(item_ids, b.id)] as qty,
-           not box_is_open(b, arrived_at) as expired,
-           b.pickup_window_end <= clock_timestamp() as closed
+           not box_is_open(b, arrived_at) as was_closed,
+           not box_is_open(b, clock_timestamp()) as is_closed
     from boxes b
     where b.id = any (item_ids) and b.partner_id = seller and b.hidden_at is null
     order by b.id
@@ -175,18 +177,17 @@ begin
     where m.id = any (item_ids) and m.partner_id = seller and m.archived_at is null and (m.available or taken_elsewhere);
   end if;
 
-  if cardinality(box_ids) + cardinality(menu_ids) < cardinality(item_ids) or cardinality(expired_ids) > 0 then
+  if cardinality(box_ids) + cardinality(menu_ids) < cardinality(item_ids) then
     return jsonb_build_object(
       'outcome', 'UNKNOWN_ITEMS',
-      'unknown', (
-        select jsonb_agg(wanted.id)
-        from unnest(item_ids) as wanted (id)
-        where wanted.id <> all (box_ids || menu_ids) or wanted.id = any (expired_ids)
-      )
+      'unknown', (select jsonb_agg(wanted.id) from unnest(item_ids) as wanted (id) where wanted.id <> all (box_ids || menu_ids))
     );
   end if;
-  if window_closed then
-    return jsonb_build_object('outcome', 'WINDOW_CLOSED');
+  if closed is not null then
+    return jsonb_build_object(
+      'outcome', case when arrived_late then 'WINDOW_CLOSED' else 'WINDOW_JUST_CLOSED' end,
+      'closed', closed
+    );
   end if;
   if short is not null then
     return jsonb_build_object('outcome', 'NOT_ENOUGH', 'available', short);

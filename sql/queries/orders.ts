@@ -26,6 +26,7 @@ export interface NewOrder {
 
 const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
 const orderStatus = z.enum(enums.orderStatus);
+const closedBox = z.object({ id: z.uuid(), pickupWindowEnd: instant });
 const earlierOrder = { orderId: z.uuid(), orderStatus, estimatedReadyAt: instant };
 
 /** What `place_order` (sql/functions/place_order.sql) returns. */
@@ -46,7 +47,7 @@ const Placement = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("PARTNER_INACTIVE") }),
   z.object({ outcome: z.literal("UNKNOWN_ITEMS"), unknown: z.array(z.uuid()) }),
   z.object({ outcome: z.literal("TOO_MANY_OPEN"), allowed: z.int(), missed: z.int().nullable() }),
-  z.object({ outcome: z.literal("WINDOW_CLOSED") }),
+  z.object({ outcome: z.enum(["WINDOW_CLOSED", "WINDOW_JUST_CLOSED"]), closed: z.array(closedBox) }),
   z.object({ outcome: z.literal("NOT_ENOUGH"), available: z.array(z.object({ id: z.uuid(), available: z.int() })) }),
   z.object({
     outcome: z.literal("CUSTOMER_LIMIT"),

@@ -46,6 +46,7 @@ import {
   tooManyOpen,
   unknownItems,
   windowClosed,
+  windowJustClosed,
   wrongPickupCode,
   wrongTotal,
 } from "./refusals.js";
@@ -116,7 +117,15 @@ function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError
         unknown: placement.unknown,
       });
     case "WINDOW_CLOSED":
-      return windowClosed();
+    case "WINDOW_JUST_CLOSED": {
+      const closed = placement.closed.map(({ id, pickupWindowEnd }) => ({ menuItemId: id, pickupWindowEnd }));
+      if (placement.outcome === "WINDOW_JUST_CLOSED") return windowJustClosed({ closed });
+      const errors = closed.map(({ menuItemId }) => ({
+        path: "items",
+        message: `the pickup window of ${menuItemId} is over`,
+      }));
+      return windowClosed({ errors, closed });
+    }
     case "NOT_ENOUGH":
       return notEnough({
         available: placement.available.map(({ id, available }) => ({ menuItemId: id, quantityAvailable: available })),
@@ -166,6 +175,7 @@ orders.post(
       tooManyOpen,
       unknownItems,
       windowClosed,
+      windowJustClosed,
       notEnough,
       customerLimit,
       wrongTotal,

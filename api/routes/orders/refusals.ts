@@ -50,18 +50,27 @@ export const tooManyOpen = refusalWith(409, "CONFLICT", "TOO_MANY_OPEN", {
   example: { allowed: 1, missed: 3 },
 });
 export const unknownItems = refusalWith(400, "VALIDATION_ERROR", "UNKNOWN_ITEMS", {
-  detail: "items: this partner does not offer some of them (unknown, archived, hidden or expired).",
+  detail: "items: this partner does not offer some of them (unknown, archived or hidden).",
   remedy: "Remove the items in `unknown` from the order, and read the partner's boxes and menu again.",
   facts: { errors: FieldErrors, unknown: z.array(Id) },
   example: { errors: [{ path: "items", message: `${exampleId} is not on offer` }], unknown: [exampleId] },
 });
-export const windowClosed = refusal(
-  409,
-  "CONFLICT",
-  "WINDOW_CLOSED",
-  "The pickup window closed while the order was being placed.",
-  "Show the customer other boxes.",
-);
+const closed = z
+  .array(z.object({ menuItemId: Id, pickupWindowEnd: Timestamp }))
+  .meta({ description: "the boxes that can no longer be picked up" });
+const closedExample = [{ menuItemId: exampleId, pickupWindowEnd: new Date("2026-06-01T17:00:00.000Z") }];
+export const windowClosed = refusalWith(400, "VALIDATION_ERROR", "WINDOW_CLOSED", {
+  ...invalidTerms,
+  remedy: "The boxes in `closed` were over before the order arrived. Remove them, and show the customer other boxes.",
+  facts: { ...invalidTerms.facts, closed },
+  example: { errors: [{ path: "items", message: `the pickup window of ${exampleId} is over` }], closed: closedExample },
+});
+export const windowJustClosed = refusalWith(409, "CONFLICT", "WINDOW_JUST_CLOSED", {
+  detail: "The pickup window closed while the order was being placed.",
+  remedy: "Show the customer other boxes than those in `closed`.",
+  facts: { closed },
+  example: { closed: closedExample },
+});
 export const notEnough = refusalWith(409, "CONFLICT", "NOT_ENOUGH", {
   detail: "Not enough boxes are left.",
   remedy: "Offer the customer what is left.",

@@ -44,23 +44,17 @@ describe("a refused order changes nothing:", () => {
     expect(await stockOf(many)).toMatchObject({ available: 50 });
   });
 
-  test("items that are unknown, archived, unavailable, hidden, expired or another partner's", async () => {
+  test("items that are unknown, archived, unavailable, hidden or another partner's", async () => {
     const stranger = await bakery(client);
     const archived = await addMenuItem(shop, { price: 1 });
     await shop.owner.client.delete(`/api/v1/menu/items/${archived}`);
     const unavailable = await addMenuItem(shop, { price: 1, available: false });
     const hidden = await listBox(shop, { price: 1 });
     await sql`update boxes set hidden_at = now() where id = ${hidden}::uuid`;
-    const over = await listBox(shop, { price: 1 });
-    await sql`
-      update boxes set pickup_window_start = now() - interval '2 hours', pickup_window_end = now() - interval '1 second'
-      where id = ${over}::uuid`;
-    const expired = await listBox(shop, { price: 1 });
-    await sql`update boxes set status = 'EXPIRED' where id = ${expired}::uuid`;
     const foreignBox = await listBox(stranger, { price: 1 });
     const foreignItem = await addMenuItem(stranger, { price: 1 });
     const fine = await addMenuItem(shop, { price: 1 });
-    for (const id of [crypto.randomUUID(), archived, unavailable, hidden, over, expired, foreignBox, foreignItem]) {
+    for (const id of [crypto.randomUUID(), archived, unavailable, hidden, foreignBox, foreignItem]) {
       const attempt = () =>
         order(
           anna,
@@ -80,6 +74,31 @@ describe("a refused order changes nothing:", () => {
   test("a line without an item, with the missing names in the answer", async () => {
     const reply = await refuses(shop, () => order(anna, shop, [{ qty: 1 }], 1), 400, "VALIDATION_ERROR");
     expect(reply.body["detail"]).toBe("items.0: needs menuItemId or boxId");
+  });
+
+  test("boxes whose pickup window is over, which the answer names with its end", async () => {
+    const open = await listBox(shop, { price: 1 });
+    const over = await listBox(shop, { price: 1 });
+    const [ended] = await sql<{ pickupWindowEnd: Date }[]>`
+      update boxes set pickup_window_start = now() - interval '2 hours', pickup_window_end = now() - interval '1 second'
+      where id = ${over}::uuid
+      returning pickup_window_end`;
+    const lines = [open, over].map((id) => ({ menuItemId: id, qty: 1 }));
+    const attempt = () => order(anna, shop, lines, 2);
+    const closed = { menuItemId: over, pickupWindowEnd: ended!.pickupWindowEnd.toISOString() };
+    expect((await refuses(shop, attempt, 400, "VALIDATION_ERROR")).body).toMatchObject({
+      reason: "WINDOW_CLOSED",
+      errors: [{ path: "items", message: `the pickup window of ${over} is over` }],
+      closed: [closed],
+    });
+    await sql`update boxes set status = 'EXPIRED' where id = ${over}::uuid`;
+    expect((await refuses(shop, attempt, 400, "VALIDATION_ERROR")).body).toMatchObject({ closed: [closed] });
+    const unknown = crypto.randomUUID();
+    const withUnknown = () => order(anna, shop, [...lines, { menuItemId: unknown, qty: 1 }], 3);
+    expect((await refuses(shop, withUnknown, 400, "VALIDATION_ERROR")).body).toMatchObject({
+      reason: "UNKNOWN_ITEMS",
+      unknown: [unknown],
+    });
   });
 
   test("a partner that is unknown or not active", async () => {
@@ -106,7 +125,12 @@ describe("a refused order changes nothing:", () => {
     const waiting = order(anna, shop, [{ menuItemId: box, qty: 1 }], 1);
     await blocker.untilBlocked();
     await blocker.closeWindowAndRelease();
-    expect((await waiting).body).toMatchObject({ status: 409, code: "CONFLICT" });
+    expect((await waiting).body).toMatchObject({
+      status: 409,
+      code: "CONFLICT",
+      reason: "WINDOW_JUST_CLOSED",
+      closed: [{ menuItemId: box }],
+    });
     expect(await stockOf(box)).toMatchObject({ available: 10, reserved: 0 });
   });
 
