@@ -12,6 +12,7 @@ import {
   partnerNotActive,
   partnersOnly,
   sessionEnded,
+  tokenExpired,
   tokenInvalid,
   tokenMissing,
 } from "./refusals.js";
@@ -80,6 +81,7 @@ export async function identify(request: Request, auth: Auth): Promise<Credential
     return { user: null, sessionId: null };
   }
   const claims = token === undefined ? null : await verifyAccessToken(token);
+  if (claims === "EXPIRED") throw tokenExpired();
   if (claims === null) throw tokenInvalid();
   return { user: { id: claims.userId }, sessionId: claims.sessionId ?? null };
 }

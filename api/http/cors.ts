@@ -3,6 +3,7 @@ import type { Request } from "express";
 import ipaddr from "ipaddr.js";
 import { config } from "../../lib/process/config.js";
 import { PRIVATE_ORIGINS } from "../../lib/process/origins.js";
+import { responseHeaders } from "./response-headers.js";
 
 /** Private in ipaddr.js's terms: of this machine, its network, or without one. */
 const privateRanges: readonly string[] = ["loopback", "private", "linkLocal", "uniqueLocal"];
@@ -29,7 +30,7 @@ function allowedOrigins({ path, headers: { origin } }: Request): string[] | stri
 export const allowOrigins = cors<Request>((request, decide) =>
   decide(null, {
     origin: allowedOrigins(request),
-    exposedHeaders: ["ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
+    exposedHeaders: Object.keys(responseHeaders),
     maxAge: 600,
   }),
 );

@@ -10,6 +10,7 @@ import { faultOf, type Fault } from "../../sql/db.js";
 import { problemOf } from "./refusal.js";
 import {
   bodyTooLarge,
+  challengeOf,
   databaseContended,
   databaseOverloaded,
   databaseTooSlow,
@@ -100,7 +101,7 @@ export function sendProblem(request: Request, response: Response, error: unknown
   const { status, facts } = answer;
   const { retryAfterSeconds } = facts;
   if (typeof retryAfterSeconds === "number") response.setHeader("Retry-After", retryAfterSeconds);
-  if (status === 401) response.setHeader("WWW-Authenticate", "Bearer");
+  if (status === 401) response.setHeader("WWW-Authenticate", challengeOf(answer));
   // Express's `send` takes longer than all else here
   response.statusCode = status;
   response.setHeader("Content-Type", "application/problem+json; charset=utf-8");

@@ -96,7 +96,6 @@ export const headersTooLarge = refusal(
   "Send fewer or shorter headers; 16 KB is enough.",
 );
 
-const logIn = "Exchange the refresh token for new tokens; if that is refused too, let the user log in again.";
 export const tokenMissing = refusal(
   401,
   "UNAUTHORIZED",
@@ -108,8 +107,15 @@ export const tokenInvalid = refusal(
   401,
   "UNAUTHORIZED",
   "TOKEN_INVALID",
-  "The access token is malformed, expired or unknown.",
-  logIn,
+  "The access token is malformed, or not one of this service.",
+  "Send the `accessToken` of a login as it came, after `Bearer` and a blank.",
+);
+export const tokenExpired = refusal(
+  401,
+  "UNAUTHORIZED",
+  "TOKEN_EXPIRED",
+  "The access token has expired.",
+  "Exchange the refresh token for new tokens; if that is refused too, let the user log in again.",
 );
 export const sessionEnded = refusal(
   401,
@@ -125,6 +131,13 @@ export const keyUnknown = refusal(
   "The service key is unknown.",
   "The key was deleted or is misspelt. An admin makes a new one.",
 );
+
+const ofSentTokens = [tokenInvalid, tokenExpired, sessionEnded, keyUnknown].map(({ reason }) => reason);
+
+/** Returns the `WWW-Authenticate` of a 401 (RFC 6750): what is wrong with the token, where one was sent. */
+export const challengeOf = ({ reason, message }: ApiError): string =>
+  ofSentTokens.includes(reason) ? `Bearer error="invalid_token", error_description="${message}"` : "Bearer";
+
 export const keyScopeMissing = refusalWith(403, "FORBIDDEN", "KEY_SCOPE_MISSING", {
   detail: ({ scope }) => `This endpoint needs a service key with the scope ${scope}.`,
   remedy: "Use a key with this `scope`. An admin makes one.",

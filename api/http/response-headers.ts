@@ -15,7 +15,11 @@ export const responseHeaders = {
   },
   "RateLimit-Policy": { schema: text, description: "The limit and its window in seconds, as `600;w=60`." },
   "Retry-After": { schema: { type: "integer" as const }, description: "Seconds, as `retryAfterSeconds` in the body." },
-  "WWW-Authenticate": { schema: text, description: "`Bearer`, and what is wrong with the token that was sent." },
+  "WWW-Authenticate": {
+    schema: text,
+    description:
+      '`Bearer`; where a token was sent, also `error="invalid_token"` and why as `error_description` (RFC 6750).',
+  },
   "X-Request-Id": {
     schema: text,
     description: "The request's id, in the logs too: the one that was sent, or a new one.",

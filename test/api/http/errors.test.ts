@@ -145,11 +145,6 @@ test.each([
   ]);
 });
 
-test("a refused credential names the expected scheme", async () => {
-  const refused = await client.get(items);
-  expect([outcome(refused), refused.headers.get("www-authenticate")]).toEqual(["401 UNAUTHORIZED", "Bearer"]);
-});
-
 describe("a body that cannot be read", () => {
   test.each([
     ["broken JSON", '{"name": "Баг', "application/json"],
