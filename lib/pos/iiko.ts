@@ -9,27 +9,28 @@ import { Entries, inBatches, listUpTo, MaybeEntries, MaybeParts, partsOf, validO
 import { IdText, MaybeText, menuPages, minorOfDouble, readAnswer, readOne, type Candidate } from "./menu.js";
 import { firstText, headerOf, isSignedBy, jsonOf, Name, readCall, textOf } from "./webhook.js";
 
-const Credentials = z
-  .strictObject({
-    organizationId: Name.meta({ description: "the organisation whose menu it is, which iiko's events name" }),
-    apiLogin: Secret.optional().meta({ description: "API login; or `appId`, `clientSecret` and `apiKey` instead" }),
-    appId: Secret.optional().meta({ description: "with `clientSecret` and `apiKey`, instead of `apiLogin`" }),
-    clientSecret: Secret.optional().meta({ description: "with `appId` and `apiKey`, instead of `apiLogin`" }),
-    apiKey: Secret.optional().meta({ description: "with `appId` and `clientSecret`, instead of `apiLogin`" }),
-    terminalGroupId: Name.optional().meta({
-      description:
-        "the terminal group whose stop list counts; without it, what any of them has stopped is not available",
-    }),
-    webhookSecret: WebhookSecret.meta({
-      description: "the `authToken` that was registered with the organisation's webhook, if it is not the platform's",
-    }),
-  })
-  .superRefine(({ apiLogin, appId, clientSecret, apiKey }, context) => {
-    const keys = [appId, clientSecret, apiKey].filter((key) => key !== undefined).length;
-    if (apiLogin === undefined ? keys === 3 : keys === 0) return;
-    const message = "must be there, or `appId`, `clientSecret` and `apiKey` instead of it";
-    context.addIssue({ code: "custom", path: ["apiLogin"], message });
-  });
+const organisation = {
+  organizationId: Name.meta({ description: "the organisation whose menu it is, which iiko's events name" }),
+  terminalGroupId: Name.optional().meta({
+    description: "the terminal group whose stop list counts; without it, what any of them has stopped is not available",
+  }),
+  webhookSecret: WebhookSecret.meta({
+    description: "the `authToken` that was registered with the organisation's webhook, if it is not the platform's",
+  }),
+};
+
+/** The two ways to log in. */
+const Credentials = z.union([
+  z.strictObject({ ...organisation, apiLogin: Secret.meta({ description: "API login" }) }).meta({ title: "API login" }),
+  z
+    .strictObject({
+      ...organisation,
+      appId: Secret.meta({ description: "id of the application" }),
+      clientSecret: Secret.meta({ description: "secret of the application" }),
+      apiKey: Secret.meta({ description: "key of the API" }),
+    })
+    .meta({ title: "Application" }),
+]);
 
 type Credentials = z.output<typeof Credentials>;
 
@@ -133,14 +134,11 @@ const nomenclatureOf = (revision: string | null): number | undefined => {
 };
 
 function connect(baseUrl: string, credentials: Credentials): PosConnection {
-  const { organizationId, terminalGroupId, apiLogin, appId, clientSecret, apiKey, webhookSecret } = credentials;
+  const { organizationId, terminalGroupId, webhookSecret, ...login } = credentials;
 
   async function newToken(signal: AbortSignal): Promise<string> {
-    const [path, body] =
-      apiLogin === undefined
-        ? ["/api/v2/access_token", { appId, clientSecret, apiKey }]
-        : ["/api/1/access_token", { apiLogin }];
-    return readAnswer(Token, await callOutbound(baseUrl + path, { method: "POST", body, signal })).token;
+    const path = "apiLogin" in login ? "/api/1/access_token" : "/api/v2/access_token";
+    return readAnswer(Token, await callOutbound(baseUrl + path, { method: "POST", body: login, signal })).token;
   }
 
   /** Returns a function that calls with one token, which it renews once when it expires on the way. */

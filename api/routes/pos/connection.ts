@@ -43,15 +43,23 @@ const refused = (errors: readonly FieldError[]) => invalidCredentials({ errors: 
 /** A field name that may be repeated in an error; a secret sent as a name by mistake rarely looks like one. */
 const plainName = /^[A-Za-z_]{1,40}$/;
 
+/** Returns the issues of the alternative that was meant: the one with the fewest fields too many, then with the fewest faults. */
+function meantOf(alternatives: readonly z.core.$ZodIssue[][]): readonly z.core.$ZodIssue[] {
+  const faultsOf = (issues: readonly z.core.$ZodIssue[]) =>
+    issues.length + 1_000 * issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : [])).length;
+  return alternatives.toSorted((a, b) => faultsOf(a) - faultsOf(b))[0] ?? [];
+}
+
 /** Returns the invalid fields of an issue, without any value that was sent. */
 function fieldErrorsOf(issue: z.core.$ZodIssue): readonly FieldError[] {
+  if (issue.code === "invalid_union") return meantOf(issue.errors).flatMap(fieldErrorsOf);
   const path = ["credentialsJson", ...issue.path.map(String)].join(".");
   if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
   const known = issue.keys.filter((key) => plainName.test(key)).slice(0, 20);
-  const named = known.map((key) => ({ path: `${path}.${key}`, message: "is not a field of this adapter" }));
+  const named = known.map((key) => ({ path: `${path}.${key}`, message: "is not a field of these credentials" }));
   return named.length === issue.keys.length
     ? named
-    : [...named, { path, message: "has fields that this adapter does not have" }];
+    : [...named, { path, message: "has fields that these credentials do not have" }];
 }
 
 function parseJson(text: string): unknown {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { z } from "zod";
 import type { Bakery, Character } from "../../../support/cast.js";
 import { newSecret, startTill, type Till } from "../../../support/till.js";
 import { until } from "../../../support/until.js";
@@ -69,6 +70,43 @@ test("partners and admins can list the adapters and the schemas of their credent
       }),
     });
   }
+});
+
+describe("the two ways to log in to iiko", () => {
+  const Alternative = z.object({
+    title: z.string(),
+    properties: z.record(z.string(), z.unknown()),
+    required: z.array(z.string()),
+  });
+  const Adapters = z.array(z.looseObject({ credentialsSchema: z.looseObject({ anyOf: z.array(Alternative) }) }));
+
+  test("are published as alternatives: a form that fills in the fields of either is accepted", async () => {
+    const { list } = await admin.client.get("/api/v1/pos/adapters");
+    const [iiko] = Adapters.parse(list.filter(({ name }) => name === "iiko"));
+    const forms = iiko!.credentialsSchema.anyOf;
+    expect(forms.map(({ title }) => title)).toEqual(["API login", "Application"]);
+    for (const { properties, required } of forms) {
+      for (const names of [required, Object.keys(properties)]) {
+        const filledIn = Object.fromEntries(names.map((name) => [name, `value-${randomUUID()}`]));
+        const saved = await connect(JSON.stringify(filledIn), { adapterName: "iiko" });
+        expect([saved.status, saved.body]).toEqual([200, { partnerId: bakery.id, adapterName: "iiko" }]);
+      }
+    }
+  });
+
+  test.each<[Record<string, string>, string[]]>([
+    [{}, ["apiLogin: is missing"]],
+    [{ appId: "a" }, ["clientSecret: is missing", "apiKey: is missing"]],
+    [{ apiLogin: "a", apiKey: "c" }, ["apiKey: is not a field of these credentials"]],
+  ])("are not mixed: of %j the faults of the way that was meant are named", async (fields, faults) => {
+    const refused = await connect(JSON.stringify({ organizationId: "o", ...fields }), { adapterName: "iiko" });
+    expect(outcome(refused)).toBe("400 INVALID_CREDENTIALS");
+    const errors = faults.map((fault) => {
+      const [name = "", message = ""] = fault.split(": ");
+      return { path: `credentialsJson.${name}`, message };
+    });
+    expect(refused.body["errors"]).toEqual(errors);
+  });
 });
 
 describe("credentials", () => {
@@ -183,15 +221,15 @@ describe("credentials", () => {
       { webhook_secret: "secret-4711", apiKey: "4711" },
       ["apiKey", "webhook_secret"].map((field) => ({
         path: `credentialsJson.${field}`,
-        message: "is not a field of this adapter",
+        message: "is not a field of these credentials",
       })),
     ],
     [
       "where a value belongs",
       { "secret-4711": 1, region: "x" },
       [
-        { path: "credentialsJson", message: "has fields that this adapter does not have" },
-        { path: "credentialsJson.region", message: "is not a field of this adapter" },
+        { path: "credentialsJson", message: "has fields that these credentials do not have" },
+        { path: "credentialsJson.region", message: "is not a field of these credentials" },
       ],
     ],
     [
