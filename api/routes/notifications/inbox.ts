@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { isNotificationKind, notificationKinds, textOf } from "../../../lib/domain/notification-kinds.js";
+import type { Facts } from "../../../lib/domain/notification-texts.js";
 import { config } from "../../../lib/process/config.js";
 import { sql } from "../../../sql/db.js";
 import { listDeliveries } from "../../../sql/queries/deliveries.js";
@@ -14,12 +15,35 @@ import {
 import { ok, section } from "../../http/endpoint.js";
 import { notFound } from "../../http/refusals.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { Id, QueryFlag, shownAs, Timestamp } from "../../http/schemas.js";
+import { Id, QueryFlag, Timestamp } from "../../http/schemas.js";
 
-const Kind = z.string().meta({
+const kinds = Object.keys(notificationKinds).filter(isNotificationKind);
+const exampleFacts: Facts = {
+  partner: "Corner bakery",
+  zone: config.DEFAULT_TIMEZONE,
+  box: "Evening box",
+  items: 2,
+  priceMinor: 49_980,
+  currency: config.CURRENCY,
+  pickupFrom: null,
+  pickupUntil: null,
+  points: 120,
+  level: "SILVER",
+  rating: 5,
+  campaign: "Summer without waste",
+};
+const explained = kinds.map((kind) => {
+  const { title, body } = textOf(kind, "en-GB", exampleFacts);
+  return `- \`${kind}\`, to ${notificationKinds[kind].audience}s: **${title}** ${body}`;
+});
+const NotificationKind = z.enum(kinds).meta({
+  id: "NotificationKind",
+  description: `What happened. Each kind with its audience and an example of its text:\n\n${explained.join("\n")}`,
+  example: "ORDER_ACCEPTED",
+});
+const Kind = z.union([NotificationKind, z.string()]).meta({
   description: "what happened; an app shows other kinds, of another release, by `title` and `body` alone",
   example: "ORDER_ACCEPTED",
-  override: shownAs({ anyOf: [{ type: "string", enum: Object.keys(notificationKinds) }, { type: "string" }] }),
 });
 const Status = z.enum(enums.notificationStatus).meta({
   description:

@@ -75,6 +75,10 @@ const NewOrder = z.object({
     .meta({
       description:
         "`menuItemId` names a menu item or a box (`boxId` is a synonym); quantities of the same id are summed",
+      example: [
+        { menuItemId: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f", qty: 1 },
+        { boxId: "01978d2e-6b7c-7d4e-9fa0-1b2c3d4e5f60", qty: 2 },
+      ],
     }),
   totalAmount: TotalAmount,
   partnerId: Id,

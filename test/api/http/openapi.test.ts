@@ -5,6 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { endpoints } from "../../../api/app.js";
 import { openApiDocument } from "../../../api/http/openapi.js";
 import { refusals } from "../../../api/http/refusal.js";
+import { notificationKinds } from "../../../lib/domain/notification-kinds.js";
 import { version } from "../../../lib/process/version.js";
 import { closeDatabase } from "../../../sql/db.js";
 import { startApi, type Client } from "../../support/api.js";
@@ -95,6 +96,35 @@ test.each(endpoints.flatMap((endpoint) => (endpoint.body ? [endpoint] : [])))(
     expect(parsed?.error?.issues ?? []).toEqual([]);
   },
 );
+
+test("the example of an order has a menu item and a box, each with its own id", () => {
+  const operation = document.paths?.["/api/v1/orders"]?.post;
+  const described = z
+    .looseObject({ content: z.object({ "application/json": z.object({ schema: z.unknown() }) }) })
+    .parse(operation?.requestBody);
+  const { items, partnerId } = z
+    .object({ items: z.array(z.record(z.string(), z.unknown())), partnerId: z.string() })
+    .parse(exampleOf(described.content["application/json"].schema));
+  const ids = items.map(({ menuItemId, boxId }) => menuItemId ?? boxId);
+  expect(items.map((item) => Object.keys(item))).toEqual([
+    ["menuItemId", "qty"],
+    ["boxId", "qty"],
+  ]);
+  expect(new Set([...ids, partnerId]).size).toBe(3);
+});
+
+test("kinds of notifications are listed and explained; an app must expect others", () => {
+  const { NotificationKind, Notification } = document.components?.schemas ?? {};
+  const { enum: kinds, description } = z
+    .looseObject({ enum: z.array(z.string()), description: z.string() })
+    .parse(NotificationKind);
+  expect(kinds).toEqual(Object.keys(notificationKinds));
+  for (const kind of kinds)
+    expect(description).toMatch(new RegExp(`^- \`${kind}\`, to \\w+: \\*\\*\\S.*\\*\\* \\S`, "m"));
+  expect(Notification).toMatchObject({
+    properties: { kind: { anyOf: [{ $ref: "#/components/schemas/NotificationKind" }, { type: "string" }] } },
+  });
+});
 
 test("the sections are in a fixed order, described, and not empty", () => {
   const shown = (document.tags ?? []).map(({ name }) => name);
