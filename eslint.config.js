@@ -109,6 +109,19 @@ export default defineConfig(
     languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly" } },
   },
   {
+    // scripts of a page
+    files: ["api/ops/docs-page/*.js"],
+    languageOptions: {
+      globals: {
+        document: "readonly",
+        fetch: "readonly",
+        location: "readonly",
+        sessionStorage: "readonly",
+        SwaggerUIBundle: "readonly",
+      },
+    },
+  },
+  {
     files: ["{api,lib,queues,sql,workers,scripts}/**/*.ts"],
     // benchmarks count and delete the jobs they staged
     ignores: ["sql/outbox.ts", "scripts/bench/**"],

@@ -2,7 +2,7 @@ import express from "express";
 import { config } from "../lib/process/config.js";
 import { publicKeys } from "../lib/security/tokens.js";
 import { dashboard } from "./ops/dashboard/router.js";
-import { docs } from "./ops/docs.js";
+import { docs, leadToDocs } from "./ops/docs.js";
 import { errorsPage } from "./ops/errors-page.js";
 import { limitBodyTime } from "./http/body-time.js";
 import { allowOrigins } from "./http/cors.js";
@@ -119,6 +119,7 @@ app.get("/api/v1/openapi.json", sendOpenApi(endpoints));
 app.get("/.well-known/jwks.json", (_request, response) => {
   response.set("Cache-Control", "public, max-age=300").json(publicKeys());
 });
+app.get("/", leadToDocs);
 app.use("/docs", docs(errorsPage(endpoints)));
 app.use(dashboard);
 

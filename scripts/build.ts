@@ -5,7 +5,7 @@ import { runTool } from "./run-tool.js";
 /** `npm run build`: what production runs, in `dist`; tsconfig.build.json names it. */
 
 /** Folders that the program reads at run time and the compiler does not copy. */
-const assets = ["sql/migrations", "sql/functions"];
+const assets = ["sql/migrations", "sql/functions", "api/ops/docs-page", "api/conventions.md"];
 
 // what an earlier version had must not stay
 await rm("dist", { recursive: true, force: true });

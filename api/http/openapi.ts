@@ -11,6 +11,7 @@ import {
 import { config } from "../../lib/process/config.js";
 import { version } from "../../lib/process/version.js";
 import { keyScopes, type Auth } from "./auth.js";
+import { readConventions } from "./conventions.js";
 import { isOpen, type Endpoint } from "./endpoint.js";
 import { addExamples } from "./examples.js";
 import { refusals, type Refusal } from "./refusal.js";
@@ -199,12 +200,15 @@ function operation(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiOpera
 
 const inBraces = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
+const paragraphs = (...texts: readonly (string | undefined)[]) => texts.filter(Boolean).join("\n\n");
+
 /** Returns the OpenAPI 3.1 document of all declared endpoints. */
 export function openApiDocument(endpoints: readonly Endpoint[]) {
   const paths: ZodOpenApiPathsObject = {};
   const reasons = new Set(endpoints.flatMap((endpoint) => refusalsOf(endpoint).map(({ reason }) => reason)));
   const answered = refusals.filter(({ reason }) => reasons.has(reason));
   const shared: SharedResponses = new Map();
+  const conventions = readConventions();
   for (const endpoint of endpoints) {
     const path = inBraces(endpoint.path);
     paths[path] = { ...paths[path], [endpoint.method]: operation(endpoint, shared) };
@@ -214,14 +218,14 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
     info: {
       title: "Surplus-food marketplace",
       version,
-      description:
-        "Partners list discounted boxes of surplus food, customers order and pick them up. Amounts are in major units of " +
-        `${config.CURRENCY}, with at most two decimals; ` +
-        "times are ISO 8601. Errors are problem documents (RFC 9457) with a `code`.",
+      description: paragraphs(
+        `Partners list discounted boxes of surplus food, customers order and pick them up. Amounts are in ${config.CURRENCY}.`,
+        conventions.get("Every request"),
+      ),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: config.PUBLIC_URL }],
-    tags: tags.map((tag) => ({ ...tag })),
+    tags: tags.map(({ name, description }) => ({ name, description: paragraphs(description, conventions.get(name)) })),
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
       // those of addresses beside the endpoints, which the document does not describe

@@ -1,19 +1,9 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import express, { Router } from "express";
+import { fileURLToPath } from "node:url";
+import { Router, type RequestHandler } from "express";
 import helmet from "helmet";
 // the package itself would load the browser's scripts into this process
-import assetsFolder from "swagger-ui-dist/absolute-path.js";
-
-const initializer = `window.ui = SwaggerUIBundle({
-  url: "/api/v1/openapi.json",
-  dom_id: "#swagger-ui",
-  deepLinking: true,
-  validatorUrl: null,
-  docExpansion: "list",
-  defaultModelsExpandDepth: 0,
-  presets: [SwaggerUIBundle.presets.apis],
-});`;
+import swaggerFolder from "swagger-ui-dist/absolute-path.js";
 
 const headers = helmet({
   contentSecurityPolicy: {
@@ -27,26 +17,31 @@ const headers = helmet({
   strictTransportSecurity: false,
 });
 
-const title = "Surplus-food marketplace: the API";
-const page = readFileSync(join(assetsFolder(), "index.html"), "utf8").replace(
-  /<title>.*<\/title>/,
-  `<title>${title}</title>`,
-);
-/** The OpenAPI document in Swagger UI, and the page of errors; nothing is loaded from other hosts. */
+const pageFolder = fileURLToPath(new URL("docs-page", import.meta.url));
+
+/** The files of the page, by their folders; they are read when they are asked for. */
+const files = [
+  [pageFolder, ["page.css", "page.js"]],
+  [swaggerFolder(), ["swagger-ui.css", "swagger-ui-bundle.js"]],
+] as const;
+
+/** The reference: the OpenAPI document in Swagger UI with a search and a login, and the page of errors; nothing is loaded from other hosts. */
 export function docs(errors: string): Router {
   const docs = Router();
   docs.use(headers);
+  docs.get("/", (_request, response) => response.sendFile(join(pageFolder, "index.html")));
   docs.get("/errors", (_request, response) => {
     response.type("html").send(errors);
   });
-  docs.get("/swagger-initializer.js", (_request, response) => {
-    response.type("application/javascript").send(initializer);
-  });
-  docs.get(["/", "/index.html"], (request, response, next) => {
-    // the page's addresses are relative to `/docs/`
-    if (!/\/docs(\?|$)/.test(request.originalUrl)) response.type("html").send(page);
-    else next();
-  });
-  docs.use(express.static(assetsFolder(), { maxAge: "1h" }));
+  for (const [folder, names] of files)
+    for (const name of names)
+      docs.get(`/${name}`, (_request, response) => response.sendFile(join(folder, name), { maxAge: "1h" }));
   return docs;
 }
+
+/** Leads a browser that asks for the service's own address to the reference. */
+export const leadToDocs: RequestHandler = (request, response, next) => {
+  response.vary("Accept");
+  if (request.accepts(["json", "html"]) === "html") response.redirect("/docs");
+  else next();
+};

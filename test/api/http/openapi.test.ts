@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { endpoints } from "../../../api/app.js";
+import { readConventions } from "../../../api/http/conventions.js";
 import { openApiDocument } from "../../../api/http/openapi.js";
 import { refusals } from "../../../api/http/refusal.js";
 import { notificationKinds } from "../../../lib/domain/notification-kinds.js";
@@ -133,6 +134,19 @@ test("the sections are in a fixed order, described, and not empty", () => {
   expect((document.tags ?? []).filter(({ description = "" }) => !description.endsWith("."))).toEqual([]);
 });
 
+test("the conventions are in the document, each at its section", () => {
+  const conventions = readConventions();
+  const sections = (document.tags ?? []).map(({ name }) => name);
+  expect([...conventions.keys()].filter((name) => !sections.includes(name))).toEqual(["Every request"]);
+  for (const [name, text] of conventions) {
+    expect(text).toMatch(/^- \*\*/);
+    const place = name === "Every request" ? document.info : document.tags?.find((tag) => tag.name === name);
+    const description = place?.description;
+    expect(description).toMatch(/^\S.*\.\n\n- \*\*/);
+    expect(description).toContain(text);
+  }
+});
+
 describe.each(operations)("$name", ({ path, operation }) => {
   const statuses = Object.keys(operation.responses ?? {});
 
@@ -165,36 +179,6 @@ describe.each(operations)("$name", ({ path, operation }) => {
     const tokenless = first === undefined || Object.keys(first).length === 0;
     expect(tokenless || statuses.includes("401")).toBe(true);
   });
-});
-
-describe("the documentation page", () => {
-  test("loads nothing from other hosts", async () => {
-    const page = await fetch(`${client.url}/docs`);
-    expect([page.status, new URL(page.url).pathname]).toEqual([200, "/docs/"]);
-    expect(page.headers.get("content-security-policy")).toMatch(/default-src 'self'.*script-src 'self'/);
-    const html = await page.text();
-    const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = ""]) => new URL(address, page.url));
-    expect(loaded.length).toBeGreaterThan(3);
-    for (const address of loaded) {
-      expect(address.origin).toBe(client.url);
-      expect((await fetch(address)).status).toBe(200);
-    }
-    const script = await (await fetch(`${client.url}/docs/swagger-initializer.js`)).text();
-    expect(script).toContain('url: "/api/v1/openapi.json"');
-    expect(script).not.toContain("://");
-  });
-});
-
-test("the page of errors has an entry for each reason in the document, with an example, and loads nothing", async () => {
-  const page = await fetch(`${client.url}/docs/errors`);
-  expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
-  const html = await page.text();
-  const entries = [...html.matchAll(/<section id="([A-Z_]+)">/g)].map(([, reason]) => reason);
-  expect(entries).toEqual(expect.arrayContaining(refusals.map(({ reason }) => reason)));
-  expect(new Set(entries).size).toBe(entries.length);
-  expect(html).toContain('<section id="NOT_ENOUGH">');
-  expect(html).toContain("POST /api/v1/orders");
-  expect(html).not.toMatch(/(?:src|href)="(?![#/])/);
 });
 
 const schemas = new Ajv2020({ strict: false, validateFormats: false }).addSchema({ ...document, $id: "openapi" });

@@ -1,0 +1,168 @@
+// The search, the login and the reference of this page. Its tokens are kept until the tab is closed.
+
+const at = (id) => document.getElementById(id);
+const keptAs = "api-docs-session";
+
+/** Who sends requests: an access token or service key, and what renews it; null for nobody. */
+let session = JSON.parse(sessionStorage.getItem(keptAs) ?? "null");
+
+function keep(next) {
+  session = next;
+  if (next === null) sessionStorage.removeItem(keptAs);
+  else sessionStorage.setItem(keptAs, JSON.stringify(next));
+  at("account").querySelector("summary").textContent = next === null ? "Log in" : `Logged in: ${next.name}`;
+  at("phone-form").hidden = at("token-form").hidden = next !== null;
+  at("leave-form").hidden = next === null;
+  at("code-form").hidden = true;
+}
+
+/** Calls an endpoint of the login; throws its refusal's text. */
+async function call(path, body) {
+  const response = await fetch(`/api/v1/auth/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  const answer = text === "" ? {} : JSON.parse(text);
+  if (!response.ok) throw new Error(answer.detail);
+  return answer;
+}
+
+const sessionOf = (name, { accessToken, refreshToken, expiresIn }) => ({
+  name,
+  token: accessToken,
+  refreshToken,
+  endsAt: Date.now() + expiresIn * 1_000,
+});
+
+/** Ends a token this long before it expires, so that a request with it arrives in time. */
+const EARLY_MS = 30_000;
+let renewal = null;
+
+/** Exchanges the refresh token when the access token is about to expire; requests at once share the exchange. */
+async function renew() {
+  if (session?.endsAt === undefined || session.endsAt - EARLY_MS > Date.now()) return;
+  const { name, refreshToken } = session;
+  renewal ??= call("token/refresh", { refreshToken })
+    .then((tokens) => keep(sessionOf(name, tokens)))
+    .catch((error) => {
+      keep(null);
+      at("account").open = true;
+      at("message").textContent = error.message;
+    })
+    .finally(() => (renewal = null));
+  await renewal;
+}
+
+function onSubmit(id, act) {
+  at(id).addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = at(id).querySelector("button");
+    button.disabled = true;
+    at("message").textContent = "";
+    try {
+      await act();
+    } catch (error) {
+      at("message").textContent = error.message;
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+onSubmit("phone-form", async () => {
+  const { message } = await call("otp/send", { phone: at("phone").value });
+  at("message").textContent = message;
+  at("code-form").hidden = false;
+  at("code").focus();
+});
+onSubmit("code-form", async () => {
+  const phone = at("phone").value;
+  keep(sessionOf(phone, await call("otp/verify", { phone, code: at("code").value })));
+  at("account").open = false;
+  at("code").value = "";
+});
+onSubmit("token-form", async () => {
+  keep({ name: "a token of yours", token: at("token").value.trim() });
+  at("account").open = false;
+  at("token").value = "";
+});
+onSubmit("leave-form", async () => {
+  const { refreshToken } = session;
+  keep(null);
+  if (refreshToken !== undefined) await call("logout", { refreshToken });
+});
+keep(session);
+
+/** Every operation, with the words by which it is found. */
+const wordsOf = (document) =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId, summary, description = "", tags }]) => ({
+      key: `${method} ${path}`,
+      text: [method, path, operationId, summary, description, ...tags].join(" ").toLowerCase(),
+    })),
+  );
+
+/** The operations that are shown; null: all. */
+let shown = null;
+
+/** Swagger UI's own filter knows sections and paths only, and leaves sections closed. */
+const search = {
+  fn: {
+    opsFilter: (sections) =>
+      sections
+        .map((section) =>
+          section.update("operations", (all) =>
+            all.filter((each) => shown?.has(`${each.get("method")} ${each.get("path")}`)),
+          ),
+        )
+        .filter((section) => section.get("operations").size > 0),
+  },
+  statePlugins: {
+    layout: {
+      wrapSelectors: {
+        isShown: (isShown) => (_state, place, otherwise) =>
+          (shown !== null && place[0] === "operations-tag") || isShown(place, otherwise),
+      },
+    },
+  },
+};
+
+/** The header of this page says who sends requests. */
+const withoutAuthorize = { components: { authorizeBtn: () => null, authorizeOperationBtn: () => null } };
+
+async function start() {
+  const response = await fetch("/api/v1/openapi.json");
+  if (!response.ok) throw new Error(`The document cannot be read: ${response.status}`);
+  const document = await response.json();
+  const operations = wordsOf(document);
+  const ui = SwaggerUIBundle({
+    // requests go to the address that the page came from, as its policy allows no other
+    spec: { ...document, servers: [{ url: location.origin }] },
+    dom_id: "#reference",
+    deepLinking: true,
+    validatorUrl: null,
+    docExpansion: "none",
+    defaultModelsExpandDepth: -1,
+    filter: true,
+    presets: [SwaggerUIBundle.presets.apis],
+    plugins: [search, withoutAuthorize],
+    requestInterceptor: async (request) => {
+      await renew();
+      if (session !== null) request.headers.Authorization = `Bearer ${session.token}`;
+      return request;
+    },
+  });
+
+  at("search").addEventListener("input", () => {
+    const words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = operations.filter(({ text }) => words.every((word) => text.includes(word)));
+    shown = words.length === 0 ? null : new Set(found.map(({ key }) => key));
+    at("found").textContent = shown === null ? "" : `${found.length} of ${operations.length}`;
+    at("reference").classList.toggle("searching", shown !== null);
+    ui.layoutActions.updateFilter(words.length === 0 ? true : words.join(" "));
+  });
+}
+
+start().catch((error) => (at("reference").textContent = error.message));
