@@ -30,6 +30,8 @@ const rooms = {
   api: ["lib", "queues", "sql"],
   workers: ["lib", "queues", "sql"],
   scripts: ["lib", "queues", "sql", "api", "workers"],
+  // a package of its own
+  "scripts/client/src": [],
   test: ["lib", "queues", "sql", "api", "workers", "scripts"],
 };
 
@@ -87,7 +89,7 @@ const checkedSql = process.env.LINT_DATABASE_URL
 
 export default defineConfig(
   // examples import generated types, so their test compiles them
-  globalIgnores(["dist/", ".data/", "coverage/", "**/*.example.ts"]),
+  globalIgnores(["dist/", ".client/", ".data/", "coverage/", "**/*.example.ts", "scripts/client/src/operations.ts"]),
   { linterOptions: { noInlineConfig: true } },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,

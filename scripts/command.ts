@@ -51,6 +51,10 @@ const commands: Readonly<Record<string, Command>> = {
     what: "Fills a development database with a made-up marketplace; scale 1 is a million orders, 10 the most. --beside adds it to the data that is there.",
   },
   build: { call: "npm run build", what: "Compiles what production runs into dist." },
+  client: {
+    call: "npm run client",
+    what: "Makes the client for apps from the OpenAPI document, as a package in .client.",
+  },
   test: {
     call: "npm test [-- test/lib …]",
     what: "Runs the linter and all tests, or only the tests under these paths.",

@@ -1,0 +1,37 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { generateSource } from "oazapfts";
+
+/** The operations and types of the client; `npm run client` writes them. */
+export const operationsPath = "scripts/client/src/operations.ts";
+
+// the generator does not know exactOptionalPropertyTypes; its types are checked as apps see them, in the package
+const heading = "// @ts-nocheck Made by `npm run client` from the OpenAPI document. Do not edit.\n";
+
+const isFile = (value: unknown) =>
+  typeof value === "object" && value !== null && "contentMediaType" in value && value.contentMediaType !== undefined;
+
+/** Writes the document as the generator understands it: files are Blobs, and constants tell the reasons of a union apart. */
+const simplify = (document: object) =>
+  JSON.stringify({ ...document, servers: [] }, (key, value: unknown) =>
+    key === "discriminator" ? undefined : isFile(value) ? { type: "string", format: "binary" } : value,
+  );
+
+/** Returns the source of a function for each operation of an OpenAPI document, named by its id, and of all its types. */
+export async function generateOperations(document: object): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "surplus-food-client-"));
+  try {
+    const file = join(folder, "openapi.json");
+    await writeFile(file, simplify(document));
+    const source = await generateSource(file, {
+      argumentStyle: "object",
+      allSchemas: true,
+      futureStripLegacyMethods: true,
+      useUnknown: true,
+    });
+    return heading + source.slice(source.indexOf("import "));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

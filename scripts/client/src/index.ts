@@ -1,0 +1,6 @@
+export * from "./answers.js";
+export * from "./operations.js";
+export * from "./orders.js";
+export * from "./pages.js";
+export * from "./session.js";
+export * from "./upload.js";
