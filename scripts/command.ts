@@ -73,6 +73,10 @@ const commands: Readonly<Record<string, Command>> = {
     what: "Writes .env.example and the table of variables in scripts/ops/README.md.",
   },
   "write-schema": { call: "npm run schema", what: "Writes sql/schema.sql from the migrations." },
+  "write-surface": {
+    call: "npm run surface",
+    what: "Writes scripts/lint/released.json, what apps rely on in the API: once for each release.",
+  },
 };
 
 const [, name = ""] = /scripts\/(.+?)(?:\/main)?\.[jt]s$/.exec((process.argv[1] ?? "").replaceAll("\\", "/")) ?? [];

@@ -1,11 +1,15 @@
 import "../document-environment.js";
+import { readFile } from "node:fs/promises";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import spectral from "@stoplight/spectral-core";
 import rulesets from "@stoplight/spectral-rulesets";
 import { endpoints } from "../../api/app.js";
 import { openApiDocument } from "../../api/http/openapi.js";
+import { breaksBetween, explained } from "./breaks.js";
+import { releasedPath, Surface, surfaceOf } from "./surface.js";
 
-// Checks the OpenAPI document by the recommended rules of Redocly and Spectral, with the libraries of their command line tools.
+// Checks the OpenAPI document by the recommended rules of Redocly and Spectral, with the libraries of their command line tools, and
+// that it breaks no app that was written for the last release.
 
 /** Findings that are meant, by the names of their rules, with the end of the places where they are. */
 const meant: readonly { rules: readonly string[]; at: RegExp; why: string }[] = [
@@ -50,8 +54,21 @@ async function bySpectral(document: string): Promise<Finding[]> {
   return problems.map(({ code, message, path }) => ({ rule: String(code), at: path.join("."), message }));
 }
 
+/** What breaks apps and is not explained, and explanations of what does not. */
+async function byLastRelease(document: string): Promise<Finding[]> {
+  const released = Surface.parse(JSON.parse(await readFile(releasedPath, "utf8")));
+  const breaks = breaksBetween(released, surfaceOf(JSON.parse(document)));
+  const known = explained.map(({ is }) => is);
+  return [
+    ...breaks
+      .filter((is) => !known.includes(is))
+      .map((is) => ({ rule: "breaks-apps", at: is, message: "Apps rely on it" })),
+    ...known.filter((is) => !breaks.includes(is)).map((is) => ({ rule: "explained", at: is, message: "Is no break" })),
+  ];
+}
+
 const document = JSON.stringify(openApiDocument(endpoints));
-const findings = [...(await byRedocly(document)), ...(await bySpectral(document))];
+const findings = [...(await byRedocly(document)), ...(await bySpectral(document)), ...(await byLastRelease(document))];
 const unexplained = findings.filter(
   ({ rule, at }) => !meant.some((known) => known.rules.includes(rule) && known.at.test(at)),
 );
