@@ -60,6 +60,8 @@ export interface Declaration {
   mediaType?: "text/calendar";
   /** Reasons for a refusal beyond those that the declaration implies. */
   errors?: readonly Refusal[];
+  /** Apps should call something else, which the description names: since the first of these days, and until the second. */
+  deprecated?: { since: `${number}-${number}-${number}`; until: `${number}-${number}-${number}` };
 }
 
 type Parsed<S, Otherwise = undefined> = S extends Schema ? z.output<S> : Otherwise;
@@ -208,6 +210,14 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
       endpoints.push(endpoint);
       const tagged = method === "get" && isOpen(endpoint.auth);
 
+      // RFC 9745 and RFC 8594
+      const farewell: [string, string][] = declaration.deprecated
+        ? [
+            ["Deprecation", `@${Date.parse(declaration.deprecated.since) / 1_000}`],
+            ["Sunset", new Date(declaration.deprecated.until).toUTCString()],
+          ]
+        : [];
+
       const takesTurn = method !== "get" && !endpoint.upload && !endpoint.waits;
 
       const file = endpoint.csv && {
@@ -226,6 +236,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
 
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
         response.locals["route"] = endpoint.path;
+        for (const [name, value] of farewell) response.setHeader(name, value);
         try {
           // The body is read while the caller is looked up. It is parsed, and its errors count, once the caller is authorised.
           const reading = declaration.body && readBody(request, response, readBytes);

@@ -148,7 +148,7 @@ function responses(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiRespo
   const refused = refusalsOf(endpoint);
   for (const status of new Set(refused.map((each) => each.status))) {
     const reasons = refused.filter((each) => each.status === status);
-    const key = reasons.map(({ reason }) => reason).join(" ");
+    const key = [...reasons.map(({ reason }) => reason), endpoint.deprecated && "deprecated"].join(" ");
     const known = shared.get(key) ?? {
       ...refusedWith(reasons),
       headers: headersOf(endpoint, status),
@@ -176,6 +176,7 @@ function operation(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiOpera
     summary: endpoint.summary,
     operationId: endpoint.name,
     ...(description && { description }),
+    ...(endpoint.deprecated && { deprecated: true }),
     security:
       endpoint.auth === "ANYONE"
         ? []

@@ -5,6 +5,10 @@ const text = { type: "string" as const };
 
 /** The headers that responses may have. */
 export const responseHeaders = {
+  Deprecation: {
+    schema: text,
+    description: "Since when apps should call something else, as `@` and seconds since 1970.",
+  },
   ETag: { schema: text, description: "Sent back as `If-None-Match`, an unchanged response is 304 without a body." },
   "Last-Modified": { schema: text, description: "Sent back as `If-Modified-Since`, an unchanged response is 304." },
   Link: { schema: text, description: 'The next page, as `<address>; rel="next"`; the last page has none.' },
@@ -15,6 +19,7 @@ export const responseHeaders = {
   },
   "RateLimit-Policy": { schema: text, description: "The limit and its window in seconds, as `600;w=60`." },
   "Retry-After": { schema: { type: "integer" as const }, description: "Seconds, as `retryAfterSeconds` in the body." },
+  Sunset: { schema: text, description: "The day from which the operation may be gone, as an HTTP date." },
   "WWW-Authenticate": {
     schema: text,
     description:
@@ -43,6 +48,7 @@ export function headersOf(endpoint: Endpoint, status: number): Record<string, { 
     ...([201, 202, 302].includes(status) ? (["Location"] as const) : []),
     ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
     ...(status === 429 || status === 503 ? (["Retry-After"] as const) : []),
+    ...(endpoint.deprecated ? (["Deprecation", "Sunset"] as const) : []),
     "RateLimit",
     "RateLimit-Policy",
     "X-Request-Id",
