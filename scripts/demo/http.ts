@@ -1,20 +1,13 @@
+import { openSession, type Session } from "../client/src/index.js";
+
 /** A response of the service. */
 export interface Reply {
   status: number;
-  /** The address of the result, which may not be there yet. */
-  location: string | null;
   body: Record<string, unknown>;
-  list: Record<string, unknown>[];
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** A file to upload. */
-export interface FileBody {
-  bytes: Uint8Array<ArrayBuffer>;
-  type: string;
-}
 
 /** Polls until a worker's effect is visible; gives up after 30 seconds. */
 export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
@@ -34,6 +27,12 @@ export class Caller {
     readonly refreshToken?: string,
   ) {}
 
+  /** For the client's operations. */
+  get session(): Session {
+    const headers = this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
+    return { ...openSession({ baseUrl: this.base }), headers };
+  }
+
   /** Sends a request and returns the response; throws when its status is not among `expected`. */
   call(
     method: string,
@@ -48,25 +47,11 @@ export class Caller {
     });
   }
 
-  /** Uploads a file as a browser's form does, and returns the worker's result. */
-  async upload(path: string, { bytes, type }: FileBody): Promise<Reply> {
-    const body = new FormData();
-    body.append("file", new Blob([bytes], { type }), "file");
-    const reply = await this.#send("POST", path, [200, 201, 202], { body });
-    const { location } = reply;
-    if (reply.status !== 202 || location === null) return reply;
-    return until(`the result at ${location}`, async () => {
-      const found = await this.call("GET", location.replace(/^\/api\/v1/, ""), undefined, [200, 202]);
-      const isDone = found.status === 200 && !["QUEUED", "RUNNING"].includes(String(found.body["status"]));
-      return isDone ? found : undefined;
-    });
-  }
-
   async #send(
     method: string,
     path: string,
     expected: number[],
-    init: { headers?: Record<string, string>; body?: string | FormData },
+    init: { headers?: Record<string, string>; body?: string },
   ): Promise<Reply> {
     const response = await fetch(`${this.base}/api/v1${path}`, {
       ...init,
@@ -78,9 +63,7 @@ export class Caller {
     const parsed: unknown = text === "" ? {} : JSON.parse(text);
     return {
       status: response.status,
-      location: response.headers.get("location"),
       body: isRecord(parsed) ? parsed : {},
-      list: Array.isArray(parsed) ? parsed.filter(isRecord) : [],
     };
   }
 

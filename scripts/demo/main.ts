@@ -1,10 +1,24 @@
 import "../environment.js";
 import { randomInt, randomUUID } from "node:crypto";
 import sharp from "sharp";
+import {
+  approvePartner,
+  changeNotificationPreferences,
+  createBox,
+  done,
+  listMenuCategories,
+  listMenuItems,
+  listNotifications,
+  placeOrder,
+  readBox,
+  registerDevice,
+  registerPartner,
+  upload,
+} from "../client/src/index.js";
 import { usage } from "../command.js";
 import { findService } from "./address.js";
 import { Caller, until } from "./http.js";
-import { importElsewhere, readMenu } from "./menus.js";
+import { importElsewhere, sendMenu } from "./menus.js";
 import { connectTill } from "./pos.js";
 import { listenInBrowser } from "./push.js";
 import { queueCounts } from "./queues.js";
@@ -27,28 +41,29 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const newPhone = () => `+79${String(randomInt(1_000_000_000)).padStart(9, "0")}`;
 
 /** A photo as a phone takes it: large, rotated, and with the place where it was taken. */
-const takePicture = async () => ({
-  bytes: new Uint8Array(
+const takePicture = async () => {
+  const bytes = new Uint8Array(
     await sharp({ create: { width: 3_000, height: 4_000, channels: 3, background: "#c98b3f" } })
       .jpeg()
       .withExif({ IFD3: { GPSLatitudeRef: "N", GPSLatitude: "55/1 45/1 27/1" } })
       .withMetadata({ orientation: 6 })
       .toBuffer(),
-  ),
-  type: "image/jpeg",
-});
+  );
+  return new Blob([bytes], { type: "image/jpeg" });
+};
 
-const delivered = (caller: Caller, kind: string, orderId: unknown) =>
+const delivered = ({ session }: Caller, kind: string, orderId: string) =>
   until(`${kind} is delivered`, async () => {
-    const { list } = await caller.call("GET", "/notifications");
-    return list.find((each) => each["kind"] === kind && each["orderId"] === orderId && each["status"] === "SENT");
+    const list = await done(listNotifications({}, session));
+    return list.find((each) => each.kind === kind && each.orderId === orderId && each.status === "SENT");
   });
 
 /** Registers a device without quiet hours, since a day here takes seconds. */
 async function withPhone(caller: Caller): Promise<Caller> {
-  await caller.call("POST", "/notifications/devices", { platform: "android", pushToken: `demo:${randomUUID()}` });
+  const device = { platform: "android" as const, pushToken: `demo:${randomUUID()}` };
+  await done(registerDevice({ body: device }, caller.session));
   const quietHours = { quietHoursStart: "00:00:00", quietHoursEnd: "00:00:00" };
-  await caller.call("PUT", "/users/me/notification-preferences", quietHours);
+  await done(changeNotificationPreferences({ body: quietHours }, caller.session));
   return caller;
 }
 
@@ -80,7 +95,7 @@ async function play(): Promise<void> {
   );
 
   const ownerPhone = newPhone();
-  const registered = await anyone.call("POST", "/partners/register", {
+  const bakery = {
     name: "Булочная на углу",
     cityId: "moscow",
     address: "Тверская улица, 1",
@@ -88,34 +103,31 @@ async function play(): Promise<void> {
     longitude: 37.6135,
     phone: ownerPhone,
     timezone: zone,
-  });
-  const { id: partnerId, slug } = registered.body;
-  print(
-    `08:30  A bakery registers with its owner's phone: ${String(registered.body["status"])}, its slug is ${String(slug)}.`,
-  );
-  const approved = await admin.call("PUT", `/admin/partners/${String(partnerId)}/approve`);
-  print(`09:00  The admin approves it: ${String(approved.body["status"])}.`);
+  };
+  const registered = await done(registerPartner({ body: bakery }, anyone.session));
+  const partnerId = registered.id;
+  print(`08:30  A bakery registers with its owner's phone: ${registered.status}, its slug is ${registered.slug}.`);
+  const approved = await done(approvePartner({ id: partnerId }, admin.session));
+  print(`09:00  The admin approves it: ${approved.status}.`);
 
   const owner = await withPhone(await anyone.signIn(ownerPhone, code));
-  const menu = await readMenu("bakery.ru.csv");
-  const imported = await owner.upload("/menu/import/csv", menu);
-  const { list: items } = await owner.call("GET", "/menu/items");
-  const categories = await owner.call("GET", "/menu/categories");
+  const imported = await sendMenu(owner, "bakery.ru.csv");
+  const items = await done(listMenuItems({}, owner.session));
+  const categories = await done(listMenuCategories({}, owner.session));
   print(
-    `09:15  The owner signs in and sends the menu as CSV: ${String(imported.body["created"])} items in ${categories.list.length} categories.`,
+    `09:15  The owner signs in and sends the menu as CSV: ${imported.created} items in ${categories.length} categories.`,
   );
-  const repeated = await owner.upload("/menu/import/csv", menu);
-  print(`09:16  Sent again, it creates no item and updates all ${String(repeated.body["updated"])}.`);
+  const repeated = await sendMenu(owner, "bakery.ru.csv");
+  print(`09:16  Sent again, it creates no item and updates all ${repeated.updated}.`);
 
   await importElsewhere({ anyone, admin, code, newPhone, print });
 
-  const picture = await owner.upload("/files/upload", await takePicture());
-  const { fileId, width, height, size } = picture.body;
+  const { fileId, width, height, size } = await upload(await takePicture(), owner.session);
   print(
-    `16:55  A photograph of 3000 × 4000 pixels, taken with the phone on its side, is converted to an upright one of ${String(width)} × ${String(height)}, ${Math.ceil(Number(size) / 1_024)} KB, without the GPS position.`,
+    `16:55  A photograph of 3000 × 4000 pixels, taken with the phone on its side, is converted to an upright one of ${String(width)} × ${String(height)}, ${Math.ceil(size / 1_024)} KB, without the GPS position.`,
   );
 
-  const box = await owner.call("POST", "/boxes", {
+  const offer = {
     title: "Вечерний набор выпечки",
     price: 249.9,
     originalPrice: 520,
@@ -124,37 +136,36 @@ async function play(): Promise<void> {
     pickupWindowEnd: at(20, 30),
     imageFileId: fileId,
     items: items.slice(3, 6).map(({ id }) => ({ menuItemId: id, qty: 1 })),
-  });
+  };
+  const box = await done(createBox({ body: offer }, owner.session));
   print(
-    `17:00  The bakery offers what it has left in boxes: ${String(box.body["quantityAvailable"])} × 249.90, to be picked up from 18:30 to 20:30.`,
+    `17:00  The bakery offers what it has left in boxes: ${box.quantityAvailable} × 249.90, to be picked up from 18:30 to 20:30.`,
   );
 
   const customer = await withPhone(await anyone.signIn(newPhone(), code));
-  const seen = await anyone.call("GET", `/boxes/${String(box.body["id"])}`);
-  print(`17:20  A customer signs in and looks at “${String(seen.body["title"])}”, ${String(seen.body["imageUrl"])}`);
+  const seen = await done(readBox({ id: box.id }, anyone.session));
+  print(`17:20  A customer signs in and looks at “${seen.title}”, ${String(seen.imageUrl)}`);
 
-  const key = { "Idempotency-Key": randomUUID() };
-  const wish = { items: [{ menuItemId: box.body["id"], qty: 2 }], totalAmount: 499.8, partnerId, address: "Арбат, 10" };
-  const order = await customer.call("POST", "/orders", wish, [201], key);
-  const { orderId } = order.body;
+  const idempotencyKey = randomUUID();
+  const wish = { items: [{ menuItemId: box.id, qty: 2 }], totalAmount: 499.8, partnerId, address: "Арбат, 10" };
+  const order = await done(placeOrder({ idempotencyKey, body: wish }, customer.session));
+  const { orderId } = order;
+  print(`17:21  The customer orders two: ${order.status}, ${order.amountDue} to pay, pickup code ${order.pickupCode}.`);
+  const again = await placeOrder({ idempotencyKey, body: wish }, customer.session);
+  if (again.status !== 409 || again.data.reason !== "DUPLICATE" || again.data.orderId !== orderId)
+    throw new Error("one key made two orders");
   print(
-    `17:21  The customer orders two: ${String(order.body["status"])}, ${String(order.body["amountDue"])} to pay, pickup code ${String(order.body["pickupCode"])}.`,
+    `17:21  The phone loses the response and orders again under the same key: ${again.data.code}, it is still order ${orderId}.`,
   );
-  const again = await customer.call("POST", "/orders", wish, [409], key);
-  print(
-    `17:21  The phone loses the response and orders again under the same key: ${String(again.body["code"])}, it is still order ${String(again.body["orderId"])}.`,
-  );
-  if (again.body["orderId"] !== orderId) throw new Error("one key made two orders");
-  const left = await anyone.call("GET", `/boxes/${String(box.body["id"])}`);
-  print(`       ${String(left.body["quantityAvailable"])} boxes are left.`);
+  const left = await done(readBox({ id: box.id }, anyone.session));
+  print(`       ${left.quantityAvailable} boxes are left.`);
 
   await delivered(customer, "ORDER_ACCEPTED", orderId);
   await delivered(owner, "NEW_ORDER", orderId);
   print(`17:22  A worker has notified the customer (ORDER_ACCEPTED) and the bakery (NEW_ORDER).`);
 
-  await connectTill({ anyone, admin, owner, partnerId: String(partnerId), print, until });
-  const boxId = String(box.body["id"]);
-  await listenInBrowser({ customer, partnerId: String(partnerId), boxId, price: 249.9, print, until });
+  await connectTill({ anyone, admin, owner, partnerId, print, until });
+  await listenInBrowser({ customer, partnerId, boxId: box.id, price: 249.9, print, until });
 
   const counts = await queueCounts(base);
   print(`18:00  On the dashboard (${base}/admin/queues) the admin sees the jobs:`);

@@ -1,11 +1,18 @@
 import { readFile } from "node:fs/promises";
-import type { Caller } from "./http.js";
+import { approvePartner, done, importMenu, readMenuImport, registerPartner } from "../client/src/index.js";
+import { until, type Caller } from "./http.js";
 
-/** Reads a menu from this folder, as a partner's spreadsheet saved it. */
-export const readMenu = async (name: string) => ({
-  bytes: new Uint8Array(await readFile(new URL(`./menus/${name}`, import.meta.url))),
-  type: "text/csv",
-});
+/** Sends a menu from this folder, as a partner's spreadsheet saved it, and returns the worker's result. */
+export async function sendMenu({ session }: Caller, name: string) {
+  const bytes = new Uint8Array(await readFile(new URL(`./menus/${name}`, import.meta.url)));
+  const file = new Blob([bytes], { type: "text/csv" });
+  const sent = await done(importMenu({ body: { file } }, session));
+  if (!("importId" in sent)) return sent;
+  return until("the result of the import", async () => {
+    const found = await done(readMenuImport({ importId: sent.importId }, session));
+    return found.status === "QUEUED" || found.status === "RUNNING" ? undefined : found;
+  });
+}
 
 const elsewhere = [
   { name: "Corner Café", file: "cafe.en.csv", sees: "English" },
@@ -27,11 +34,10 @@ export async function importElsewhere(scene: {
   for (const { name, file, sees } of elsewhere) {
     const phone = newPhone();
     const place = { cityId: "moscow", address: "Тверская улица, 2", latitude: 55.7576, longitude: 37.6136 };
-    const { body } = await anyone.call("POST", "/partners/register", { name, phone, ...place });
-    await admin.call("PUT", `/admin/partners/${String(body["id"])}/approve`);
+    const { id } = await done(registerPartner({ body: { name, phone, ...place } }, anyone.session));
+    await done(approvePartner({ id }, admin.session));
     const owner = await anyone.signIn(phone, code);
-    const imported = await owner.upload("/menu/import/csv", await readMenu(file));
-    const { created, failed } = imported.body;
-    print(`10:00  ${name} sends its menu in ${sees}: ${String(created)} items, ${String(failed)} refused.`);
+    const { created, failed } = await sendMenu(owner, file);
+    print(`10:00  ${name} sends its menu in ${sees}: ${created} items, ${failed} refused.`);
   }
 }

@@ -1,7 +1,16 @@
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { z } from "zod";
+import {
+  connectPos,
+  disconnectPos,
+  done,
+  listMenuItems,
+  listPartnerOrders,
+  readMenuSync,
+  syncMenu,
+  testPosConnection,
+} from "../client/src/index.js";
 import type { Caller } from "./http.js";
 
 /** The clients that take part, and the demo's helpers. */
@@ -48,7 +57,7 @@ async function startTill() {
 
   return {
     credentials: {
-      adapterName: "generic",
+      adapterName: "generic" as const,
       credentialsJson: JSON.stringify({
         accountId,
         baseUrl: `http://127.0.0.1:${port}`,
@@ -70,25 +79,22 @@ async function startTill() {
 export async function connectTill({ anyone, admin, owner, partnerId, print, until }: Scene): Promise<void> {
   const till = await startTill();
   try {
-    const tried = await admin.call("POST", "/pos/test-connection", till.credentials);
-    if (tried.body["ok"] !== true) {
-      print(`17:30  (The service cannot reach a till on this machine: ${String(tried.body["message"])})`);
+    const tried = await done(testPosConnection({ body: till.credentials }, admin.session));
+    if (!tried.ok) {
+      print(`17:30  (The service cannot reach a till on this machine: ${tried.message})`);
       return;
     }
-    await admin.call("PUT", "/pos/credentials", { partnerId, ...till.credentials });
-    print(
-      `17:30  The admin tests the connection to the bakery's till and connects it: ${String(tried.body["message"])}`,
-    );
+    await done(connectPos({ body: { partnerId, ...till.credentials } }, admin.session));
+    print(`17:30  The admin tests the connection to the bakery's till and connects it: ${tried.message}`);
 
-    const pulled = await owner.call("POST", "/menu/pos/sync", undefined, [200, 202]);
-    const { syncId } = pulled.body;
-    const { body: sync } = await until("the till's menu is there", async () => {
-      const read = await owner.call("GET", `/menu/pos/sync/${String(syncId)}`);
-      return read.body["status"] === "DONE" ? read : undefined;
+    const { syncId } = await done(syncMenu(owner.session));
+    const sync = await until("the till's menu is there", async () => {
+      const read = await done(readMenuSync({ id: syncId }, owner.session));
+      return read.status === "DONE" ? read : undefined;
     });
-    const [problem] = z.array(z.object({ message: z.string() })).parse(sync["errors"]);
+    const [problem] = sync.errors;
     print(
-      `17:31  Its menu arrives: ${String(sync["itemsSynced"])} items; ${String(sync["itemsFailed"])} is skipped (${problem?.message ?? ""}).`,
+      `17:31  Its menu arrives: ${sync.itemsSynced} items; ${sync.itemsFailed} is skipped (${problem?.message ?? ""}).`,
     );
 
     const send = ({ body, headers }: ReturnType<typeof till.event>, expected = 200) =>
@@ -106,21 +112,21 @@ export async function connectTill({ anyone, admin, owner, partnerId, print, unti
     print(`       The same order with a forged total is refused: ${String(forged.body["code"])}.`);
 
     const taken = await until("the till's order is there", async () => {
-      const { list } = await owner.call("GET", "/partners/me/orders");
+      const list = await done(listPartnerOrders({}, owner.session));
       const fromTill = list.filter(({ totalAmount }) => totalAmount === 440);
       return fromTill.some(({ status }) => status === "READY") ? fromTill : undefined;
     });
     const soup = await until("the soup is sold out", async () => {
-      const { list } = await owner.call("GET", "/menu/items");
-      return list.find(({ externalId, available }) => externalId === "till-3" && available === false);
+      const list = await done(listMenuItems({}, owner.session));
+      return list.find(({ externalId, available }) => externalId === "till-3" && !available);
     });
     if (taken.length !== 1) throw new Error("one order of the till became several");
     await until("the service pulls the till's menu again", () => Promise.resolve(till.pulls() > 1 || undefined));
     print(
-      `17:33  A worker has recorded ${taken.length} order, ${String(taken[0]?.["status"])}, and taken “${String(soup["name"])}” off sale.`,
+      `17:33  A worker has recorded ${taken.length} order, ${String(taken[0]?.status)}, and taken “${soup.name}” off sale.`,
     );
     // the till is about to stop, and scheduled syncs would only fail
-    await admin.call("DELETE", `/pos/credentials/${partnerId}`);
+    await done(disconnectPos({ partnerId }, admin.session));
   } finally {
     till.stop();
   }

@@ -1,4 +1,14 @@
 import { z } from "zod";
+import {
+  changeNotificationPreferences,
+  changeProfile,
+  deleteDevice,
+  done,
+  listNotifications,
+  placeOrderOnce,
+  readWebPushKey,
+  registerDevice,
+} from "../client/src/index.js";
 import { openBrowser } from "./browser.js";
 import type { Caller } from "./http.js";
 
@@ -19,7 +29,8 @@ const seconds = (count: number) =>
 
 /** Subscribes the customer's browser, receives a message in it, and defers another one by quiet hours. */
 export async function listenInBrowser({ customer, partnerId, boxId, price, print, until }: Scene): Promise<void> {
-  const key = await customer.call("GET", "/notifications/vapid-public-key", undefined, [200, 404]);
+  const { session } = customer;
+  const key = await readWebPushKey(session);
   if (key.status === 404) {
     print(`17:40  (The service has no key for Web Push: \`npm run keys\` makes one.)`);
     return;
@@ -27,20 +38,21 @@ export async function listenInBrowser({ customer, partnerId, boxId, price, print
   const browser = await openBrowser();
   const order = async () => {
     const wish = { items: [{ menuItemId: boxId, qty: 1 }], totalAmount: price, partnerId };
-    const placed = await customer.call("POST", "/orders", wish);
+    const { orderId } = await placeOrderOnce(wish, session);
     return (status: string) =>
       until(`the message is ${status}`, async () => {
-        const { list } = await customer.call("GET", "/notifications");
-        return list.find((each) => each["orderId"] === placed.body["orderId"] && each["status"] === status);
+        const list = await done(listNotifications({}, session));
+        return list.find((each) => each.orderId === orderId && each.status === status);
       });
   };
   try {
-    const device = { platform: "web", pushToken: browser.pushToken, locale: "en-GB" };
-    const subscribed = await customer.call("POST", "/notifications/devices", device, [201, 400]);
+    const device = { platform: "web" as const, pushToken: browser.pushToken, locale: "en-GB" };
+    const subscribed = await registerDevice({ body: device }, session);
     if (subscribed.status === 400) {
       print(`17:40  (The service accepts no browser on this machine: ALLOW_PRIVATE_ADDRESSES is not set.)`);
       return;
     }
+    const { id } = await done(Promise.resolve(subscribed));
     print(`17:40  The customer subscribes in a browser, with the service's key, and orders one more.`);
     const becomes = await order();
     await becomes("SENT");
@@ -49,8 +61,8 @@ export async function listenInBrowser({ customer, partnerId, boxId, price, print
     print(`       The browser decrypts the message, which only it can read: ${title}. ${body}`);
 
     const [quietHoursStart, quietHoursEnd] = [seconds(-60), seconds(15)];
-    await customer.call("PUT", "/users/me", { timezone: "Europe/Moscow" });
-    await customer.call("PUT", "/users/me/notification-preferences", { quietHoursStart, quietHoursEnd });
+    await done(changeProfile({ body: { timezone: "Europe/Moscow" } }, session));
+    await done(changeNotificationPreferences({ body: { quietHoursStart, quietHoursEnd } }, session));
     const shown = () => browser.shown.length;
     const comes = await order();
     await comes("DEFERRED");
@@ -61,11 +73,10 @@ export async function listenInBrowser({ customer, partnerId, boxId, price, print
     await comes("SENT");
     if (shown() !== 2) throw new Error("the deferred message was not shown after the quiet hours");
     print("       … and is shown when they end. The inbox has every message:");
-    const { list } = await customer.call("GET", "/notifications?unread=true");
-    for (const each of list.slice(0, 3))
-      print(`       ${String(each["status"]).padEnd(9)} ${String(each["title"])}: ${String(each["body"])}`);
+    const list = await done(listNotifications({ unread: "true" }, session));
+    for (const { status, title, body: text } of list.slice(0, 3)) print(`       ${status.padEnd(9)} ${title}: ${text}`);
     // the browser is about to close, and reminders would only fail
-    await customer.call("DELETE", `/notifications/devices/${String(subscribed.body["id"])}`);
+    await done(deleteDevice({ id }, session));
   } finally {
     browser.close();
   }
