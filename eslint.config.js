@@ -124,6 +124,19 @@ export default defineConfig(
     },
   },
   {
+    // a program that a test runs in a page
+    files: ["test/scripts/client/in-page.js"],
+    languageOptions: {
+      globals: {
+        Blob: "readonly",
+        fetch: "readonly",
+        localStorage: "readonly",
+        navigator: "readonly",
+        window: "readonly",
+      },
+    },
+  },
+  {
     files: ["{api,lib,queues,sql,workers,scripts}/**/*.ts"],
     // benchmarks count and delete the jobs they staged
     ignores: ["sql/outbox.ts", "scripts/bench/**"],

@@ -154,13 +154,13 @@ export class Client {
   }
 }
 
-/** Runs the API of this test file on a free port. */
-export async function startApi(): Promise<{ client: Client; stop: () => Promise<void> }> {
+/** Runs the API of this test file, on a free port unless it needs a certain one. */
+export async function startApi(port = 0): Promise<{ client: Client; stop: () => Promise<void> }> {
   // a thousand concurrent requests all get a connection on any machine, and none is closed while a client may use it
   const patience = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
   const server: Server = createServer({ ...messageClasses(app), ...patience }, app)
     .on("clientError", refuseUnreadable)
-    .listen({ port: 0, host: "127.0.0.1", backlog: 4_096 });
+    .listen({ port, host: "127.0.0.1", backlog: 4_096 });
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the API has no port");
