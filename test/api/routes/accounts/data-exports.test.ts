@@ -1,10 +1,11 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { dataExport } from "../../../../queues/index.js";
 import { sql } from "../../../../sql/db.js";
-import { insertDataExport } from "../../../../sql/queries/data-exports.js";
+import { insertDataExport, lockDataExports } from "../../../../sql/queries/data-exports.js";
 import { exportData } from "../../../../workers/data-export.js";
 import { outcome, startApi, type Client } from "../../../support/api.js";
 import { user, type Character } from "../../../support/cast.js";
+import { countBlocked, lockRows } from "../../../support/locks.js";
 import { disconnect, startQueueWorker } from "../../../support/queue-worker.js";
 import { task } from "../../../support/task.js";
 import { until } from "../../../support/until.js";
@@ -70,6 +71,19 @@ test("asking again before the file is made begins no other, also at once", async
   const anna = await user(client);
   const asked = await Promise.all(Array.from({ length: 5 }, () => anna.client.post(path)));
   expect(new Set(asked.map(({ status, body }) => `${status} ${String(body["requestedAt"])}`)).size).toBe(1);
+  expect((await sql`select from data_exports where user_id = ${anna.id}::uuid`).count).toBe(1);
+});
+
+test("another process that begins an export at once is waited for", async () => {
+  const anna = await user(client);
+  const unlock = await lockRows(async (tx) => {
+    await lockDataExports(tx, anna.id);
+    await insertDataExport(tx, anna.id, "begun elsewhere");
+  });
+  const asked = anna.client.post(path);
+  await until(async () => (await countBlocked()) > 0);
+  await unlock();
+  expect((await asked).status).toBe(202);
   expect((await sql`select from data_exports where user_id = ${anna.id}::uuid`).count).toBe(1);
 });
 
