@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { PosConnection } from "../../../lib/pos/adapter.js";
-import type { AdapterName } from "../../../lib/pos/index.js";
+import type { AdapterName } from "../../../lib/domain/adapter-names.js";
 import { startGenericPos } from "../../support/pos/generic.js";
 import { product, startIiko } from "../../support/pos/iiko.js";
 import { product as posterProduct, startPoster } from "../../support/pos/poster.js";

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import type { AdapterName } from "../../../../lib/pos/index.js";
+import type { AdapterName } from "../../../../lib/domain/adapter-names.js";
 import type { Bakery, Character } from "../../../support/cast.js";
 import { newWebhookSecret } from "../../../support/pos/generic.js";
 import type { SignedCall } from "../../../support/pos/vendor.js";
