@@ -38,6 +38,7 @@ export function errorsPage(endpoints: readonly Endpoint[]): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Surplus-food marketplace: errors</title>
+<link rel="icon" href="data:,">
 <style>
 body { font-family: system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.5; overflow-wrap: anywhere; }
 section { border-top: 1px solid #8888; }

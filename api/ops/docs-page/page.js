@@ -10,7 +10,7 @@ function keep(next) {
   session = next;
   if (next === null) sessionStorage.removeItem(keptAs);
   else sessionStorage.setItem(keptAs, JSON.stringify(next));
-  at("account").querySelector("summary").textContent = next === null ? "Log in" : `Logged in: ${next.name}`;
+  at("account").querySelector("summary").textContent = next === null ? "Log in" : "Logged in";
   at("phone-form").hidden = at("token-form").hidden = next !== null;
   at("leave-form").hidden = next === null;
   at("code-form").hidden = true;
@@ -29,8 +29,7 @@ async function call(path, body) {
   return answer;
 }
 
-const sessionOf = (name, { accessToken, refreshToken, expiresIn }) => ({
-  name,
+const sessionOf = ({ accessToken, refreshToken, expiresIn }) => ({
   token: accessToken,
   refreshToken,
   endsAt: Date.now() + expiresIn * 1_000,
@@ -43,9 +42,9 @@ let renewal = null;
 /** Exchanges the refresh token when the access token is about to expire; requests at once share the exchange. */
 async function renew() {
   if (session?.endsAt === undefined || session.endsAt - EARLY_MS > Date.now()) return;
-  const { name, refreshToken } = session;
+  const { refreshToken } = session;
   renewal ??= call("token/refresh", { refreshToken })
-    .then((tokens) => keep(sessionOf(name, tokens)))
+    .then((tokens) => keep(sessionOf(tokens)))
     .catch((error) => {
       keep(null);
       at("account").open = true;
@@ -79,12 +78,12 @@ onSubmit("phone-form", async () => {
 });
 onSubmit("code-form", async () => {
   const phone = at("phone").value;
-  keep(sessionOf(phone, await call("otp/verify", { phone, code: at("code").value })));
+  keep(sessionOf(await call("otp/verify", { phone, code: at("code").value })));
   at("account").open = false;
   at("code").value = "";
 });
 onSubmit("token-form", async () => {
-  keep({ name: "a token of yours", token: at("token").value.trim() });
+  keep({ token: at("token").value.trim() });
   at("account").open = false;
   at("token").value = "";
 });
