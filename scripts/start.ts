@@ -47,8 +47,9 @@ const newKeys = () => ({
 });
 
 const watching = process.argv.includes("--watch");
-/** The addresses of the debuggers with `--watch`. */
-const debuggers = { API: "127.0.0.1:9229", worker: "127.0.0.1:9230" };
+/** The ports where debuggers attach with `--watch`, on this machine only: Node's usual one, and the next. */
+const debuggers = { API: 9_229, worker: 9_230 };
+const LOOPBACK = "127.0.0.1";
 
 /** VAPID keys are generated as a pair. When the environment has one half, the generated other half does not fit it. */
 const isVapid = (name: string) => name.startsWith("VAPID_");
@@ -88,7 +89,7 @@ function whyNot(error: unknown, host: string, port: number): string {
 }
 
 /** Checks that the API will be able to listen; returns the port, which is a free one when PORT is 0. */
-async function checkPort({ HOST, PORT }: Config): Promise<number> {
+async function checkPort({ HOST, PORT }: Pick<Config, "HOST" | "PORT">): Promise<number> {
   const server = createServer();
   try {
     return await new Promise<number>((resolve, reject) => {
@@ -103,6 +104,13 @@ async function checkPort({ HOST, PORT }: Config): Promise<number> {
   } finally {
     await new Promise((resolve) => server.close(resolve));
   }
+}
+
+/** Takes free ports where others are in use, as by another checkout, and one API process, which serves all requests. */
+async function prepareDebuggers(given: NodeJS.ProcessEnv): Promise<void> {
+  const free = (PORT: number) => checkPort({ HOST: LOOPBACK, PORT });
+  for (const name of ["API", "worker"] as const) debuggers[name] = await free(debuggers[name]).catch(() => free(0));
+  given["WEB_CONCURRENCY"] = "1";
 }
 
 /** The environment of the shell, then of the file `.env`, then the development defaults. */
@@ -158,7 +166,7 @@ function greeting(config: Config, address: string): string {
     ...(config.CORS_ORIGINS.includes(PRIVATE_ORIGINS)
       ? [["Browsers", "pages on this machine and in private networks may call it (CORS_ORIGINS)"]]
       : []),
-    ...(watching ? [["Debugger", `API ${debuggers.API}, worker ${debuggers.worker}`]] : []),
+    ...(watching ? [["Debugger", `API ${LOOPBACK}:${debuggers.API}, worker ${LOOPBACK}:${debuggers.worker}`]] : []),
     ["Stop", "Ctrl-C"],
   ];
   return `\nThe marketplace is open.\n\n${lines.map(([name = "", value]) => `  ${name.padEnd(10)} ${value}\n`).join("")}\n`;
@@ -176,6 +184,7 @@ async function start(signal: AbortSignal): Promise<void> {
   const config = readConfig({ DATABASE_URL: "postgres://embedded", ...withKeys(newKeys(), given) });
   const port = await checkPort(config);
   await checkFolders(config);
+  if (watching) await prepareDebuggers(given);
   signal.throwIfAborted();
 
   let databaseUrl = given["DATABASE_URL"];
@@ -205,7 +214,7 @@ async function start(signal: AbortSignal): Promise<void> {
 
   const program = (path: string) => new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);
   const run = (name: keyof typeof debuggers, path: string) => {
-    const nodeOptions = watching ? [`--inspect=${debuggers[name]}`, "--inspect-publish-uid=http"] : [];
+    const nodeOptions = watching ? [`--inspect=${LOOPBACK}:${debuggers[name]}`, "--inspect-publish-uid=http"] : [];
     processes.push(supervise(name, program(path), { env: process.env, nodeOptions }));
   };
   run("API", "api/server");

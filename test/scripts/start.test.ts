@@ -108,12 +108,20 @@ test("starts everything, prints the addresses, stops on Ctrl-C, leaves no proces
   expect(await processesOf(folder)).toEqual([]);
 });
 
-test("npm run dev runs the TypeScript source, and migrates and restarts when it changes", async () => {
+test("npm run dev runs the TypeScript source, says where the serving process can be debugged, and restarts on a change", async () => {
   const root = fileURLToPath(new URL("../../", import.meta.url));
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  const env = { PORT: String(port), ...existing };
+  // another checkout's debugger
+  const usual = createServer()
+    .on("error", () => undefined)
+    .listen(9_229, "127.0.0.1");
+  const env = { PORT: String(port), WEB_CONCURRENCY: "2", ...existing };
   const started = startEverything(folder, env, ["--import", tsx, join(root, "scripts/start.ts"), "--watch"]);
-  expect(await started.greeted).toContain("Debugger");
+  const [, inspector = ""] = /Debugger +API (\S+), worker \S+\n/.exec(await started.greeted) ?? [];
+  expect(inspector).not.toMatch(/:9229$/);
+  const debugged = async () => (await fetch(`http://${inspector}/json/list`)).text();
+  expect(await debugged()).toContain("api/server");
+  expect((await processesOf(folder)).filter(({ command }) => command.includes("api/server"))).toHaveLength(1);
   const before = await findProcess("api/server");
   const now = new Date();
   await utimes(join(root, "sql/functions/boxes.sql"), now, now);
@@ -122,9 +130,11 @@ test("npm run dev runs the TypeScript source, and migrates and restarts when it 
     const api = await findProcess("api/server");
     return api !== undefined && api.pid !== before?.pid && (await fetch(`${address}/readyz`).catch(() => null))?.ok;
   });
+  expect(await debugged()).toContain("api/server");
   started.process.kill("SIGINT");
   expect(await started.ended).toBe(0);
   expect(await processesOf(folder)).toEqual([]);
+  usual.close();
 });
 
 test("its processes end when it is killed, and the next start takes over Postgres or starts it again", async () => {
