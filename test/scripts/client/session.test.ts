@@ -60,20 +60,20 @@ async function staleTokens(): Promise<Tokens> {
   return { ...tokens, accessToken };
 }
 
-/** A store that is shared, and what was written to it. */
-function sharedStore(first: Tokens) {
+/** A store, and what was written to it. */
+function storeOf(first: Tokens) {
   const written: (Tokens | null)[] = [];
   let last: Tokens | null = first;
+  return { written, read: () => last, write: (tokens: Tokens | null) => void written.push((last = tokens)) };
+}
+
+/** Runs one work after the other. */
+function inTurn() {
   let turn: Promise<unknown> = Promise.resolve();
-  return {
-    written,
-    read: () => last,
-    write: (tokens: Tokens | null) => void written.push((last = tokens)),
-    alone: <T>(work: () => Promise<T>) => {
-      const mine = turn.then(work);
-      turn = mine.catch(() => undefined);
-      return mine;
-    },
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work);
+    turn = mine.catch(() => undefined);
+    return mine;
   };
 }
 
@@ -81,7 +81,7 @@ const readAtOnce = (session: Session, count: number) =>
   Promise.all(times(count, (n) => (n % 2 === 0 ? readProfile(session) : listOrders({}, session))));
 
 test("20 requests with an expired token exchange it once, and all of them succeed", async () => {
-  const store = sharedStore(await staleTokens());
+  const store = storeOf(await staleTokens());
   const session = openSession({ baseUrl, store, fetch: watched });
   const answers = await readAtOnce(session, 20);
   expect(answers.map(({ status }) => status)).toEqual(times(20, () => 200));
@@ -92,7 +92,7 @@ test("20 requests with an expired token exchange it once, and all of them succee
 });
 
 test("two tabs that share a store exchange its tokens once", async () => {
-  const store = sharedStore(await staleTokens());
+  const store = { ...storeOf(await staleTokens()), alone: inTurn() };
   const tabs = times(2, () => openSession({ baseUrl, store, fetch: watched }));
   const answers = await Promise.all(tabs.map((tab) => readAtOnce(tab, 5)));
   expect(answers.flat().map(({ status }) => status)).toEqual(times(10, () => 200));
@@ -100,7 +100,7 @@ test("two tabs that share a store exchange its tokens once", async () => {
 });
 
 test("an exchange whose answer is lost is repeated", async () => {
-  const store = sharedStore(await staleTokens());
+  const store = storeOf(await staleTokens());
   faults.set("/api/v1/auth/token/refresh", () => {
     throw new TypeError("fetch failed");
   });
@@ -109,7 +109,7 @@ test("an exchange whose answer is lost is repeated", async () => {
 });
 
 test("a refused exchange ends the session: the store is emptied, and the request's refusal is the answer", async () => {
-  const store = sharedStore({ ...(await staleTokens()), refreshToken: "unknown" });
+  const store = storeOf({ ...(await staleTokens()), refreshToken: "unknown" });
   const session = openSession({ baseUrl, store, fetch: watched });
   const answer = await readProfile(session);
   expect(answer.status === 401 && answer.data.reason).toBe("TOKEN_INVALID");
@@ -120,7 +120,7 @@ test("a refused exchange ends the session: the store is emptied, and the request
 });
 
 test("an API that cannot exchange tokens for the moment ends no session", async () => {
-  const store = sharedStore(await staleTokens());
+  const store = storeOf(await staleTokens());
   const busy = () => Response.json({ reason: "DATABASE_UNREACHABLE", detail: "later" }, { status: 503 });
   const session = openSession({
     baseUrl,
@@ -133,7 +133,7 @@ test("an API that cannot exchange tokens for the moment ends no session", async 
 });
 
 test("tokens are sent to the API only, and not to its logins", async () => {
-  const store = sharedStore(await staleTokens());
+  const store = storeOf(await staleTokens());
   const tokens: unknown[] = [];
   const session = openSession({
     baseUrl: `${baseUrl}/`,
