@@ -126,7 +126,8 @@ begin
     select count(*) filter (where o.status in ('ACCEPTED', 'READY')) as open,
            count(*) filter (where o.status = 'NO_SHOW' and o.partner_id = seller)
              + count(distinct o.partner_id) filter (where o.status = 'NO_SHOW' and o.partner_id <> seller) as missed
-    from orders_open_or_missed_since(arrived_at - interval '30 days', buyers) as o
+    from orders_not_cancelled_since(arrived_at - interval '30 days', buyers) as o
+    where not o.taken_elsewhere
   ) as history
   where p.id = seller;
   if not found then
@@ -197,7 +198,7 @@ begin
     -- with the former. The clock that ids come from may have been set back by less than a day.
     with held as (
       select i.box_id, sum(i.qty) as qty
-      from orders_since(limited_since - interval '1 day', buyers) as o
+      from orders_not_cancelled_since(limited_since - interval '1 day', buyers) as o
       cross join lateral (select box_id, qty from order_items where order_id = o.id order by order_id, position) as i
       where o.status in ('ACCEPTED', 'READY', 'COMPLETED')
       group by i.box_id

@@ -33,8 +33,7 @@ create table orders (
 -- ids begin with the time, so these also serve "newest first" and ranges of time
 create index orders_by_user on orders (user_id, id);
 -- what limits a customer's next order; cancelled orders, of which there may be any number, are none of it
-create index orders_open_or_missed on orders (user_id, id)
-where status in ('ACCEPTED', 'READY', 'NO_SHOW') and not taken_elsewhere;
+create index orders_not_cancelled on orders (user_id, id) where status <> 'CANCELLED';
 create index orders_by_partner on orders (partner_id, id);
 create index orders_by_partner_and_status on orders (partner_id, status, id);
 create index orders_to_close on orders (no_show_at) where status in ('ACCEPTED', 'READY');

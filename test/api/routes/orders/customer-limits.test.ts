@@ -53,6 +53,23 @@ describe("a box with maxPerCustomer", () => {
     expect(outcome(await take(anna))).toBe("409 CONFLICT");
   });
 
+  test("reads none of the customer's cancelled orders, of which there may be any number", async () => {
+    const { seller, box, take } = await scene(1);
+    const anna = await user(client);
+    const item = await addMenuItem(seller, { price: 1 });
+    for (let n = 0; n < 3; n += 1) {
+      const cancelled = await order(anna, seller, [{ menuItemId: item, qty: 1 }], 1);
+      await anna.client.post(`/api/v1/orders/${cancelled.string("orderId")}/cancel`);
+    }
+    const [plan] = await sql<{ "QUERY PLAN": string }[]>`
+      explain (format json) select * from orders_not_cancelled_since(now() - interval '1 day', array[${anna.id}::uuid])`;
+    expect(JSON.stringify(plan)).toContain("orders_not_cancelled");
+    const read = await sql`select from orders_not_cancelled_since(now() - interval '1 day', array[${anna.id}::uuid])`;
+    expect(read).toHaveLength(0);
+    expect(outcome(await take(anna))).toBe("201");
+    expect(await stockOf(box)).toMatchObject({ reserved: 1 });
+  });
+
   test("repeats the answer to a repeated request", async () => {
     const { seller, box } = await scene(1);
     const anna = await user(client);
