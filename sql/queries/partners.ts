@@ -26,17 +26,13 @@ export interface NewPartner {
 /** Inserts a partner for review, and its city if it is new; undefined when the owner's account does not exist. */
 export const insertPartner = (db: Db, partner: NewPartner) =>
   firstRow(db<Pick<PartnerRow, "id" | "status" | "slug">[]>`
-    with new_city as (
-      insert into cities (id, name, timezone)
-      values (${partner.cityId}, ${partner.cityId}, ${partner.cityTimezone})
-      on conflict (id) do nothing
-    )
     insert into partners (
       slug, name, city_id, address, latitude, longitude, phone, email, description, timezone, owner_id, owner_phone
     )
     select claim_slug(${partner.slug}), ${partner.name}, ${partner.cityId}, ${partner.address},
            ${partner.latitude}::double precision, ${partner.longitude}::double precision, ${partner.phone},
            ${partner.email}, ${partner.description}, ${partner.timezone}, ${partner.ownerId}::uuid, ${partner.ownerPhone}
+    from keep_city(${partner.cityId}::text, ${partner.cityTimezone}::text)
     where ${partner.ownerId}::uuid is null
        or exists (select from users where id = ${partner.ownerId}::uuid and deleted_at is null)
     returning id, status, slug`);
@@ -148,17 +144,13 @@ type PartnerChanges = Changes<
   Omit<OwnPartnerRow, "id" | "slug" | "status" | "openingHours"> & { openingHours: OpeningHours[] }
 >;
 
-/** Updates a partner's profile, inserts its city if it is new, and returns the profile. */
-export async function updatePartner(db: Db, id: string, changes: PartnerChanges, cityTimezone: string) {
+/** Updates a partner's profile, inserts its city if it is new, and returns the profile. `tx` is a transaction. */
+export async function updatePartner(tx: Db, id: string, changes: PartnerChanges, cityTimezone: string) {
   const moved = [changes.address, changes.latitude, changes.longitude].some((value) => value !== undefined);
-  const hours = changes.openingHours && db.json(changes.openingHours);
-  await db`
-      with new_city as (
-        insert into cities (id, name, timezone)
-        select ${changes.cityId ?? null}::text, ${changes.cityId ?? null}::text, ${cityTimezone}
-        where ${changes.cityId ?? null}::text is not null
-        on conflict (id) do nothing
-      ), moved_boxes as (
+  const hours = changes.openingHours && tx.json(changes.openingHours);
+  if (changes.cityId !== undefined) await tx`select from keep_city(${changes.cityId}::text, ${cityTimezone}::text)`;
+  await tx`
+      with moved_boxes as (
         update boxes set city_id = ${changes.cityId ?? null}::text
         where partner_id = ${id}::uuid and status <> 'EXPIRED' and city_id <> ${changes.cityId ?? null}::text
       )
@@ -177,7 +169,7 @@ export async function updatePartner(db: Db, id: string, changes: PartnerChanges,
           address_distance = case when ${moved}::boolean then null else address_distance end,
           updated_at = now()
       where id = ${id}::uuid`;
-  return findOwnPartner(db, id);
+  return findOwnPartner(tx, id);
 }
 
 export interface ListedPartner extends Pick<PartnerRow, "id" | "name" | "status" | "slug" | "cityId" | "address"> {
