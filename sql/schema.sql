@@ -724,7 +724,7 @@ CREATE TABLE orders (
 CREATE INDEX orders_by_partner ON orders USING btree (partner_id, id);
 CREATE INDEX orders_by_partner_and_status ON orders USING btree (partner_id, status, id);
 CREATE INDEX orders_by_user ON orders USING btree (user_id, id);
-CREATE INDEX orders_open_or_missed ON orders USING btree (user_id, id) WHERE (status = ANY (ARRAY['ACCEPTED'::order_status, 'READY'::order_status, 'NO_SHOW'::order_status])) AND NOT taken_elsewhere;
+CREATE INDEX orders_not_cancelled ON orders USING btree (user_id, id) WHERE status <> 'CANCELLED'::order_status;
 CREATE INDEX orders_to_close ON orders USING btree (no_show_at) WHERE status = ANY (ARRAY['ACCEPTED'::order_status, 'READY'::order_status]);
 CREATE INDEX orders_with_counter_address ON orders USING btree (created_at) WHERE user_id IS NULL AND address IS NOT NULL;
 CREATE TRIGGER note_rollup_change AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION note_rollup_change();
@@ -740,6 +740,7 @@ CREATE TABLE otp (
   guesses jsonb DEFAULT '{}'::jsonb NOT NULL,
   used_at timestamp with time zone,
   claimed_at timestamp with time zone,
+  claim uuid,
   sent_at timestamp with time zone,
   sends timestamp with time zone[] NOT NULL,
   wrong_guesses integer DEFAULT 0 NOT NULL,
@@ -1183,6 +1184,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION import_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean, room integer, repeats integer) RETURNS TABLE(created integer, updated integer, repeated integer, of_pos integer[], without_room integer[], beyond_repeats integer[])
 -- FUNCTION insert_pos_sync(of_partner uuid, due_at timestamp with time zone, attempt_number integer, caused_by text) RETURNS uuid
 -- FUNCTION invite_staff(of_partner uuid, inviter uuid, staff_phone text, max_staff integer) RETURNS TABLE(outcome text, id uuid)
+-- FUNCTION keep_city(city_key text, zone text) RETURNS void
 -- FUNCTION line_due_minor(price_minor bigint, qty integer, total_minor bigint, due_minor bigint) RETURNS bigint
 -- FUNCTION listed_boxes(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, created_at timestamp with time zone)
 -- FUNCTION live_days(in_zone text, first_day date, last_day date) RETURNS TABLE(day date, from_at timestamp with time zone, until_at timestamp with time zone)
@@ -1201,8 +1203,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION next_pos_sync(of_partner uuid, after timestamp with time zone) RETURNS timestamp with time zone
 -- FUNCTION note_rollup_change() RETURNS trigger
 -- FUNCTION note_weight_change() RETURNS trigger
--- FUNCTION orders_open_or_missed_since(at timestamp with time zone, of_users uuid[]) RETURNS TABLE(partner_id uuid, status order_status)
--- FUNCTION orders_since(at timestamp with time zone, of_users uuid[]) RETURNS TABLE(id uuid, status order_status)
+-- FUNCTION orders_not_cancelled_since(at timestamp with time zone, of_users uuid[]) RETURNS TABLE(id uuid, partner_id uuid, status order_status, taken_elsewhere boolean)
 -- FUNCTION otp_guesses_end(o otp) RETURNS timestamp with time zone
 -- FUNCTION otp_is_guarded(o otp) RETURNS boolean
 -- FUNCTION partner_members(of_partner uuid) RETURNS SETOF uuid

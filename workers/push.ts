@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { Snooze } from "../lib/process/errors.js";
 import {
@@ -9,14 +7,21 @@ import {
   textOf,
   type NotificationKind,
 } from "../lib/domain/notification-kinds.js";
-import { decide, decideNextStep, settlementOf, type Settlement } from "../lib/domain/notification-rules.js";
+import {
+  claimedUntil,
+  decide,
+  decideNextStep,
+  settlementOf,
+  type Settlement,
+} from "../lib/domain/notification-rules.js";
 import { later, LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-sender.js";
 import { isKnownService, originOf, sendPush, serviceOf } from "../lib/messaging/push.js";
 import { Bulkhead, Busy, takePlace } from "../lib/outbound/bulkhead.js";
 import { push } from "../queues/index.js";
-import { contended, faultOf, sql, transaction } from "../sql/db.js";
+import { contended, sql, transaction } from "../sql/db.js";
 import {
   claimDeliveries,
+  endCutShort,
   listDeliveries,
   updateDeliveries,
   type ClaimedDevice,
@@ -26,15 +31,13 @@ import { countUnanswered } from "../sql/queries/devices.js";
 import { findDueNotification, updateNotificationStatus, type DueRow } from "../sql/queries/notifications.js";
 import { lockPreferencesShared } from "../sql/queries/preferences.js";
 import { stageJob } from "../sql/outbox.js";
+import { claimForRun } from "./claim.js";
 import type { Handler, Task } from "./consume.js";
 import { pushMessages } from "./metrics.js";
 import { slotsOf } from "./slots.js";
 
 /** An older claim belongs to a dead process: by then a send has its outcome, and has had time to store it. */
 const CLAIM_SECONDS = LONGEST_SEND_MS / 1_000 + 5;
-/** How long a claim is repeated while Postgres cannot be reached, and how often. */
-const LOST_CLAIM_MS = 30_000;
-const RECONNECT_MS = 500;
 /** Push services keep a message for four weeks at most. */
 const LONGEST_TTL_SECONDS = 28 * 24 * 60 * 60;
 
@@ -131,29 +134,14 @@ const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): 
   });
 
 /**
- * Claims a notification's open deliveries. When the answer is lost, this run has sent nothing and claims them again; else they
- * would count as sent.
- */
-async function claim(notificationId: string, signal: AbortSignal): ReturnType<typeof claimDeliveries> {
-  const token = randomUUID();
-  const patientUntil = performance.now() + LOST_CLAIM_MS;
-  for (;;) {
-    try {
-      return await claimDeliveries(contended, notificationId, CLAIM_SECONDS, token);
-    } catch (error) {
-      if (faultOf(error) !== "unreachable" || signal.aborted || performance.now() > patientUntil) throw error;
-      await delay(RECONNECT_MS);
-    }
-  }
-}
-
-/**
  * Sends a notification to its user's devices, to each at most once: a delivery is claimed before it is sent, and one with an
  * unknown outcome counts as sent. Only what a push service has certainly not accepted is retried.
  */
 async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   const { id, now } = due;
-  const { claimed, others } = await claim(id, task.signal);
+  const { claimed, others } = await claimForRun(task.signal, (token) =>
+    claimDeliveries(contended, id, CLAIM_SECONDS, token),
+  );
   const attempts = await Promise.all(claimed.map((device) => sendTo(device, due, expiry, task)));
   const results = attempts.map(({ deviceId, outcome, called }) => ({
     deviceId,
@@ -196,6 +184,15 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   }
 }
 
+/** Settles a notification that is of no use any more. It may have been sent to some of the devices. */
+async function drop(id: string, reason: string, task: PushTask): Promise<void> {
+  await endCutShort(sql, id, CLAIM_SECONDS);
+  const deliveries = await listDeliveries(sql, [id]);
+  const othersUntil = claimedUntil(deliveries, CLAIM_SECONDS);
+  if (othersUntil !== null) throw new Snooze(othersUntil);
+  await settle(task, settlementOf(deliveries, reason));
+}
+
 /** Sends a notification, snoozes it or drops it, by its user's preferences and quiet hours. */
 export const deliverPush: Handler<{ notificationId: string }> = async (task) => {
   const row = await findDueNotification(sql, task.payload.notificationId);
@@ -210,7 +207,6 @@ export const deliverPush: Handler<{ notificationId: string }> = async (task) => 
     case "snooze":
       return snooze(due, decision.until, task);
     case "drop":
-      // it may have been sent before to some of the devices
-      return settle(task, settlementOf(await listDeliveries(sql, [id]), decision.reason));
+      return drop(id, decision.reason, task);
   }
 };

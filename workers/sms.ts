@@ -2,7 +2,8 @@ import { decryptText } from "../lib/security/crypto.js";
 import { PermanentError } from "../lib/process/errors.js";
 import { codeText, sendSms, SmsRefused } from "../lib/messaging/sms.js";
 import { sql } from "../sql/db.js";
-import { eraseOutgoingCode, releaseOutgoingCode, consumeOutgoingCode } from "../sql/queries/otp.js";
+import { eraseOutgoingCode, claimOutgoingCode, releaseOutgoingCode } from "../sql/queries/otp.js";
+import { claimForRun } from "./claim.js";
 import type { Handler } from "./consume.js";
 
 /**
@@ -10,8 +11,8 @@ import type { Handler } from "./consume.js";
  * even when the first was cut short: a user would rather ask for a new code than get two. Only a code that the gateway has
  * certainly not accepted is sent again, while it is valid.
  */
-export const sendCode: Handler<{ otpId: string }> = async ({ payload: { otpId }, log }) => {
-  const code = await consumeOutgoingCode(sql, otpId);
+export const sendCode: Handler<{ otpId: string }> = async ({ payload: { otpId }, log, signal }) => {
+  const code = await claimForRun(signal, (token) => claimOutgoingCode(sql, otpId, token));
   if (code === null) {
     log.info({ otpId }, "code not sent: it was sent or claimed before, used, replaced or has expired");
     return;

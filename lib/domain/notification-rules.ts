@@ -89,6 +89,15 @@ export type NextStep =
   | { readonly action: "snooze"; readonly until: Date; readonly waitsFor: "another run" | "push service" }
   | { readonly action: "retry"; readonly reason: string };
 
+/** Returns until when other runs may be sending what they have claimed; null when none is. */
+export function claimedUntil(
+  deliveries: readonly { status: DeliveryStatus; startedAt: Date }[],
+  claimSeconds: number,
+): Date | null {
+  const claims = deliveries.filter(({ status }) => status === "SENDING").map(({ startedAt }) => startedAt.getTime());
+  return claims.length === 0 ? null : new Date(Math.max(...claims) + claimSeconds * 1_000);
+}
+
 /**
  * Decides what follows a run that has sent what it could.
  *
@@ -105,13 +114,8 @@ export function decideNextStep(
     claimSeconds,
   }: { now: Date; expiry: Date; retryAfterSeconds: number | null; claimSeconds: number },
 ): NextStep {
-  const claims = deliveries.filter(({ status }) => status === "SENDING").map(({ startedAt }) => startedAt.getTime());
-  if (claims.length > 0)
-    return {
-      action: "snooze",
-      until: new Date(Math.max(...claims) + claimSeconds * 1_000),
-      waitsFor: "another run",
-    };
+  const othersUntil = claimedUntil(deliveries, claimSeconds);
+  if (othersUntil !== null) return { action: "snooze", until: othersUntil, waitsFor: "another run" };
   const open = deliveries.filter(({ status }) => status === "LATER");
   const [first] = open;
   if (!first) return { action: "settle" };

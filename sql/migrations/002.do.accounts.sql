@@ -51,6 +51,8 @@ create table otp (
   used_at timestamptz,
   -- the worker sets it before it sends, so that no code is sent twice
   claimed_at timestamptz,
+  -- the run that claimed it: one that has lost the answer to its claim may claim it again
+  claim uuid,
   sent_at timestamptz,
   -- the latest sends, newest first, never more than the limits count
   sends timestamptz[] not null,

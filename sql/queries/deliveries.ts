@@ -16,6 +16,9 @@ interface ClaimRow {
   unanswered: number | null;
 }
 
+/** Why the outcome of a delivery is unknown. */
+const cutShort = "cut short while it was sent";
+
 /** A device whose delivery this run has claimed. */
 export interface ClaimedDevice {
   id: string;
@@ -44,7 +47,7 @@ export async function claimDeliveries(
     with given_up as (
       update notification_deliveries known
       set status = case when status = 'SENDING' then 'UNKNOWN' else 'GONE' end::delivery_status,
-          reason = case when status = 'SENDING' then 'cut short while it was sent' else 'no longer a device of this user' end,
+          reason = case when status = 'SENDING' then ${cutShort} else 'no longer a device of this user' end,
           ended_at = now()
       where notification_id = ${notificationId}::uuid
         and (
@@ -102,6 +105,14 @@ export async function claimDeliveries(
     ),
   };
 }
+
+/** Ends a notification's claims that are `claimSeconds` old: their runs were cut short, and the push may have been sent. */
+export const endCutShort = (db: Db, notificationId: string, claimSeconds: number) =>
+  db`
+    update notification_deliveries
+    set status = 'UNKNOWN', reason = ${cutShort}, ended_at = now()
+    where notification_id = ${notificationId}::uuid and status = 'SENDING'
+      and started_at <= now() - interval '1 second' * ${claimSeconds}::integer`;
 
 export interface DeliveryResult {
   deviceId: string;

@@ -68,11 +68,15 @@ export interface OutgoingCode {
   locale: string | null;
 }
 
-/** Claims a code for sending, once; null when it was claimed, used, replaced or has expired: then it must not be sent. */
-export async function consumeOutgoingCode(db: Db, otpId: string): Promise<OutgoingCode | null> {
+/**
+ * Claims a code for sending, once; null when it was claimed, used, replaced or has expired: then it must not be sent. `claim` is
+ * the run's own: when the answer was lost, the same claim may be made again until the code is released or erased.
+ */
+export async function claimOutgoingCode(db: Db, otpId: string, claim: string): Promise<OutgoingCode | null> {
   const [code] = await db<{ phone: string; encrypted: string | null; locale: string | null }[]>`
-    update otp set claimed_at = now()
-    where id = ${otpId}::uuid and claimed_at is null and used_at is null and encrypted_code is not null and expires_at > now()
+    update otp set claimed_at = now(), claim = ${claim}::uuid
+    where id = ${otpId}::uuid and (claimed_at is null) = (claim is distinct from ${claim}::uuid)
+      and used_at is null and encrypted_code is not null and expires_at > now()
     returning phone, encrypted_code as encrypted,
       (select locale from users where users.phone = otp.phone and deleted_at is null) as locale`;
   return code?.encrypted ? { ...code, encrypted: code.encrypted } : null;

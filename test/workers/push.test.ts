@@ -76,6 +76,23 @@ describe("a notification is sent to each device", () => {
     expect(await deliveries(id)).toMatchObject([{ status: "UNKNOWN" }]);
   });
 
+  test("once, when a run was interrupted while sending, and the notification is of no use any more", async () => {
+    const browser = await addBrowser();
+    const id = await notify();
+    await sql`
+      insert into notification_deliveries (notification_id, device_id, platform, address_digest)
+      select ${id}::uuid, id, platform, address_digest from devices where id = ${browser}::uuid`;
+    await prefer({ push: false });
+    // that run may still be sending it
+    snoozedTo((await deliver(id)).thrown);
+    expect(await deliveries(id)).toMatchObject([{ status: "SENDING" }]);
+    await sql`update notification_deliveries set started_at = now() - interval '1 minute' where notification_id = ${id}::uuid`;
+    expect((await deliver(id)).thrown).toBeNull();
+    expect(web.shown).toEqual([]);
+    expect(await deliveries(id)).toMatchObject([{ status: "UNKNOWN", reason: "cut short while it was sent" }]);
+    expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: "cut short while it was sent" });
+  });
+
   test("once, while another run is still sending: this one waits", async () => {
     const [browser] = [await addBrowser(), await addPhone()];
     const id = await notify();

@@ -7,30 +7,15 @@ process.env["SMS_HTTP_URL"] = `${gateway.url}/send?to={phone}`;
 process.env["SMS_HTTP_HEADERS"] = '{"Authorization":"Bearer gateway"}';
 
 const { newPhone } = await import("../support/cast.js");
-const { keyedHash, encryptText } = await import("../../lib/security/crypto.js");
+const { newOtp } = await import("../support/otp.js");
 const { PermanentError } = await import("../../lib/process/errors.js");
 const { log } = await import("../../lib/process/log.js");
 const { SmsRefused } = await import("../../lib/messaging/sms.js");
 const { newServiceId } = await import("../../lib/domain/service-id.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
-const { insertOtp } = await import("../../sql/queries/otp.js");
 const { sendCode } = await import("../../workers/sms.js");
 
 const code = "012345";
-
-async function newOtp(phone = newPhone()): Promise<string> {
-  const { id } = await insertOtp(sql, {
-    phone,
-    hash: keyedHash("otp", `${phone} ${code}`),
-    encrypted: encryptText(code, `otp:${phone}`),
-    place: { name: "192.0.2.1", known: false },
-    dailyLimit: null,
-    placeLimit: null,
-    totalLimit: null,
-  });
-  if (id === null) throw new Error("no code was made");
-  return id;
-}
 
 const run = (otpId: string) =>
   sendCode({
