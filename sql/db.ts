@@ -75,6 +75,13 @@ export const inTurn = openTurns("requests of one caller", 1, config.DATABASE_TIM
 /** Runs some changes of one caller at once: those that wait for a row leave most connections of a pool to others. */
 export const amongChanges = openTurns("changes of one caller", config.CHANGES_AT_ONCE, config.DATABASE_TIMEOUT_MS);
 
+/** Takes in some large bodies of one caller at once, as each is held in memory until its request is answered. */
+export const amongLargeBodies = openTurns(
+  "large bodies of one caller",
+  config.LARGE_BODIES_AT_ONCE,
+  config.DATABASE_TIMEOUT_MS,
+);
+
 /** Connections for transactions, one at a time, that serve none now. */
 const idle = new Set<Connection>();
 const slots = openSlots("transactions", limit, config.DATABASE_WAIT_MS);

@@ -13,7 +13,15 @@ import { columnsOf, sendCsv } from "./csv.js";
 import { allowSlowBody } from "./body-time.js";
 import { clientNetwork } from "./client-network.js";
 import { invalidInput, invalidPath } from "./errors.js";
-import { limitChanges, limitRequests, type EndpointLimit } from "./limits.js";
+import {
+  callerKey,
+  isSmall,
+  limitChanges,
+  limitLargeBodies,
+  limitRequests,
+  SMALL_BODY_BYTES,
+  type EndpointLimit,
+} from "./limits.js";
 import type { Refusal } from "./refusal.js";
 import { notFound, notJson, notSentAsJson, type InvalidCode } from "./refusals.js";
 import { Id } from "./schemas.js";
@@ -238,8 +246,10 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
         response.locals["route"] = endpoint.path;
         for (const [name, value] of farewell) response.setHeader(name, value);
         try {
-          // The body is read while the caller is looked up. It is parsed, and its errors count, once the caller is authorised.
-          const reading = declaration.body && readBody(request, response, readBytes);
+          // A small body is read while the caller is looked up. It is parsed, and its errors count, once the caller is authorised.
+          const isLarge = declaration.body !== undefined && largest > SMALL_BODY_BYTES && !isSmall(request);
+          const read = () => declaration.body && readBody(request, response, readBytes);
+          const reading = isLarge ? undefined : read();
           reading?.catch(() => undefined);
           let credential: Credential | null = null;
           try {
@@ -250,51 +260,55 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
           response.locals["userId"] = credential?.user?.id;
           const partner = await authorize(credential, declaration.auth);
           if (declaration.upload) allowSlowBody(request);
-          await reading;
-          const requestId = String(response.getHeader("x-request-id"));
-          const incoming: IncomingMessage = request;
-          const input = {
-            user: credential?.user ?? null,
-            partner,
-            params: parse(endpoint.params, request.params, invalidPath),
-            // Express parses the query string on every access
-            query: parse(declaration.query, declaration.query && request.query, (error) =>
-              invalidInput(invalid, "query", error),
-            ),
-            headers: parse(declaration.headers, request.headers, (error) => invalidInput(invalid, "headers", error)),
-            body: parse(declaration.body, declaration.body && readJson(request, response), (error) =>
-              invalidInput(invalid, "", error),
-            ),
-            address: request.originalUrl,
-            requestId,
-            incoming,
-            get gone() {
-              const gone = new AbortController();
-              response.once("close", () => gone.abort());
-              return gone.signal;
-            },
-            get ip() {
-              return request.ip ?? "";
-            },
-            searches: (rows: number) => searchesOf(clientNetwork(request.ip ?? ""), rows),
-            get log() {
-              return log.child({ requestId });
-            },
+          const caller = () => callerKey(request, credential?.user?.id ?? null);
+          const respond = async (): Promise<void> => {
+            await (isLarge ? read() : reading);
+            const requestId = String(response.getHeader("x-request-id"));
+            const incoming: IncomingMessage = request;
+            const input = {
+              user: credential?.user ?? null,
+              partner,
+              params: parse(endpoint.params, request.params, invalidPath),
+              // Express parses the query string on every access
+              query: parse(declaration.query, declaration.query && request.query, (error) =>
+                invalidInput(invalid, "query", error),
+              ),
+              headers: parse(declaration.headers, request.headers, (error) => invalidInput(invalid, "headers", error)),
+              body: parse(declaration.body, declaration.body && readJson(request, response), (error) =>
+                invalidInput(invalid, "", error),
+              ),
+              address: request.originalUrl,
+              requestId,
+              incoming,
+              get gone() {
+                const gone = new AbortController();
+                response.once("close", () => gone.abort());
+                return gone.signal;
+              },
+              get ip() {
+                return request.ip ?? "";
+              },
+              searches: (rows: number) => searchesOf(clientNetwork(request.ip ?? ""), rows),
+              get log() {
+                return log.child({ requestId });
+              },
+            };
+            // shared caches must not keep a response made for one caller
+            if (credential) response.setHeader("Cache-Control", "private, no-store");
+            if (tagged && declaration.auth !== "ANYONE") response.vary("Authorization");
+            // The input matches the declaration by construction; the compiler cannot follow that through six generics.
+            const handled = () => handler(input as Parameters<typeof handler>[0]);
+            const answer = await (takesTurn ? limitChanges(caller(), handled) : handled());
+            response.statusCode = answer.status;
+            for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
+            if (file) response.vary("Accept");
+            if (answer.body === undefined) response.end();
+            else if (declaration.mediaType !== undefined) sendText(response, answer.body, declaration.mediaType);
+            else if (file && answer.status === 200 && request.accepts(["json", "csv"]) === "csv")
+              sendCsv(response, file.columns, answer.body, file.name);
+            else sendJson(request, response, answer.body, tagged && !credential);
           };
-          // shared caches must not keep a response made for one caller
-          if (credential) response.setHeader("Cache-Control", "private, no-store");
-          if (tagged && declaration.auth !== "ANYONE") response.vary("Authorization");
-          // The input matches the declaration by construction; the compiler cannot follow that through six generics.
-          const handled = () => handler(input as Parameters<typeof handler>[0]);
-          const answer = await (takesTurn ? limitChanges(request, credential?.user?.id ?? null, handled) : handled());
-          response.statusCode = answer.status;
-          for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
-          if (file) response.vary("Accept");
-          if (answer.body === undefined) response.end();
-          else if (declaration.mediaType !== undefined) sendText(response, answer.body, declaration.mediaType);
-          else if (file && answer.status === 200 && request.accepts(["json", "csv"]) === "csv")
-            sendCsv(response, file.columns, answer.body, file.name);
-          else sendJson(request, response, answer.body, tagged && !credential);
+          await (isLarge ? limitLargeBodies(caller(), respond) : respond());
         } catch (error) {
           // no response can be sent to a client that has disconnected
           if (!response.destroyed) next(error);

@@ -1,8 +1,9 @@
+import type { IncomingMessage } from "node:http";
 import type { Request, Response } from "express";
 import { config } from "../../lib/process/config.js";
 import type { ApiError } from "../../lib/process/errors.js";
 import { clientNetwork, storedClient } from "./client-network.js";
-import { amongChanges, type Db } from "../../sql/db.js";
+import { amongChanges, amongLargeBodies, type Db } from "../../sql/db.js";
 import { countAction } from "../../sql/queries/action-counts.js";
 import { tooManyRequests } from "./refusals.js";
 import { minuteMs, SharedCounters } from "./shared-counters.js";
@@ -55,14 +56,29 @@ export async function limitAddress(tx: Db, action: string, ip: string, most: num
   if (seconds !== undefined) throw tooManyRequests({ retryAfterSeconds: seconds });
 }
 
+/** Returns the key by which a caller's requests take turns: of a user, or of the address of a client without one. */
+export const callerKey = (request: Pick<Request, "ip">, userId: string | null): string =>
+  userId === null ? `address ${clientNetwork(request.ip ?? "")}` : `user ${userId}`;
+
 /**
  * Runs a change of a caller when fewer than CHANGES_AT_ONCE of the same user, or of the same client address without one, are in
  * progress. Rejects when its turn does not come in time.
  */
-export const limitChanges = <T>(request: Request, userId: string | null, change: () => Promise<T>): Promise<T> =>
-  config.RATE_LIMIT_DISABLED
-    ? change()
-    : amongChanges(userId === null ? `address ${clientNetwork(request.ip ?? "")}` : `user ${userId}`, change);
+export const limitChanges = <T>(caller: string, change: () => Promise<T>): Promise<T> =>
+  config.RATE_LIMIT_DISABLED ? change() : amongChanges(caller, change);
+
+/** A body up to this size may be read before its caller is known. */
+export const SMALL_BODY_BYTES = 16_384;
+
+/** Whether a request announces a body that is small. */
+export const isSmall = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) <= SMALL_BODY_BYTES;
+
+/**
+ * Reads and answers a request whose body is large, when fewer than LARGE_BODIES_AT_ONCE of the same caller are being answered.
+ * The others wait unread: a caller's bodies never fill the memory. Rejects when its turn does not come in time.
+ */
+export const limitLargeBodies = amongLargeBodies;
 
 /** How many attempts of one kind may fail in an hour, and the refusal of further ones. */
 export interface FailureLimit {

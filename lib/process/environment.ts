@@ -294,6 +294,9 @@ export const environment = z
     RATE_LIMIT_ADDRESS: count(1_200).describe("requests a minute per address without a token"),
     RATE_LIMIT_BANNERS: count(240).describe("reads of banners a minute per address"),
     RATE_LIMIT_WEBHOOKS: count(12_000).describe("calls of POS webhooks a minute per address"),
+    LARGE_BODIES_AT_ONCE: count(4).describe(
+      "bodies above 16 KB of one user, or of one address at webhooks, that an API process takes in at once; more wait unread",
+    ),
     CHANGES_AT_ONCE: count(4).describe(
       "changes of one user, or of one address without a token, that an API process makes at once; further ones wait",
     ),

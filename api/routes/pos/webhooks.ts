@@ -11,6 +11,7 @@ import { refusal } from "../../http/refusal.js";
 import { bodyTooLarge, invalidFields, invalidInputOf, notFound, requestTooSlow } from "../../http/refusals.js";
 import { registry } from "../../http/registry.js";
 import { findWebhookAccount, type WebhookAccount } from "./secrets.js";
+import { callerKey, isSmall, limitLargeBodies } from "../../http/limits.js";
 import { readRawBody } from "../../http/raw-body.js";
 
 const MAX_BYTES = 1_048_576;
@@ -60,6 +61,33 @@ async function verifiedEvents(adapter: PosAdapter, call: WebhookCall, log: Logge
   return events.map((event) => ({ ...event, partnerId: verified.get(event.account)?.partnerId ?? null }));
 }
 
+/** Stores the events of a webhook that the partners of their accounts get. */
+async function keep(
+  { name: provider }: PosAdapter,
+  events: Awaited<ReturnType<typeof verifiedEvents>>,
+  { requestId, log }: { requestId: string; log: Logger },
+): Promise<void> {
+  const count = (outcome: string, added: number) => received.inc({ provider, outcome }, added);
+  const kept: ReceivedEvent[] = [];
+  for (const { id, account, partnerId, change } of events) {
+    if (partnerId === null) {
+      // an error would only make the provider deliver it again
+      log.warn({ provider, account }, "a POS sent an event of an account without a partner");
+      count("unknown_account", 1);
+    } else if (change === null) {
+      count("ignored", 1);
+    } else {
+      kept.push({ partnerId, account, eventId: id, change });
+    }
+  }
+  const [first] = kept;
+  if (!first) return;
+  // what comes for one partner at once waits for the same row
+  const added = await inTurn(`inbox ${first.partnerId}`, () => receivePosEvents(sql, provider, kept, requestId));
+  count("kept", added);
+  count("repeated", kept.length - added);
+}
+
 export const posWebhooks = section({ prefix: "/pos/webhooks", tag: "POS" });
 
 posWebhooks.post(
@@ -81,32 +109,15 @@ posWebhooks.post(
     answers: { 200: z.object({ received: z.boolean() }) },
     errors: [signatureInvalid, invalidInputOf("BAD_REQUEST"), bodyTooLarge, requestTooSlow],
   },
-  async ({ params: { provider }, incoming, requestId, log }) => {
+  async ({ params: { provider }, incoming, ip, requestId, log }) => {
     const adapter = findAdapter(provider);
     if (!adapter) throw notFound("This provider");
-    const call = { headers: incoming.headers, body: await readRawBody(incoming, MAX_BYTES) };
-    const events = await verifiedEvents(adapter, call, log);
-    const count = (outcome: string, added: number) => received.inc({ provider, outcome }, added);
-
-    const kept: ReceivedEvent[] = [];
-    for (const { id, account, partnerId, change } of events) {
-      if (partnerId === null) {
-        // an error would only make the provider deliver it again
-        log.warn({ provider, account }, "a POS sent an event of an account without a partner");
-        count("unknown_account", 1);
-      } else if (change === null) {
-        count("ignored", 1);
-      } else {
-        kept.push({ partnerId, account, eventId: id, change });
-      }
-    }
-    const [first] = kept;
-    if (first) {
-      // what comes for one partner at once waits for the same row
-      const added = await inTurn(`inbox ${first.partnerId}`, () => receivePosEvents(sql, provider, kept, requestId));
-      count("kept", added);
-      count("repeated", kept.length - added);
-    }
-    return ok({ received: true });
+    const receive = async () => {
+      const call = { headers: incoming.headers, body: await readRawBody(incoming, MAX_BYTES) };
+      await keep(adapter, await verifiedEvents(adapter, call, log), { requestId, log });
+      return ok({ received: true });
+    };
+    // anyone may have sent it
+    return isSmall(incoming) ? receive() : limitLargeBodies(callerKey({ ip }, null), receive);
   },
 );
