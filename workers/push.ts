@@ -62,6 +62,8 @@ interface Attempt {
   readonly outcome: PushOutcome;
   /** False when there was no place for a call. */
   readonly called: boolean;
+  /** Whether the device is of a known push service, whose refusals an operator may mend. */
+  readonly known: boolean;
   /** True when it counts as unanswered, false when it ends a row of such deliveries to the device; null: neither. */
   readonly unanswered: boolean | null;
 }
@@ -72,6 +74,7 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
   const { id: deviceId, address, p256dh, auth } = device;
   const target = { address, keys: p256dh !== null && auth !== null ? { p256dh, auth } : null };
   const [service, origin] = [serviceOf(target), originOf(target)];
+  const known = isKnownService(origin);
   const message = {
     notificationId: id,
     kind,
@@ -85,9 +88,11 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
   if (place instanceof Busy) {
     pushMessages.inc({ service, result: "busy" });
     const outcome = later("the push service is busy", Math.ceil(place.waitMs / 1_000));
-    return { deviceId, outcome, called: false, unanswered: null };
+    return { deviceId, outcome, known, called: false, unanswered: null };
   }
-  const outcome = await sendPush(target, message, log);
+  const answered = await sendPush(target, message, log);
+  // that a server which a client has set up does not accept the deployment's key is nobody's fault
+  const outcome = answered.result === "unauthorized" && !known ? { ...answered, result: "refused" as const } : answered;
   const silent = "silent" in outcome;
   place.leave(!silent);
   pushMessages.inc({ service, result: outcome.result });
@@ -100,9 +105,9 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
     log.warn({ service, deviceId, reason: outcome.reason }, "a push service refuses a message");
   }
   // an outage of a known service says nothing about its devices, and a failed connection may be the fault of this network
-  const counts = silent && outcome.result === "unknown" && !isKnownService(origin);
+  const counts = silent && outcome.result === "unknown" && !known;
   const unanswered = counts || (device.unanswered > 0 && !silent ? false : null);
-  return { deviceId, outcome, called: true, unanswered };
+  return { deviceId, outcome, known, called: true, unanswered };
 }
 
 /** Returns the longest wait that push services asked for; null when none did. */
@@ -178,8 +183,13 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
       }
       throw new Snooze(next.until);
     case "retry":
-      // the dead job stays for an operator to replay once the cause is fixed
-      if (task.attempt >= push.attempts) await updateNotificationStatus(sql, id, settlement);
+      if (task.attempt >= push.attempts) {
+        // a dead job alarms operators: anyone could make one with a server of their own
+        if (!attempts.some(({ known, outcome }) => known && statusOf[outcome.result] === "LATER"))
+          return settle(task, settlement);
+        // it stays for an operator to replay once the cause is fixed
+        await updateNotificationStatus(sql, id, settlement);
+      }
       throw new Error(next.reason);
   }
 }

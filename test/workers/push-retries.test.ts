@@ -22,29 +22,51 @@ const { notificationStatus } = await import("../support/notifications.js");
 describe("a push service that refuses the service's own key", () => {
   const alarms = async () => {
     const { values } = await registry.getSingleMetric("push_messages_total")!.get();
-    return (
-      values.find(({ labels }) => labels["service"] === "web-push" && labels["result"] === "unauthorized")?.value ?? 0
-    );
+    return values.find(({ labels }) => labels["service"] === "fcm" && labels["result"] === "unauthorized")?.value ?? 0;
   };
 
   test("is logged as an error and deletes no device, and the message is retried", async () => {
-    const browser = await addBrowser();
+    const phone = await addPhone();
     const id = await notify();
     const before = await alarms();
-    web.answerWith({ status: 403 });
+    fcm.answerWith(fcmRefusals.permissionDenied);
     const { thrown, lines } = await deliver(id);
-    expect(thrown).toEqual(new Error("the push service answered 403"));
-    expect(lines).toMatchObject([{ level: 50, service: "web-push", reason: "the push service answered 403" }]);
+    expect(thrown).toBeInstanceOf(Error);
+    const reason = thrown instanceof Error ? thrown.message : "";
+    expect(reason).toContain("403");
+    expect(lines).toMatchObject([{ level: 50, service: "fcm", reason }]);
     expect(await alarms()).toBe(before + 1);
-    expect(await deviceIds()).toEqual([browser]);
+    expect(await deviceIds()).toEqual([phone]);
     expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
 
-    web.answerWith({ status: 403 });
+    fcm.answerWith(fcmRefusals.permissionDenied);
     expect((await deliver(id, push.attempts)).thrown).toBeInstanceOf(Error);
-    expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 403" });
+    expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason });
     await deliver(id);
-    expect(web.shown).toHaveLength(1);
+    expect(fcm.received).toHaveLength(1);
     expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
+  });
+});
+
+describe("a server that a client names as its push service", () => {
+  test("raises no alarm by refusing the service's own key", async () => {
+    await addBrowser();
+    const id = await notify();
+    web.answerWith({ status: 403 });
+    const { thrown, lines } = await deliver(id);
+    expect(thrown).toBeNull();
+    expect(lines).toMatchObject([{ level: 40, reason: "the push service answered 403" }]);
+    expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 403" });
+  });
+
+  test("leaves no dead job by never accepting a message", async () => {
+    await addBrowser();
+    const id = await notify();
+    web.answerWith({ status: 503 }, { status: 503 });
+    expect((await deliver(id)).thrown).toEqual(new Error("the push service answered 503"));
+    expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
+    expect((await deliver(id, push.attempts)).thrown).toBeNull();
+    expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 503" });
   });
 });
 
@@ -70,13 +92,13 @@ describe("a push service that asks to wait", () => {
   });
 
   test("without a time is retried with the job's backoff, and fails after the last attempt", async () => {
-    await addBrowser();
+    await addPhone();
     const id = await notify();
-    web.answerWith({ status: 503 }, { status: 503 });
-    expect((await deliver(id)).thrown).toEqual(new Error("the push service answered 503"));
+    fcm.answerWith(fcmRefusals.unavailable(), fcmRefusals.unavailable());
+    expect((await deliver(id)).thrown).toBeInstanceOf(Error);
     expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
-    expect((await deliver(id, push.attempts)).thrown).toEqual(new Error("the push service answered 503"));
-    expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 503" });
+    expect((await deliver(id, push.attempts)).thrown).toBeInstanceOf(Error);
+    expect(await notificationStatus(id)).toMatchObject({ status: "FAILED" });
   });
 
   test("for longer than the message is valid is not retried", async () => {
