@@ -66,6 +66,13 @@ export const countWaitingGeocodes = (db: Db, limit: number) =>
     where g.status = 'ASKED'
     limit ${limit}`);
 
+/** The key of a user's open jobs. */
+export const geocodesOf = (userId: string): string => `geocodes of ${userId}`;
+
+/** Counts the lookups of a user that wait for the provider. */
+export const countGeocodesOf = (db: Db, userId: string) =>
+  countRows(db`select from open_jobs where queue = 'geocode' and key = ${geocodesOf(userId)}`);
+
 /** Claims the call of the provider for an address, for `seconds`; false while another worker has the claim, or with a fresh result. */
 export const claimGeocode = (db: Db, id: string, seconds: number) =>
   hasRows(db`

@@ -3,14 +3,16 @@ import { addressKey, canonicalAddress } from "../../../lib/geocoding/address-key
 import { config } from "../../../lib/process/config.js";
 import { formatWait } from "../../../lib/outbound/retry-after.js";
 import { geocode } from "../../../queues/index.js";
-import { lookups, sql, transaction } from "../../../sql/db.js";
+import { inTurn, lookups, sql, transaction, type Db } from "../../../sql/db.js";
 import { listPartnersNear, updatePartnerLocation } from "../../../sql/queries/geo.js";
 import {
   requestGeocode,
+  countGeocodesOf,
   countWaitingGeocodes,
   FAILURE_SECONDS,
   findGeocode,
   findGeocodeById,
+  geocodesOf,
   updateGeocodeJob,
   type Geocode,
 } from "../../../sql/queries/geocodes.js";
@@ -125,14 +127,17 @@ async function lookUp(
   canonical: string,
   { userId, gone, requestId }: { userId: string; gone: AbortSignal; requestId: string },
 ): Promise<Geocode | null> {
-  const id = await transaction(async (tx) => {
+  const request = async (tx: Db): Promise<string | undefined> => {
     const fresh = await requestGeocode(tx, key, canonical);
     if (fresh === undefined) return (await findGeocode(tx, key))?.id;
     limitActions("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
     if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING) throw geocoderBusy();
-    await updateGeocodeJob(tx, fresh, await stageJob(tx, geocode, { geocodeId: fresh }, { requestId }));
+    // the users take turns: a user's first address comes before another's second
+    const turn = { key: geocodesOf(userId), priority: await countGeocodesOf(tx, userId) };
+    await updateGeocodeJob(tx, fresh, await stageJob(tx, geocode, { geocodeId: fresh }, { requestId, ...turn }));
     return fresh;
-  });
+  };
+  const id = await inTurn(`geocodes ${userId}`, () => transaction(request));
   if (id === undefined) return null;
   return awaitResult({ name: "geocode", id, deadlineMs: config.SYNC_WAIT_MS, abort: gone }, async () => {
     const found = await findGeocodeById(lookups, id);
