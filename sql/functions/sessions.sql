@@ -7,7 +7,7 @@ $$;
 
 -- Consumes a code and opens a session for its phone's user, whom the first login creates with the first of `new_service_ids`
 -- that is free, and links to the phone's first account by one of `phone_hashes`, its keyed hashes. A partner that waits for this
--- phone gets the user as its owner (claim_partner). No row when the code was used or replaced in the meantime.
+-- phone gets the user as its owner (claim_partner). No row when the code was used or replaced, or the account deleted, in the meantime.
 create or replace function log_in(
   otp_id uuid, new_service_ids text[], phone_hashes bytea[], token_digest bytea, to_dashboard boolean, from_place text,
   is_known boolean
@@ -40,10 +40,11 @@ begin
     and not exists (select from users where service_id = candidate)
   limit 1
   on conflict (phone) where deleted_at is null do nothing;
-  select id into member_id from users where phone = login_phone and deleted_at is null;
-
-  -- the lock keeps a user from becoming owner and staff concurrently
-  perform from users where id = member_id for no key update;
+  -- the lock keeps a user from becoming owner and staff concurrently, and from being deleted
+  select id into member_id from users where phone = login_phone and deleted_at is null for no key update;
+  if not found then
+    return;
+  end if;
   perform claim_partner(member_id, login_phone);
 
   insert into sessions (user_id, for_dashboard) values (member_id, to_dashboard) returning id into login_session;
