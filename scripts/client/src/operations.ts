@@ -180,6 +180,17 @@ export type TokenInvalidProblem = {
     reason: "TOKEN_INVALID";
     requestId: string;
 };
+export type TokenExpiredProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#TOKEN_EXPIRED";
+    title: "Not authenticated";
+    status: 401;
+    /** for people; its wording may change */
+    detail: string;
+    code: "UNAUTHORIZED";
+    reason: "TOKEN_EXPIRED";
+    requestId: string;
+};
 export type SessionEndedProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#SESSION_ENDED";
@@ -402,6 +413,24 @@ export type UnknownItemsProblem = {
     errors: FieldError[];
     "unknown": string[];
 };
+export type WindowClosedProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#WINDOW_CLOSED";
+    title: "Bad request";
+    status: 400;
+    /** for people; its wording may change */
+    detail: string;
+    code: "VALIDATION_ERROR";
+    reason: "WINDOW_CLOSED";
+    requestId: string;
+    errors: FieldError[];
+    /** the boxes that can no longer be picked up */
+    closed: {
+        /** UUID v7 */
+        menuItemId: string;
+        pickupWindowEnd: string;
+    }[];
+};
 export type WrongTotalProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#WRONG_TOTAL";
@@ -571,16 +600,22 @@ export type TooManyOpenProblem = {
     /** orders that were not picked up, when they are why; else null */
     missed: number | null;
 };
-export type WindowClosedProblem = {
+export type WindowJustClosedProblem = {
     /** explains the reason, below the API's address */
-    "type": "/docs/errors#WINDOW_CLOSED";
+    "type": "/docs/errors#WINDOW_JUST_CLOSED";
     title: "Conflict";
     status: 409;
     /** for people; its wording may change */
     detail: string;
     code: "CONFLICT";
-    reason: "WINDOW_CLOSED";
+    reason: "WINDOW_JUST_CLOSED";
     requestId: string;
+    /** the boxes that can no longer be picked up */
+    closed: {
+        /** UUID v7 */
+        menuItemId: string;
+        pickupWindowEnd: string;
+    }[];
 };
 export type NotEnoughProblem = {
     /** explains the reason, below the API's address */
@@ -778,6 +813,28 @@ export type NotificationPreferences = {
     marketing: boolean;
     quietHoursStart: string;
     quietHoursEnd: string;
+};
+export type DataExport = {
+    /** QUEUED: is being made; FAILED: could not be made, ask again later */
+    status: "QUEUED" | "READY" | "FAILED";
+    /** the file, when it is READY; valid for 15 minutes: read the export again for a new one */
+    url: string | null;
+    requestedAt: string;
+    /** when the file is deleted, or the request is given up */
+    expiresAt: string;
+};
+export type ExportsUsedUpProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#EXPORTS_USED_UP";
+    title: "Too many requests";
+    status: 429;
+    /** for people; its wording may change */
+    detail: string;
+    code: "RATE_LIMIT";
+    reason: "EXPORTS_USED_UP";
+    requestId: string;
+    /** as in the header `Retry-After` */
+    retryAfterSeconds: number;
 };
 export type Favorite = {
     /** UUID v7 */
@@ -1763,11 +1820,12 @@ export type Device = {
     locale: string;
     createdAt: string;
 };
+export type NotificationKind = "ORDER_ACCEPTED" | "ORDER_READY" | "ORDER_CANCELLED" | "ORDER_NO_SHOW" | "PICKUP_SOON" | "POINTS_EARNED" | "FRIEND_CAME" | "LEVEL_REACHED" | "REVIEW_APPROVED" | "REVIEW_REJECTED" | "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER" | "NEW_ORDER" | "ORDER_CANCELLED_BY_CUSTOMER" | "REVIEW_RECEIVED" | "PARTNER_OWNED" | "PARTNER_APPROVED" | "PARTNER_REJECTED" | "PARTNER_SUSPENDED" | "CAMPAIGN_COMPLETED";
 export type Notification = {
     /** UUID v7 */
     id: string;
     /** what happened; an app shows other kinds, of another release, by `title` and `body` alone */
-    kind: ("ORDER_ACCEPTED" | "ORDER_READY" | "ORDER_CANCELLED" | "ORDER_NO_SHOW" | "PICKUP_SOON" | "POINTS_EARNED" | "FRIEND_CAME" | "LEVEL_REACHED" | "REVIEW_APPROVED" | "REVIEW_REJECTED" | "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER" | "NEW_ORDER" | "ORDER_CANCELLED_BY_CUSTOMER" | "REVIEW_RECEIVED" | "PARTNER_OWNED" | "PARTNER_APPROVED" | "PARTNER_REJECTED" | "PARTNER_SUSPENDED" | "CAMPAIGN_COMPLETED") | string;
+    kind: NotificationKind | string;
     /** in the user's language */
     title: string;
     body: string;
@@ -1795,7 +1853,7 @@ export type SupportNotification = {
     /** UUID v7 */
     id: string;
     /** what happened; an app shows other kinds, of another release, by `title` and `body` alone */
-    kind: ("ORDER_ACCEPTED" | "ORDER_READY" | "ORDER_CANCELLED" | "ORDER_NO_SHOW" | "PICKUP_SOON" | "POINTS_EARNED" | "FRIEND_CAME" | "LEVEL_REACHED" | "REVIEW_APPROVED" | "REVIEW_REJECTED" | "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER" | "NEW_ORDER" | "ORDER_CANCELLED_BY_CUSTOMER" | "REVIEW_RECEIVED" | "PARTNER_OWNED" | "PARTNER_APPROVED" | "PARTNER_REJECTED" | "PARTNER_SUSPENDED" | "CAMPAIGN_COMPLETED") | string;
+    kind: NotificationKind | string;
     /** its progress to the user's devices: DEFERRED waits for the end of quiet hours or for a push service; DROPPED was not sent because the user has no device or does not want it, or because it was too late */
     status: "QUEUED" | "DEFERRED" | "SENT" | "FAILED" | "DROPPED";
     /** why it was not sent, or what it waits for */
@@ -2073,7 +2131,7 @@ export type MetricsTokenMissingProblem = {
     reason: "METRICS_TOKEN_MISSING";
     requestId: string;
 };
-export type Problem = UnreadableProblem | NotJsonProblem | NotSentAsJsonProblem | OutOfRangeProblem | InvalidInputProblem | MalformedInputProblem | RequestTooSlowProblem | BodyTooLargeProblem | HeadersTooLargeProblem | TokenMissingProblem | TokenInvalidProblem | SessionEndedProblem | KeyUnknownProblem | KeyScopeMissingProblem | AdminsOnlyProblem | PartnersOnlyProblem | PartnerNotActiveProblem | NotFoundProblem | MethodNotAllowedProblem | TooManyRequestsProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem | StorageUnreachableProblem | InternalProblem | TooManyCodesProblem | TooManyGuessesProblem | InvalidCodeProblem | ExpiredCodeProblem | OtherOriginProblem | ActionRefusedProblem | FileTooLargeProblem | OtherContentTypeProblem | BrokenUploadProblem | FileMissingProblem | FileTypeNotAcceptedProblem | ImageUnreadableProblem | OtherTypeDeclaredProblem | OtherTypeBegunProblem | TooManyUploadsProblem | DocumentsFullProblem | ImageInUseProblem | FileConvertingProblem | AddressExpiredProblem | LengthMissingProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | ImageNotReadyProblem | CampaignCompletedProblem | BudgetSpentProblem | PlacementInUseProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | InvalidPushTokenProblem | GeocoderSilentProblem | GeocoderBusyProblem | UnknownCodeProblem | OwnCodeProblem | AlreadyReferredProblem | AlreadyCustomerProblem | ReferralCycleProblem | MenuFullProblem | PartnerBlockedProblem | InvalidCredentialsProblem | NotConnectedProblem | PosRefusedProblem | PosMenuTooLargeProblem | PosMenuEmptyProblem | PosConnectionReplacedProblem | PosSilentProblem | SyncAbandonedProblem | PromoUnknownProblem | PromoNotStartedProblem | PromoEndedProblem | PromoOtherPartnerProblem | PromoMinimumNotMetProblem | PromoUsedUpProblem | PromoUsedByYouProblem | TooManyUnknownPromosProblem | DuplicateProblem | KeyReusedProblem | NoPartnerProblem | PartnerInactiveProblem | TooManyOpenProblem | UnknownItemsProblem | WindowClosedProblem | NotEnoughProblem | CustomerLimitProblem | WrongTotalProblem | OrderMoveNotAllowedProblem | TooLateToCancelProblem | WrongPickupCodeProblem | OrderNotDeclinableProblem | AlreadyMemberProblem | TooManyRegistrationsProblem | PartnerNotDeclinableProblem | PartnerMoveNotAllowedProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PosAccountTakenProblem | EventNotParkedProblem | SignatureInvalidProblem | PromoExistsProblem | OrderCancelledProblem | OrderNotPickedUpProblem | OwnPartnerProblem | AlreadyReviewedProblem | ReviewModeratedProblem | ReviewEditedProblem | NotTheOwnerProblem | StaffFullProblem | MetricsTokenMissingProblem | BoxExpiredProblem | BoxHasOrdersProblem | NothingToRepeatProblem | NotAMenuProblem | TooManyImportsProblem | MenuPartnerBlockedProblem | UploadExpiredProblem | ImportFailedProblem | MenuBrokenOffProblem;
+export type Problem = UnreadableProblem | NotJsonProblem | NotSentAsJsonProblem | OutOfRangeProblem | InvalidInputProblem | MalformedInputProblem | RequestTooSlowProblem | BodyTooLargeProblem | HeadersTooLargeProblem | TokenMissingProblem | TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | KeyUnknownProblem | KeyScopeMissingProblem | AdminsOnlyProblem | PartnersOnlyProblem | PartnerNotActiveProblem | NotFoundProblem | MethodNotAllowedProblem | TooManyRequestsProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem | StorageUnreachableProblem | InternalProblem | TooManyCodesProblem | TooManyGuessesProblem | InvalidCodeProblem | ExpiredCodeProblem | OtherOriginProblem | ActionRefusedProblem | FileTooLargeProblem | OtherContentTypeProblem | BrokenUploadProblem | FileMissingProblem | FileTypeNotAcceptedProblem | ImageUnreadableProblem | OtherTypeDeclaredProblem | OtherTypeBegunProblem | TooManyUploadsProblem | DocumentsFullProblem | ImageInUseProblem | FileConvertingProblem | AddressExpiredProblem | LengthMissingProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | ImageNotReadyProblem | CampaignCompletedProblem | BudgetSpentProblem | PlacementInUseProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | InvalidPushTokenProblem | GeocoderSilentProblem | GeocoderBusyProblem | UnknownCodeProblem | OwnCodeProblem | AlreadyReferredProblem | AlreadyCustomerProblem | ReferralCycleProblem | MenuFullProblem | PartnerBlockedProblem | InvalidCredentialsProblem | NotConnectedProblem | PosRefusedProblem | PosMenuTooLargeProblem | PosMenuEmptyProblem | PosConnectionReplacedProblem | PosSilentProblem | SyncAbandonedProblem | PromoUnknownProblem | PromoNotStartedProblem | PromoEndedProblem | PromoOtherPartnerProblem | PromoMinimumNotMetProblem | PromoUsedUpProblem | PromoUsedByYouProblem | TooManyUnknownPromosProblem | DuplicateProblem | KeyReusedProblem | NoPartnerProblem | PartnerInactiveProblem | TooManyOpenProblem | UnknownItemsProblem | WindowClosedProblem | WindowJustClosedProblem | NotEnoughProblem | CustomerLimitProblem | WrongTotalProblem | OrderMoveNotAllowedProblem | TooLateToCancelProblem | WrongPickupCodeProblem | OrderNotDeclinableProblem | AlreadyMemberProblem | TooManyRegistrationsProblem | PartnerNotDeclinableProblem | PartnerMoveNotAllowedProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PosAccountTakenProblem | EventNotParkedProblem | SignatureInvalidProblem | PromoExistsProblem | OrderCancelledProblem | OrderNotPickedUpProblem | OwnPartnerProblem | AlreadyReviewedProblem | ReviewModeratedProblem | ReviewEditedProblem | NotTheOwnerProblem | StaffFullProblem | MetricsTokenMissingProblem | BoxExpiredProblem | BoxHasOrdersProblem | NothingToRepeatProblem | ExportsUsedUpProblem | NotAMenuProblem | TooManyImportsProblem | MenuPartnerBlockedProblem | UploadExpiredProblem | ImportFailedProblem | MenuBrokenOffProblem;
 /**
  * List the boxes on offer
  */
@@ -2165,7 +2223,7 @@ export function createBox({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | PartnerNotActiveProblem;
@@ -2210,7 +2268,7 @@ export function listPartnerBoxes({ partnerId, limit, cursor, all }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -2245,7 +2303,7 @@ export function readBox({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -2309,7 +2367,7 @@ export function changeBox({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | PartnerNotActiveProblem;
@@ -2353,7 +2411,7 @@ export function deleteBox({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -2400,7 +2458,7 @@ export function setBoxQuantity({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | PartnerNotActiveProblem;
@@ -2449,7 +2507,7 @@ export function hideBox({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -2488,7 +2546,7 @@ export function unhideBox({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -2523,7 +2581,7 @@ export function repeatBox({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | PartnerNotActiveProblem;
@@ -2577,16 +2635,16 @@ export function placeOrder({ idempotencyKey, body }: {
         data: OrderReceipt;
     } | {
         status: 400;
-        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | NoPartnerProblem | UnknownItemsProblem | WrongTotalProblem | PromoUnknownProblem | PromoNotStartedProblem | PromoEndedProblem | PromoOtherPartnerProblem | PromoMinimumNotMetProblem | PromoUsedUpProblem | PromoUsedByYouProblem;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | NoPartnerProblem | UnknownItemsProblem | WindowClosedProblem | WrongTotalProblem | PromoUnknownProblem | PromoNotStartedProblem | PromoEndedProblem | PromoOtherPartnerProblem | PromoMinimumNotMetProblem | PromoUsedUpProblem | PromoUsedByYouProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
     } | {
         status: 409;
-        data: DuplicateProblem | KeyReusedProblem | PartnerInactiveProblem | TooManyOpenProblem | WindowClosedProblem | NotEnoughProblem | CustomerLimitProblem;
+        data: DuplicateProblem | KeyReusedProblem | PartnerInactiveProblem | TooManyOpenProblem | WindowJustClosedProblem | NotEnoughProblem | CustomerLimitProblem;
     } | {
         status: 413;
         data: BodyTooLargeProblem;
@@ -2624,7 +2682,7 @@ export function listOrders({ limit, cursor, status }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -2656,7 +2714,7 @@ export function readOrder({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -2687,7 +2745,7 @@ export function listOrderEvents({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -2722,7 +2780,7 @@ export function cancelOrder({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -2756,7 +2814,7 @@ export function declineOrder({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -2798,7 +2856,7 @@ export function moveOrder({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -2850,7 +2908,7 @@ export function handOverOrder({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | WrongPickupCodeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -2899,7 +2957,7 @@ export function listBanners({ placement, locale, cityId, city, ifModifiedSince }
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | KeyUnknownProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | KeyUnknownProblem;
     } | {
         status: 403;
         data: KeyScopeMissingProblem;
@@ -2960,7 +3018,7 @@ export function readProfile(opts?: Oazapfts.RequestOpts) {
         data: UserProfile;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -2994,7 +3052,7 @@ export function changeProfile({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -3024,7 +3082,7 @@ export function deleteAccount(opts?: Oazapfts.RequestOpts) {
         status: 204;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -3050,7 +3108,7 @@ export function readServiceId(opts?: Oazapfts.RequestOpts) {
         };
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -3086,7 +3144,7 @@ export function setAvatar({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -3119,7 +3177,7 @@ export function removeAvatar(opts?: Oazapfts.RequestOpts) {
         status: 204;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -3143,7 +3201,7 @@ export function readNotificationPreferences(opts?: Oazapfts.RequestOpts) {
         data: NotificationPreferences;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -3181,7 +3239,7 @@ export function changeNotificationPreferences({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -3204,6 +3262,56 @@ export function changeNotificationPreferences({ body }: {
     }));
 }
 /**
+ * Ask for your own data as a file
+ */
+export function requestDataExport(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: DataExport;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 429;
+        data: ExportsUsedUpProblem | TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/users/me/export", {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * Read the state and the address of your data's file
+ */
+export function readDataExport(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: DataExport;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/users/me/export", {
+        ...opts
+    });
+}
+/**
  * List your favourites, newest first
  */
 export function listFavourites({ limit, cursor }: {
@@ -3218,7 +3326,7 @@ export function listFavourites({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -3257,7 +3365,7 @@ export function addFavourite({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -3295,7 +3403,7 @@ export function removeFavourite({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -3333,7 +3441,7 @@ export function syncMenu(opts?: Oazapfts.RequestOpts) {
         };
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | PartnerBlockedProblem;
@@ -3368,7 +3476,7 @@ export function readMenuSync({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3404,7 +3512,7 @@ export function listMenuItems({ limit, cursor, archived }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3450,7 +3558,7 @@ export function addMenuItem({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3497,7 +3605,7 @@ export function listMenuCategories({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3541,7 +3649,7 @@ export function changeMenuItem({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3583,7 +3691,7 @@ export function archiveMenuItem({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3627,7 +3735,7 @@ export function uploadFile({ body }: {
         data: OtherContentTypeProblem | BrokenUploadProblem | FileMissingProblem | OtherTypeDeclaredProblem | FileTypeNotAcceptedProblem | ImageUnreadableProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -3683,7 +3791,7 @@ export function completeUpload({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | OtherTypeBegunProblem | FileTypeNotAcceptedProblem | ImageUnreadableProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -3726,7 +3834,7 @@ export function listFiles({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -3764,7 +3872,7 @@ export function readFile({ id }: {
         data: UnreadableProblem | OutOfRangeProblem | ImageUnreadableProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -3794,7 +3902,7 @@ export function deleteFile({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -3837,7 +3945,7 @@ export function importMenu({ body }: {
         data: OtherContentTypeProblem | BrokenUploadProblem | FileMissingProblem | NotAMenuProblem | MenuBrokenOffProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | MenuPartnerBlockedProblem;
@@ -3879,7 +3987,7 @@ export function readMenuImport({ importId }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3915,7 +4023,7 @@ export function listPartnerOrders({ limit, cursor, status }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3937,6 +4045,37 @@ export function listPartnerOrders({ limit, cursor, status }: {
     });
 }
 /**
+ * Read the pickup of your order as a calendar file
+ */
+export function readPickupCalendar({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: string;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/orders/${encodeURIComponent(id)}/pickup.ics`, {
+        ...opts
+    });
+}
+/**
  * List your partner's staff and invitations
  */
 export function listStaff(opts?: Oazapfts.RequestOpts) {
@@ -3945,7 +4084,7 @@ export function listStaff(opts?: Oazapfts.RequestOpts) {
         data: StaffMember[];
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -3981,7 +4120,7 @@ export function inviteStaff({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | PartnerNotActiveProblem | NotTheOwnerProblem;
@@ -4022,7 +4161,7 @@ export function removeStaff({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | NotTheOwnerProblem;
@@ -4058,7 +4197,7 @@ export function listInvitations({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -4092,7 +4231,7 @@ export function acceptInvitation({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -4126,7 +4265,7 @@ export function declineInvitation({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -4174,7 +4313,7 @@ export function registerPartner({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -4208,7 +4347,7 @@ export function readOwnPartner(opts?: Oazapfts.RequestOpts) {
         data: OwnPartner;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -4253,7 +4392,7 @@ export function changeOwnPartner({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -4286,7 +4425,7 @@ export function declineOwnPartner(opts?: Oazapfts.RequestOpts) {
         status: 204;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -4319,7 +4458,7 @@ export function readOwnPartnerStatus(opts?: Oazapfts.RequestOpts) {
         };
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -4395,7 +4534,7 @@ export function listPartners({ limit, cursor, status, cityId, q }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -4440,7 +4579,7 @@ export function approvePartner({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -4493,7 +4632,7 @@ export function rejectPartner({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -4546,7 +4685,7 @@ export function suspendPartner({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -4601,7 +4740,7 @@ export function changePartnerOwner({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -4679,7 +4818,7 @@ export function nameCity({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -4766,7 +4905,7 @@ export function geocodeAddress({ address, q }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -4802,7 +4941,7 @@ export function setPartnerLocation({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
         data: KeyScopeMissingProblem | AdminsOnlyProblem;
@@ -4879,7 +5018,7 @@ export function listPosAdapters(opts?: Oazapfts.RequestOpts) {
         data: PosAdapter[];
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
@@ -4921,7 +5060,7 @@ export function connectPos({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | InvalidCredentialsProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -4965,7 +5104,7 @@ export function disconnectPos({ partnerId }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5008,7 +5147,7 @@ export function testPosConnection({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | InvalidCredentialsProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem | PartnerBlockedProblem;
@@ -5049,7 +5188,7 @@ export function listPosEvents({ limit, cursor, status }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5088,7 +5227,7 @@ export function replayPosEvent({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5138,7 +5277,7 @@ export function reviewOrder({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -5188,7 +5327,7 @@ export function changeReview({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -5298,7 +5437,7 @@ export function listReviewsToModerate({ limit, cursor, status }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5342,7 +5481,7 @@ export function moderateReview({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5382,7 +5521,7 @@ export function readGlobalCommission(opts?: Oazapfts.RequestOpts) {
         data: CommissionRate;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5416,7 +5555,7 @@ export function setGlobalCommission({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5455,7 +5594,7 @@ export function readPartnerCommission({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5493,7 +5632,7 @@ export function setPartnerCommission({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5534,7 +5673,7 @@ export function removePartnerCommission({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5570,7 +5709,7 @@ export function listCommissionChanges({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5599,7 +5738,7 @@ export function readLoyaltyScore(opts?: Oazapfts.RequestOpts) {
         data: LoyaltyScore;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -5634,7 +5773,7 @@ export function useReferralCode({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | UnknownCodeProblem | OwnCodeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -5687,7 +5826,7 @@ export function applyPromoCode({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | PromoUnknownProblem | PromoNotStartedProblem | PromoEndedProblem | PromoOtherPartnerProblem | PromoMinimumNotMetProblem | PromoUsedUpProblem | PromoUsedByYouProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -5724,7 +5863,7 @@ export function listPromoCodes({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5781,7 +5920,7 @@ export function createPromoCode({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5830,7 +5969,7 @@ export function setPromoCodeActive({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -5882,7 +6021,7 @@ export function registerDevice({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | InvalidPushTokenProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -5913,7 +6052,7 @@ export function listDevices(opts?: Oazapfts.RequestOpts) {
         data: Device[];
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -5940,7 +6079,7 @@ export function deleteDevice({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -5974,7 +6113,7 @@ export function listNotifications({ limit, cursor, unread }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -6013,7 +6152,7 @@ export function markNotificationsRead({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -6076,7 +6215,7 @@ export function listUserNotifications({ limit, cursor, userId }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6275,7 +6414,7 @@ export function createServiceKey({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6321,7 +6460,7 @@ export function listServiceKeys({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6354,7 +6493,7 @@ export function revokeServiceKey({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6406,7 +6545,7 @@ export function createCampaign({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6447,7 +6586,7 @@ export function listCampaigns({ limit, cursor, status }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6482,7 +6621,7 @@ export function readCampaign({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6526,7 +6665,7 @@ export function changeCampaign({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6571,7 +6710,7 @@ export function activateCampaign({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6609,7 +6748,7 @@ export function pauseCampaign({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6647,7 +6786,7 @@ export function completeCampaign({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6704,7 +6843,7 @@ export function addCampaignBanner({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6751,7 +6890,7 @@ export function listCampaignBanners({ id, limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6789,7 +6928,7 @@ export function readCampaignBanner({ id, bannerId }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6841,7 +6980,7 @@ export function changeCampaignBanner({ id, bannerId, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6886,7 +7025,7 @@ export function deleteCampaignBanner({ id, bannerId }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6923,7 +7062,7 @@ export function readCampaignStats({ id, $from, to }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -6971,7 +7110,7 @@ export function readDashboard({ period, partnerId }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -7016,7 +7155,7 @@ export function readPartnerAnalytics({ id, period }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -7063,7 +7202,7 @@ export function rankBoxes({ period, partnerId, limit, sort }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -7113,7 +7252,7 @@ export function rankPartners({ period, partnerId, limit, sort }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -7156,7 +7295,7 @@ export function countOrdersByHour({ period, partnerId }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -7197,7 +7336,7 @@ export function countListingsByHour({ period, partnerId }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -7239,7 +7378,7 @@ export function rankPeakHours({ period, partnerId, limit }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: AdminsOnlyProblem;
@@ -7284,7 +7423,7 @@ export function readOwnAnalytics({ period }: {
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
     } | {
         status: 403;
         data: PartnersOnlyProblem;
