@@ -10,6 +10,11 @@ const meant: readonly { rules: readonly string[]; at: RegExp; why: string }[] = 
     why: "any error of any endpoint, for clients that handle all in one place",
   },
   {
+    rules: ["no-unused-components", "oas3-unused-component"],
+    at: /headers.(Deprecation|Sunset)$/,
+    why: "for operations that are deprecated; there may be none",
+  },
+  {
     rules: ["no-ambiguous-paths"],
     at: /boxes~1\{id\}~1\w+$/,
     why: "`by-partner` is no id, so that no request matches both paths",
