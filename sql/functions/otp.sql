@@ -87,7 +87,11 @@ declare
   spent integer;
   blocked_until timestamptz;
 begin
-  select * into code from otp where otp.phone = for_phone for update;
+  -- A lock takes a write. Only a valid code is locked, so that the time of the answer does not tell which phones had one.
+  select * into code from otp where otp.phone = for_phone;
+  if code.used_at is null and code.expires_at > now() then
+    select * into code from otp where otp.phone = for_phone for update;
+  end if;
   guarded := not is_known and otp_is_guarded(code);
   spent := coalesce((code.guesses ->> from_place)::integer, 0);
   if code.phone is null or code.used_at is not null or spent >= (case when guarded then 1 else 5 end) then
