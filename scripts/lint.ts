@@ -31,12 +31,16 @@ async function checkRules(name: string, sources: readonly Source[], databaseUrl?
   const ambient = all.filter(({ isAmbient }) => isAmbient).map(({ path }) => path);
   const typed = [...files, ...ambient].filter((path) => path.endsWith(".ts")).map((path) => resolve(path));
   await writeFile(project, JSON.stringify({ extends: resolve("tsconfig.json"), include: [], files: typed }));
-  const code = await runTool(process.execPath, [...roomy, eslint, "--max-warnings", "0", "--no-warn-ignored", ...files], {
-    ...process.env,
-    LINT_PROJECT: project,
-    TSESTREE_SINGLE_RUN: "true",
-    ...(databaseUrl !== undefined && { LINT_DATABASE_URL: databaseUrl }),
-  });
+  const code = await runTool(
+    process.execPath,
+    [...roomy, eslint, "--max-warnings", "0", "--no-warn-ignored", ...files],
+    {
+      ...process.env,
+      LINT_PROJECT: project,
+      TSESTREE_SINGLE_RUN: "true",
+      ...(databaseUrl !== undefined && { LINT_DATABASE_URL: databaseUrl }),
+    },
+  );
   if (code === 0) await passed.add(sources);
   return code;
 }
