@@ -112,7 +112,7 @@ test("a refused exchange ends the session: the store is emptied, and the request
   const store = storeOf({ ...(await staleTokens()), refreshToken: "unknown" });
   const session = openSession({ baseUrl, store, fetch: watched });
   const answer = await readProfile(session);
-  expect(answer.status === 401 && answer.data.reason).toBe("TOKEN_INVALID");
+  expect(answer.status === 401 && answer.data.reason).toBe("TOKEN_EXPIRED");
   expect(store.written).toEqual([null]);
   const next = await readProfile(session);
   expect(next.status === 401 && next.data.reason).toBe("TOKEN_MISSING");
