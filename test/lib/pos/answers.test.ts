@@ -289,8 +289,10 @@ test("each adapter has a name, and accepts exactly the credentials of its JSON S
   for (const adapter of adapters) {
     const { name, displayName, credentials } = adapter;
     const schema = z.toJSONSchema(credentials, { io: "input" });
-    expect(schema).toMatchObject({ type: "object", additionalProperties: false });
-    for (const property of Object.values(schema.properties ?? {})) expect(property).toHaveProperty("description");
+    for (const way of schema.anyOf ?? [schema]) {
+      expect(way).toMatchObject({ type: "object", additionalProperties: false });
+      for (const property of Object.values(way.properties ?? {})) expect(property).toHaveProperty("description");
+    }
     expect(displayName).not.toBe("");
     for (const wrong of [null, {}, [], "x", { ...vendors[name as AdapterName].credentials, more: 1 }])
       expect(() => adapter.connect(wrong)).toThrow(expect.objectContaining({ name: "ZodError" }));
