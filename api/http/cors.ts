@@ -26,11 +26,17 @@ function allowedOrigins({ path, headers: { origin } }: Request): string[] | stri
   return isNear ? [...listed, origin] : listed;
 }
 
+/** What a page may read; of these, X-Unknown-Fields is sent in development only. */
+const exposedHeaders = [
+  ...Object.keys(responseHeaders),
+  ...(config.NODE_ENV === "development" ? ["X-Unknown-Fields"] : []),
+];
+
 /** Lets the origins of CORS_ORIGINS read answers; there is no cookie that they could make use of. */
 export const allowOrigins = cors<Request>((request, decide) =>
   decide(null, {
     origin: allowedOrigins(request),
-    exposedHeaders: Object.keys(responseHeaders),
+    exposedHeaders,
     maxAge: 600,
   }),
 );

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "@jest/globals";
 Object.assign(process.env, {
   NODE_ENV: "production",
   PUBLIC_URL: "https://api.example.com",
+  CORS_ORIGINS: "https://app.example.com",
   SMS_SENDER: "http",
   SMS_HTTP_URL: "https://sms.example.com",
   METRICS_TOKEN: "a long secret",
@@ -23,4 +24,5 @@ test("in production no response names unknown fields", async () => {
   const anna = await user(client);
   const changed = await anna.client.put("/api/v1/users/me", { firstName: "Анна", last_name: "Ким" });
   expect([changed.status, changed.headers.has("x-unknown-fields")]).toEqual([200, false]);
+  expect(changed.headers.get("access-control-expose-headers")?.split(",")).not.toContain("X-Unknown-Fields");
 });

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { z } from "zod";
 
 process.env["NODE_ENV"] = "development";
+process.env["CORS_ORIGINS"] = "https://app.example.com";
 
 const { nameUnknownFields } = await import("../../../api/http/unknown-fields.js");
 const { startApi } = await import("../../support/api.js");
@@ -22,6 +23,7 @@ afterAll(async () => {
 test("a change names its unknown fields, with the known name that is nearest", async () => {
   const changed = await anna.client.put("/api/v1/users/me", { firstName: "Анна", last_name: "Ким", shoe: 38 });
   expect([changed.status, changed.headers.get("x-unknown-fields")]).toEqual([200, "last_name -> lastName, shoe"]);
+  expect(changed.headers.get("access-control-expose-headers")?.split(",")).toContain("X-Unknown-Fields");
 });
 
 test("a refusal names them too, also where a field has several forms", async () => {
