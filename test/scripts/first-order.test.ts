@@ -5,12 +5,14 @@ import { scratchFolder } from "../support/scratch.js";
 import { startEverything, freePort, type Started } from "../support/start.js";
 
 let folder: string;
+let port: string;
 let service: Started;
 
 beforeAll(async () => {
   folder = await scratchFolder("first-order");
   const DATABASE_URL = process.env["DATABASE_URL"] ?? "";
-  service = startEverything(folder, { PORT: String(await freePort()), DATABASE_URL });
+  port = String(await freePort());
+  service = startEverything(folder, { PORT: port, DATABASE_URL });
   await service.greeted;
 });
 
@@ -20,17 +22,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The commands of the README under a heading, for the service of this test. */
+/** The commands of the README under a heading. */
 async function commandsUnder(heading: string): Promise<string> {
   const section = (await readFile("README.md", "utf8")).split(`\n## ${heading}\n`)[1] ?? "";
-  const [, api = ""] = /API +(http\S+)/.exec(await service.greeted) ?? [];
-  return (/```sh\n(.*?)```/s.exec(section)?.[1] ?? "").replace("http://localhost:3000/api/v1", api);
+  return /```sh\n(.*?)```/s.exec(section)?.[1] ?? "";
 }
 
-/** Runs commands as in a newcomer's terminal, at the root of the checkout; returns what they print. */
+/** Runs commands as in a newcomer's terminal, at the root of the checkout, with the service's port and data; returns what they print. */
 const run = (commands: string) =>
   new Promise<string>((resolve) => {
-    const env = { PATH: process.env["PATH"], HOME: folder, DATA_DIR: folder };
+    const env = { PATH: process.env["PATH"], HOME: folder, PORT: port, DATA_DIR: folder };
     execFile("bash", ["-c", commands], { env }, (_error, out, err) => resolve(out + err));
   });
 
