@@ -164,7 +164,7 @@ orders.post(
     summary: "Place an order",
     description:
       "Reserves the boxes, fixes price and commission and notifies customer and partner, or changes nothing. `totalAmount` must be the sum of price × qty, before or after the promo discount. " +
-      "409 `CONFLICT` lists what is left in `available`, or in `limited` how many more the partner lets this customer have; " +
+      "409 `NOT_ENOUGH` lists what is left in `available`, and 409 `CUSTOMER_LIMIT` in `limited` how many more the partner lets this customer have; " +
       "409 `DUPLICATE` has the first order's `orderId`. A customer may have " +
       `${config.ORDERS_OPEN_MAX} open orders, and after 3 no-shows in 30 days one.`,
     auth: "USER",

@@ -61,13 +61,15 @@ const closed = z
 const closedExample = [{ menuItemId: exampleId, pickupWindowEnd: new Date("2026-06-01T17:00:00.000Z") }];
 export const windowClosed = refusalWith(400, "VALIDATION_ERROR", "WINDOW_CLOSED", {
   ...invalidTerms,
-  remedy: "The boxes in `closed` were over before the order arrived. Remove them, and show the customer other boxes.",
+  remedy:
+    "The pickup windows of the boxes in `closed` were over before the order arrived. Remove these boxes, and show the customer " +
+    "others, as after `WINDOW_JUST_CLOSED`.",
   facts: { ...invalidTerms.facts, closed },
   example: { errors: [{ path: "items", message: `the pickup window of ${exampleId} is over` }], closed: closedExample },
 });
 export const windowJustClosed = refusalWith(409, "CONFLICT", "WINDOW_JUST_CLOSED", {
   detail: "The pickup window closed while the order was being placed.",
-  remedy: "Show the customer other boxes than those in `closed`.",
+  remedy: "Show the customer other boxes than those in `closed`, as after `WINDOW_CLOSED`.",
   facts: { closed },
   example: { closed: closedExample },
 });
@@ -115,7 +117,9 @@ export const notAllowed = refusalWith(409, "CONFLICT", "ORDER_MOVE_NOT_ALLOWED",
   example: { orderStatus: "COMPLETED" },
 });
 export const tooLateToCancel = refusalWith(409, "CONFLICT", "TOO_LATE_TO_CANCEL", {
-  detail: "It is too late to cancel this order.",
+  detail:
+    "It is too late to cancel this order: its customer may until two hours before the pickup window opens, or, without boxes, " +
+    "while it is ACCEPTED.",
   remedy: "Let the customer pick the order up, or ask the partner to cancel it.",
   facts: { orderStatus },
   example: { orderStatus: "READY" },
