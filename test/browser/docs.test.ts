@@ -86,12 +86,13 @@ describeWithChromium("the reference in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("finds an operation among all by words of its summary, its path or its description", async () => {
+  test("finds an operation among all by words of its summary, its path or its description, or by a reason of its refusals", async () => {
     const search = page.getByRole("searchbox");
     for (const [words, id] of [
       ["cancel order", "cancelOrder"],
       ["GET users/me/service", "readServiceId"],
       ["no-shows in 30 days", "placeOrder"],
+      ["NOT_ENOUGH", "placeOrder"],
     ] as const) {
       await search.fill(words);
       await operation(id).waitFor();
@@ -99,6 +100,7 @@ describeWithChromium("the reference in a browser", () => {
     }
     await search.fill("there is no such operation");
     await page.getByText(`0 of ${endpoints.length}`).waitFor();
+    await page.getByText("No operation has all these words.").waitFor();
     await search.fill("");
     await page.getByRole("link", { name: "Authentication", exact: true }).waitFor();
     expect(await page.locator(".opblock-tag").count()).toBe(new Set(endpoints.map(({ tag }) => tag)).size);

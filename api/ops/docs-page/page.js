@@ -94,14 +94,24 @@ onSubmit("leave-form", async () => {
 });
 keep(session);
 
+/** The reasons for which an operation refuses a request: its responses have an example of each. */
+const reasonsOf = (document, responses) =>
+  Object.values(responses)
+    .map((response) => document.components.responses[response.$ref?.split("/").at(-1)] ?? response)
+    .flatMap(({ content }) => Object.keys(content?.["application/problem+json"]?.examples ?? {}));
+
 /** Every operation, with the words by which it is found. */
 const wordsOf = (document) =>
   Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { operationId, summary, description = "", tags }]) => ({
+    Object.entries(item).map(([method, { operationId, summary, description = "", tags, responses }]) => ({
       key: `${method} ${path}`,
       text: [method, path, operationId, summary, description, ...tags].join(" ").toLowerCase(),
+      reasons: reasonsOf(document, responses).join(" ").toLowerCase(),
     })),
   );
+
+/** Whether an operation has a word. Only one with an underscore is looked for in the reasons, which many operations share. */
+const has = (word, { text, reasons }) => text.includes(word) || (word.includes("_") && reasons.includes(word));
 
 /** The operations that are shown; null: all. */
 let shown = null;
@@ -128,6 +138,18 @@ const search = {
   },
 };
 
+/** Swagger UI says of a search without a result that the document is empty. */
+const withoutResult = {
+  wrapComponents: {
+    operations:
+      (Operations, { React: { createElement } }) =>
+      (properties) =>
+        shown?.size === 0
+          ? createElement("p", null, "No operation has all these words.")
+          : createElement(Operations, properties),
+  },
+};
+
 /** The header of this page says who sends requests. */
 const withoutAuthorize = { components: { authorizeBtn: () => null, authorizeOperationBtn: () => null } };
 
@@ -146,7 +168,7 @@ async function start() {
     defaultModelsExpandDepth: -1,
     filter: true,
     presets: [SwaggerUIBundle.presets.apis],
-    plugins: [search, withoutAuthorize],
+    plugins: [search, withoutResult, withoutAuthorize],
     requestInterceptor: async (request) => {
       await renew();
       if (session !== null) request.headers.Authorization = `Bearer ${session.token}`;
@@ -156,7 +178,7 @@ async function start() {
 
   at("search").addEventListener("input", () => {
     const words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = operations.filter(({ text }) => words.every((word) => text.includes(word)));
+    const found = operations.filter((each) => words.every((word) => has(word, each)));
     shown = words.length === 0 ? null : new Set(found.map(({ key }) => key));
     at("found").textContent = shown === null ? "" : `${found.length} of ${operations.length}`;
     at("reference").classList.toggle("searching", shown !== null);
