@@ -10,4 +10,7 @@ import { generateOperations, operationsPath } from "./generate.js";
 
 await writeFile(operationsPath, await generateOperations(openApiDocument(endpoints)));
 await buildPackage(".client");
+process.stdout.write(
+  "The client is in .client: its README says what it does, and npm pack ./.client makes a file for npm install.\n",
+);
 process.exit();
