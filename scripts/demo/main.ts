@@ -171,7 +171,7 @@ async function play(): Promise<void> {
   print(`18:00  On the dashboard (${base}/admin/queues) the admin sees the jobs:`);
   for (const { queue, completed, failed, waiting } of counts) {
     print(
-      `       ${queue.padEnd(12)} ${String(completed).padStart(5)} done  ${String(waiting).padStart(3)} waiting  ${String(failed).padStart(3)} failed`,
+      `       ${queue.padEnd(14)} ${String(completed).padStart(5)} done  ${String(waiting).padStart(3)} waiting  ${String(failed).padStart(3)} failed`,
     );
   }
   print(`\nThe day is over. ${base}/docs describes every endpoint.`);
