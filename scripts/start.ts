@@ -83,7 +83,7 @@ function withKeys(keys: Record<string, string>, given: NodeJS.ProcessEnv): NodeJ
 
 function whyNot(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "EADDRINUSE") return `PORT ${port} is in use by another program.`;
+  if (code === "EADDRINUSE") return `PORT ${port} is in use by another program; PORT=0 takes a free one.`;
   if (code === "EACCES") return `PORT ${port} may not be used by this user.`;
   return `HOST ${host} is no address of this machine.`;
 }

@@ -211,7 +211,7 @@ test("names a port in use in one line, before it starts anything", async () => {
   const started = startIt();
   expect(await started.ended).toBe(1);
   other.close();
-  expect(started.stderr).toBe(`PORT ${port} is in use by another program.\n`);
+  expect(started.stderr).toBe(`PORT ${port} is in use by another program; PORT=0 takes a free one.\n`);
   expect(existsSync(join(folder, "postgres"))).toBe(false);
 });
 
