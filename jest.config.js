@@ -11,7 +11,9 @@ export default {
   globalTeardown: "<rootDir>/test/support/global-teardown.js",
   injectGlobals: false,
   // tests mostly wait: for Postgres, for a broker, for a process to start
-  maxWorkers: 3,
+  maxWorkers: 4,
+  // a worker that has grown is replaced after its file; each file leaves some modules behind
+  workerIdleMemoryLimit: "1GB",
   testSequencer: "<rootDir>/test/support/sequencer.js",
   // many times what the slowest machine needs: a test that reaches it is stuck
   testTimeout: 600_000,
