@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { extname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
 import { folderFault } from "../lib/process/folders.js";
 import { PRIVATE_ORIGINS } from "../lib/process/origins.js";
@@ -230,7 +231,8 @@ async function start(signal: AbortSignal): Promise<void> {
 
 /** Restarts the programs whenever their source changes; migrates first when SQL files have changed. */
 function restartOnChange(databaseUrl: string): void {
-  watchSource(["api", "lib", "queues", "sql", "workers"], (files) => {
+  const root = fileURLToPath(new URL("../", import.meta.url));
+  watchSource(root, ["api", "lib", "queues", "sql", "workers"], (files) => {
     process.stdout.write(`\n${files.join(", ")} changed; restarting.\n`);
     const migrated = files.some((file) => file.endsWith(".sql")) ? migrate(databaseUrl) : Promise.resolve();
     migrated.then(
