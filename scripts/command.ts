@@ -23,7 +23,7 @@ const commands: Readonly<Record<string, Command>> = {
     call: "npm run check [-- --phone +79991234567]",
     what: "Says what is configured, reaches every dependency, and prints a table. An SMS is sent to --phone only.",
   },
-  migrate: { call: "npx tsx scripts/migrate.ts", what: "Brings the database up to date; several at once are safe." },
+  migrate: { call: "node dist/scripts/migrate.js", what: "Brings the database up to date; several at once are safe." },
   keys: { call: "npm run keys", what: "Prints new keys and a token, as lines for the environment." },
   "grant-admin": {
     call: "npm run grant-admin -- +79991234567 [--revoke]",

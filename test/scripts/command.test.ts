@@ -4,10 +4,10 @@ import { expect, test } from "@jest/globals";
 import { compiled } from "../support/compiled.js";
 import { scratchFolder } from "../support/scratch.js";
 
-/** Runs a script in an empty folder, without any environment. */
-async function run(script: string, args: readonly string[]) {
+/** Runs a script in an empty folder, without any environment but what is given. */
+async function run(script: string, args: readonly string[], given: NodeJS.ProcessEnv = {}) {
   const cwd = await scratchFolder("nowhere");
-  const env = { PATH: process.env["PATH"] };
+  const env = { PATH: process.env["PATH"], ...given };
   const outcome = await new Promise<{ code: number; out: string; err: string }>((resolve) => {
     const child = execFile(process.execPath, [compiled(script), ...args], { cwd, env }, (_error, out, err) =>
       resolve({ code: child.exitCode ?? -1, out, err }),
@@ -28,7 +28,7 @@ test.each([...own, ["release", "scripts/migrate.ts"] as const])(
   async (_name, path) => {
     expect(await run(path, ["--help"])).toEqual({
       code: 0,
-      out: expect.stringMatching(/^Usage: np[mx] [^\n]+\n\n[A-Z][^\n]+\.\n$/),
+      out: expect.stringMatching(/^Usage: (?:npm|node) [^\n]+\n\n[A-Z][^\n]+\.\n$/),
       err: "",
       left: [],
     });
@@ -52,4 +52,12 @@ test.each([
     err: expect.stringMatching(/^No service is configured here: run npm start first[^\n]+\n$/),
     left: [],
   });
+});
+
+test("in production a script reports everything that is missing", async () => {
+  const { code, out, err } = await run("scripts/check/main.ts", [], { NODE_ENV: "production" });
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toMatch(/^Wrong configuration:\n/);
+  for (const name of ["PUBLIC_URL", "DATABASE_URL", "SIGNING_KEYS", "CREDENTIALS_KEYS", "METRICS_TOKEN"])
+    expect(err).toContain(`  ${name} is missing`);
 });
