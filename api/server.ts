@@ -8,6 +8,7 @@ import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process
 import { log } from "../lib/process/log.js";
 import { version } from "../lib/process/version.js";
 import { logWarnings } from "../lib/process/warnings.js";
+import { logStorageProblems } from "../lib/storage/log-storage-problems.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
@@ -15,7 +16,7 @@ import { adCounters } from "./routes/ads/counters.js";
 import { app } from "./app.js";
 import { limitConnections } from "./http/connections.js";
 import { refuseUnreadable } from "./http/errors.js";
-import { logDatabaseProblems, logStorageProblems, markUnready } from "./ops/health.js";
+import { logDatabaseProblems, markUnready } from "./ops/health.js";
 import { messageClasses } from "./http/message-classes.js";
 import { joinMetrics, serveMetrics } from "./ops/metrics.js";
 

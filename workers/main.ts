@@ -5,11 +5,12 @@ import { withTimeout } from "../lib/process/with-timeout.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
 import { logWarnings } from "../lib/process/warnings.js";
+import { logStorageProblems } from "../lib/storage/log-storage-problems.js";
 import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { serveMetrics } from "./metrics.js";
-import { startWorkers, unknownQueues } from "./start.js";
+import { queueNames, startWorkers, unknownQueues } from "./start.js";
 
 /** Running jobs get this long to end, and then connections get CLOSE_LIMIT_MS to close. */
 const STOP_LIMIT_MS = 14_000;
@@ -17,14 +18,18 @@ const CLOSE_LIMIT_MS = 3_000;
 
 exitOnUncaught();
 const queues = process.argv.slice(2);
-const unknown = unknownQueues([...queues, ...Object.keys(config.WORKER_CONCURRENCY)]);
-if (unknown.length > 0) exitWithLine(`There is no queue named ${unknown.join(", ")}`);
+const unknown = unknownQueues(queues);
+const unknownInConcurrency = unknownQueues(Object.keys(config.WORKER_CONCURRENCY));
+if (unknown.length > 0) exitWithLine(`There is no queue named ${unknown.join(", ")}; the queues are ${queueNames()}`);
+if (unknownInConcurrency.length > 0)
+  exitWithLine(`WORKER_CONCURRENCY names ${unknownInConcurrency.join(", ")}; the queues are ${queueNames()}`);
 logWarnings();
 
 const stopping = new AbortController();
 if (config.WORKER_METRICS_PORT !== 0)
   await once(serveMetrics(config.WORKER_METRICS_PORT, stopping.signal), "listening");
 const workers = startWorkers(queues);
+void logStorageProblems();
 announceUp();
 
 onStop(async () => {

@@ -1,6 +1,5 @@
 import { Router } from "express";
 import { describeError } from "../../lib/process/describe-error.js";
-import { files } from "../../lib/storage/file-store.js";
 import { log } from "../../lib/process/log.js";
 import { mayReadMetrics } from "../../lib/security/metrics-token.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
@@ -47,19 +46,6 @@ export async function logDatabaseProblems(): Promise<void> {
       log.error({ pending }, "migrations are pending: this process is not ready until they are applied");
   } catch (error) {
     log.error({ error: describeError(error) }, "DATABASE_URL cannot be used: this process is not ready until it can");
-  }
-}
-
-/** Logs that the storage cannot be used. The process serves all the same, as most requests need no files. */
-export async function logStorageProblems(): Promise<void> {
-  try {
-    await files.check();
-  } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? describeError(error.cause) : undefined;
-    log.error(
-      { error: describeError(error), cause },
-      "storage cannot be used: files cannot be uploaded or served until it can",
-    );
   }
 }
 

@@ -47,8 +47,21 @@ async function busyWorker(): Promise<{ worker: ChildProcess; notificationId: str
 
 test("an unknown queue ends the process with one line that names it", async () => {
   child = startProcess("worker.ts", ["push", "pusch"]);
-  expect(await complaints(child)).toBe("There is no queue named pusch\n");
+  expect(await complaints(child)).toMatch(/^There is no queue named pusch; the queues are ad-events, [^\n]*upkeep\n$/);
   expect(await ended(child)).toMatchObject({ code: 1 });
+});
+
+test("an unknown queue in WORKER_CONCURRENCY ends the process with one line that names the variable", async () => {
+  child = startProcess("worker.ts", [], { WORKER_CONCURRENCY: "pus=5" });
+  expect(await complaints(child)).toMatch(/^WORKER_CONCURRENCY names pus; the queues are ad-events, [^\n]*upkeep\n$/);
+  expect(await ended(child)).toMatchObject({ code: 1 });
+});
+
+test("a worker that cannot use the storage says so", async () => {
+  child = startProcess("worker.ts", [], { STORAGE_DIR: "/dev/null/files", LOG_LEVEL: "error" });
+  const lines: string[] = [];
+  child.stdout?.on("data", (data: Buffer) => lines.push(data.toString()));
+  await until(() => lines.join("").includes("storage cannot be used"));
 });
 
 test("a worker process runs its schedules, and SIGTERM ends it with 0", async () => {
