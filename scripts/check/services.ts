@@ -18,7 +18,7 @@ const OLDEST_REDIS = [6, 2] as const;
 
 function findConfiguration(): Finding[] {
   const { NODE_ENV, PUBLIC_URL, HOST, PORT, TRUST_PROXY } = config;
-  const facts = ok(`${NODE_ENV}, at ${PUBLIC_URL}, listens on ${HOST}:${PORT}, behind ${TRUST_PROXY} proxies`);
+  const facts = ok(`${NODE_ENV}, at ${PUBLIC_URL}, listens on ${HOST}:${PORT}, proxies in front: ${TRUST_PROXY}`);
   return [facts, ...findWarnings(config, process.env).map(warning)];
 }
 
