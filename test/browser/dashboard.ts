@@ -11,7 +11,7 @@ import { startRelay } from "../../workers/relay.js";
 import { startApi, type Client } from "../support/api.js";
 import { admin, user } from "../support/cast.js";
 import { describeWithChromium, startChromium } from "../support/chromium.js";
-import type { startWebPush } from "../support/push/web-push.js";
+import { fcmRefusals, type startFcm } from "../support/push/fcm.js";
 import { stagedRow } from "../support/trial.js";
 import { until } from "../support/until.js";
 
@@ -19,11 +19,11 @@ import { until } from "../support/until.js";
 interface Deployment {
   broker: string;
   code: string;
-  web: Awaited<ReturnType<typeof startWebPush>>;
+  fcm: Awaited<ReturnType<typeof startFcm>>;
 }
 
 /** An operator's visit to the dashboard, on the broker that the test file has configured. */
-export function describeDashboard({ broker, code, web }: Deployment): void {
+export function describeDashboard({ broker, code, fcm }: Deployment): void {
   describeWithChromium(`the dashboard in a browser, with BullMQ on ${broker}`, () => {
     let client: Client;
     let stopApi: () => Promise<void>;
@@ -58,17 +58,15 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
     afterAll(async () => {
       await browser.close();
       await stopApi();
-      await Promise.all([closeBroker(), closeSignals(), web.stop()]);
+      await Promise.all([closeBroker(), closeSignals(), fcm.stop()]);
       await closeDatabase();
     });
 
-    /** Inserts a notification for a user with a browser and without quiet hours. */
+    /** Inserts a notification for a user with a phone and without quiet hours. */
     async function insertMessage(): Promise<string> {
       const anna = await user(client);
-      const { body } = await client.get("/api/v1/notifications/vapid-public-key");
-      const { address, keys } = web.subscribe(String(body["publicKey"]));
-      const pushToken = JSON.stringify({ endpoint: address, keys });
-      await anna.client.post("/api/v1/notifications/devices", { pushToken, platform: "web", locale: "en-GB" });
+      const device = { pushToken: "phone:of-this-test", platform: "android", locale: "en-GB" };
+      await anna.client.post("/api/v1/notifications/devices", device);
       const always = { quietHoursStart: "00:00:00", quietHoursEnd: "00:00:00" };
       await anna.client.put("/api/v1/users/me/notification-preferences", always);
       const [message] = await sql<{ id: string }[]>`
@@ -91,10 +89,10 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
       const consumer = consume(once, deliverPush, { concurrency: 1, signal: new AbortController().signal });
       const relay = startRelay([once]);
       try {
-        web.answerWith({ status: 403 });
+        fcm.answerWith(fcmRefusals.permissionDenied);
         const id = await stageJob(sql, push, { notificationId: await insertMessage() });
         await until(() => stagedRow(id, ({ dead }) => dead));
-        expect(web.shown).toEqual([]);
+        expect(fcm.received).toEqual([]);
 
         await signIn((await admin(client)).phone);
         for (const { queue } of contracts) await page.getByRole("link", { name: queue, exact: true }).first().waitFor();
@@ -102,7 +100,10 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
         await page.getByRole("link", { name: "push", exact: true }).first().click();
         await page.getByRole("link", { name: /^failed/i }).click();
         await page.getByRole("link", { name: `${id}.0` }).click();
-        await page.getByText("answered 403").first().waitFor();
+        await page
+          .getByText(/\b403\b/)
+          .first()
+          .waitFor();
         await page.getByRole("tab", { name: "Data" }).click();
         await page.getByText("notificationId").waitFor();
 
@@ -110,7 +111,7 @@ export function describeDashboard({ broker, code, web }: Deployment): void {
         await page.getByRole("button", { name: "Confirm" }).click();
         await until(() => stagedRow(id, ({ done, dead }) => done && !dead));
         await page.getByText("Finished at").waitFor();
-        expect(web.shown).toHaveLength(1);
+        expect(fcm.received).toHaveLength(1);
 
         await page.locator("header [aria-haspopup=menu]").click();
         await page.getByText("Sign out").click();
