@@ -91,7 +91,7 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
     return { deviceId, outcome, known, called: false, unanswered: null };
   }
   const answered = await sendPush(target, message, log);
-  // that a server which a client has set up does not accept the deployment's key is nobody's fault
+  // that a server which a client has set up does not accept the deployment's key is no fault to mend
   const outcome = answered.result === "unauthorized" && !known ? { ...answered, result: "refused" as const } : answered;
   const silent = "silent" in outcome;
   place.leave(!silent);

@@ -41,7 +41,7 @@ const withToken = (init: RequestInit | undefined, token: string): RequestInit =>
 };
 
 /**
- * Opens a session with an API, for one user or for nobody. It sends the access token of its store, exchanges tokens once for all
+ * Opens a session with an API, with or without a user. It sends the access token of its store, exchanges tokens once for all
  * requests that met an expired one, and repeats what may be repeated.
  */
 export function openSession(options: SessionOptions): Session {
