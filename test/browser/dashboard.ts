@@ -10,7 +10,7 @@ import { deliverPush } from "../../workers/push.js";
 import { startRelay } from "../../workers/relay.js";
 import { startApi, type Client } from "../support/api.js";
 import { admin, user } from "../support/cast.js";
-import { describeWithChromium, startChromium } from "../support/chromium.js";
+import { describeWithChromium, openPage, startChromium } from "../support/chromium.js";
 import { fcmRefusals, type startFcm } from "../support/push/fcm.js";
 import { stagedRow } from "../support/trial.js";
 import { until } from "../support/until.js";
@@ -40,17 +40,7 @@ export function describeDashboard({ broker, code, fcm }: Deployment): void {
 
     beforeEach(async () => {
       context = await browser.newContext({ baseURL: client.url });
-      page = await context.newPage();
-      // the test has its own timeout
-      page.setDefaultTimeout(0);
-      complaints = [];
-      page.on("console", (message) => {
-        if (message.type() === "error") complaints.push(message.text());
-      });
-      page.on("pageerror", (error) => complaints.push(error.message));
-      context.on("request", (request) => {
-        if (!request.url().startsWith(client.url) && !request.url().startsWith("data:")) complaints.push(request.url());
-      });
+      ({ page, complaints } = await openPage(context, client.url));
     });
 
     afterEach(() => context.close());

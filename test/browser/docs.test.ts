@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { Client } from "../support/api.js";
-import { describeWithChromium, startChromium } from "../support/chromium.js";
+import { describeWithChromium, openPage, startChromium } from "../support/chromium.js";
 
 const code = "123456";
 process.env["OTP_FIXED_CODE"] = code;
@@ -27,17 +27,7 @@ describeWithChromium("the reference in a browser", () => {
 
   const open = async (width: number) => {
     context = await browser.newContext({ baseURL: client.url, viewport: { width, height: 812 } });
-    page = await context.newPage();
-    // the test has its own timeout
-    page.setDefaultTimeout(0);
-    complaints = [];
-    page.on("console", (message) => {
-      if (message.type() === "error") complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => complaints.push(error.message));
-    context.on("request", (request) => {
-      if (!request.url().startsWith(client.url) && !request.url().startsWith("data:")) complaints.push(request.url());
-    });
+    ({ page, complaints } = await openPage(context, client.url));
     await page.goto("/");
     await page.getByRole("heading", { name: "Surplus-food marketplace" }).waitFor();
   };

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { describe } from "@jest/globals";
-import { chromium, type Browser } from "playwright-core";
+import { chromium, type Browser, type BrowserContext } from "playwright-core";
 
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
@@ -22,3 +22,19 @@ export const startChromium = (): Promise<Browser> =>
       "--disable-sync",
     ],
   });
+
+/** Opens a page, and collects what its users would not see: its errors, and its requests to other hosts than `address`. */
+export async function openPage(context: BrowserContext, address: string) {
+  const page = await context.newPage();
+  // the test has its own timeout
+  page.setDefaultTimeout(0);
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  context.on("request", (request) => {
+    if (!request.url().startsWith(address) && !request.url().startsWith("data:")) complaints.push(request.url());
+  });
+  return { page, complaints };
+}
