@@ -6,8 +6,10 @@ import { generateSource } from "oazapfts";
 /** The operations and types of the client; `npm run client` writes them. */
 export const operationsPath = "scripts/client/src/operations.ts";
 
-// the generator does not know exactOptionalPropertyTypes; its types are checked as apps see them, in the package
-const heading = "// @ts-nocheck Made by `npm run client` from the OpenAPI document. Do not edit.\n";
+const heading = `// Made by \`npm run client\` from the OpenAPI document. Do not edit.
+// The generator does not know exactOptionalPropertyTypes; a test checks the types as apps see them, in the built package.
+// @ts-nocheck
+`;
 
 const isFile = (value: unknown) =>
   typeof value === "object" && value !== null && "contentMediaType" in value && value.contentMediaType !== undefined;

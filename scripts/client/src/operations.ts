@@ -1,4 +1,6 @@
-// @ts-nocheck Made by `npm run client` from the OpenAPI document. Do not edit.
+// Made by `npm run client` from the OpenAPI document. Do not edit.
+// The generator does not know exactOptionalPropertyTypes; a test checks the types as apps see them, in the built package.
+// @ts-nocheck
 import * as Oazapfts from "@oazapfts/runtime";
 import * as QS from "@oazapfts/runtime/query";
 export const defaults: Oazapfts.Defaults<Oazapfts.CustomHeaders> = {
