@@ -1,11 +1,16 @@
 import TestSequencer from "@jest/test-sequencer";
 
-/** Test files that take a minute or more, for example because they restart the service many times. */
+/** Test files that take half a minute or more, for example because they restart the service many times. */
 const long = [
   "scale/plans",
   "faults/",
+  "lib/storage/",
+  "scripts/check.test",
+  "scripts/client",
+  "scripts/demo",
   "scripts/start",
   "scripts/embedded-postgres",
+  "scripts/first-order",
   "scripts/restore-drill",
   "scripts/rotate-credentials",
   "api/authorisation",
@@ -13,6 +18,7 @@ const long = [
   "api/hostile",
   "api/routes/files",
   "workers/broker-faults",
+  "workers/delivery",
 ];
 
 /** Runs the long files first. Without timings of earlier runs, jest orders by size and would run small slow files last. */

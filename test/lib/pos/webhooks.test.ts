@@ -6,13 +6,7 @@ import { iiko } from "../../../lib/pos/iiko.js";
 import type { AdapterName } from "../../../lib/domain/adapter-names.js";
 import { poster } from "../../../lib/pos/poster.js";
 import { square } from "../../../lib/pos/square.js";
-import {
-  forgeriesOfGeneric,
-  forgeriesOfIiko,
-  forgeriesOfPoster,
-  forgeriesOfSquare,
-  type Forgeries,
-} from "../../support/pos/forgeries.js";
+import { forgeriesOf } from "../../support/pos/forgeries/index.js";
 import { newWebhookSecret, startGenericPos } from "../../support/pos/generic.js";
 import { startIiko } from "../../support/pos/iiko.js";
 import { startPoster } from "../../support/pos/poster.js";
@@ -26,18 +20,14 @@ const vendors = {
   iiko: await startIiko(),
   generic: await startGenericPos(),
 };
-const to = "https://api.example.com/api/v1/pos/webhooks/square";
+const deployment = "https://api.example.com";
+const to = `${deployment}/api/v1/pos/webhooks/square`;
 const adapters = { square: square("", to), poster: poster(""), iiko: iiko(""), generic: generic() };
 const now = new Date("2026-03-01T12:00:00.500Z");
 
 afterAll(() => Promise.all(Object.values(vendors).map((vendor) => vendor.stop())));
 
-const forgeries: Record<AdapterName, Forgeries> = {
-  square: forgeriesOfSquare(vendors.square, to),
-  poster: forgeriesOfPoster(vendors.poster),
-  iiko: forgeriesOfIiko(vendors.iiko),
-  generic: forgeriesOfGeneric(vendors.generic, now),
-};
+const forgeries = forgeriesOf(vendors, deployment, now);
 const names = Object.keys(forgeries).filter((name): name is AdapterName => name in forgeries);
 /** A signed call of each vendor. */
 const newCall: Record<AdapterName, () => SignedCall> = {
