@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 async function refusals(files: readonly (readonly [path: string, code: string])[]): Promise<unknown> {
   const program = `
     import { Linter } from "eslint";
-    import { parser } from "typescript-eslint";
+    import * as parser from "@typescript-eslint/parser";
     import config from "./eslint.config.js";
     const { plugins, rules } = config.find(({ rules }) => rules?.["house/imports"]);
     const settings = [{ files: ["**"], plugins, rules, languageOptions: { parser } }];
