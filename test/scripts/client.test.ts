@@ -18,6 +18,9 @@ beforeAll(async () => {
 
 afterAll(closeDatabase);
 
+/** What is on disk is parsed once for all programs. */
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
 /** The compiler's errors for the example, with the types that are generated from the document. */
 function complaints(source: string): string[] {
   const options: ts.CompilerOptions = {
@@ -41,7 +44,9 @@ function complaints(source: string): string[] {
     readFile: (name) => files.get(name) ?? disk.readFile(name),
     getSourceFile: (name, version, onError) => {
       const text = files.get(name);
-      return text === undefined ? disk.getSourceFile(name, version, onError) : ts.createSourceFile(name, text, version);
+      if (text !== undefined) return ts.createSourceFile(name, text, version);
+      if (!parsed.has(name)) parsed.set(name, disk.getSourceFile(name, version, onError));
+      return parsed.get(name);
     },
   };
   const program = ts.createProgram([exampleFile], options, host);
