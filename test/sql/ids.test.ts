@@ -16,3 +16,9 @@ test("ids are UUIDs v7 of their time, in order of creation even within a millise
     expect(at).toBeLessThanOrEqual(after + 5_000);
   }
 });
+
+test("a new id costs no call of a function: the planner puts the expression in its place", async () => {
+  const plan = await sql`explain (verbose) select new_id()`;
+  expect(JSON.stringify(plan)).toContain("gen_random_uuid");
+  expect(JSON.stringify(plan)).not.toContain("new_id");
+});
