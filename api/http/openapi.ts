@@ -14,7 +14,7 @@ import { keyScopes, type Auth } from "./auth.js";
 import { readConventions } from "./conventions.js";
 import { isOpen, type Endpoint } from "./endpoint.js";
 import { addExamples } from "./examples.js";
-import { refusals, type Refusal } from "./refusal.js";
+import { declaredRefusals, type Refusal } from "./refusal.js";
 import {
   adminsOnly,
   bodyTooLarge,
@@ -207,6 +207,7 @@ const paragraphs = (...texts: readonly (string | undefined)[]) => texts.filter(B
 export function openApiDocument(endpoints: readonly Endpoint[]) {
   const paths: ZodOpenApiPathsObject = {};
   const reasons = new Set(endpoints.flatMap((endpoint) => refusalsOf(endpoint).map(({ reason }) => reason)));
+  const refusals = declaredRefusals();
   const answered = refusals.filter(({ reason }) => reasons.has(reason));
   const shared: SharedResponses = new Map();
   const conventions = readConventions();

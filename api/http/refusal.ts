@@ -44,8 +44,10 @@ const titles: Readonly<Record<number, string>> = {
   503: "Unavailable",
 };
 
-/** Every reason that is declared, in the order of declaration. */
-export const refusals: Refusal[] = [];
+const declared: Refusal[] = [];
+
+/** Returns every reason that is declared, by name: the order in which modules declare them depends on the version of Node. */
+export const declaredRefusals = (): Refusal[] => declared.toSorted((a, b) => a.reason.localeCompare(b.reason, "en"));
 
 /** Returns the problem document (RFC 9457) of an error. */
 export const problemOf = ({ status, code, reason, message, facts }: ApiError, requestId: string) => ({
@@ -78,7 +80,7 @@ function declare(error: ApiError, remedy: string, facts: Shape): Refusal {
     })
     .meta({ id: schemaName(reason), description: remedy });
   const refusal = { reason, status, code, remedy, facts: Object.keys(facts), schema, example };
-  refusals.push(refusal);
+  declared.push(refusal);
   return refusal;
 }
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from "../http/endpoint.js";
 import { refusalsOf } from "../http/openapi.js";
-import { refusals, type Refusal } from "../http/refusal.js";
+import { declaredRefusals, type Refusal } from "../http/refusal.js";
 import { escape } from "./dashboard/pages.js";
 
 /** A reason that more endpoints may answer than these is one of any endpoint. */
@@ -31,7 +31,7 @@ export function errorsPage(endpoints: readonly Endpoint[]): string {
         ...(answering.get(reason) ?? []),
         `${endpoint.method.toUpperCase()} ${endpoint.path.replace(/:(\w+)/g, "{$1}")}`,
       ]);
-  const sorted = refusals.toSorted((a, b) => a.reason.localeCompare(b.reason, "en"));
+  const sorted = declaredRefusals();
   return `<!doctype html>
 <html lang="en">
 <head>

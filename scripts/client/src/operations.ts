@@ -2051,40 +2051,6 @@ export type CampaignDay = {
     invalidImpressions: number;
     invalidClicks: number;
 };
-export type HeadersTooLargeProblem = {
-    /** explains the reason, below the API's address */
-    "type": "/docs/errors#HEADERS_TOO_LARGE";
-    title: "Request header fields too large";
-    status: 431;
-    /** for people; its wording may change */
-    detail: string;
-    code: "BAD_REQUEST";
-    reason: "HEADERS_TOO_LARGE";
-    requestId: string;
-};
-export type MethodNotAllowedProblem = {
-    /** explains the reason, below the API's address */
-    "type": "/docs/errors#METHOD_NOT_ALLOWED";
-    title: "Method not allowed";
-    status: 405;
-    /** for people; its wording may change */
-    detail: string;
-    code: "METHOD_NOT_ALLOWED";
-    reason: "METHOD_NOT_ALLOWED";
-    requestId: string;
-    allowed: string[];
-};
-export type OtherOriginProblem = {
-    /** explains the reason, below the API's address */
-    "type": "/docs/errors#OTHER_ORIGIN";
-    title: "Not allowed";
-    status: 403;
-    /** for people; its wording may change */
-    detail: string;
-    code: "FORBIDDEN";
-    reason: "OTHER_ORIGIN";
-    requestId: string;
-};
 export type ActionRefusedProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#ACTION_REFUSED";
@@ -2111,6 +2077,17 @@ export type AddressExpiredProblem = {
     reason: "ADDRESS_EXPIRED";
     requestId: string;
 };
+export type HeadersTooLargeProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#HEADERS_TOO_LARGE";
+    title: "Request header fields too large";
+    status: 431;
+    /** for people; its wording may change */
+    detail: string;
+    code: "BAD_REQUEST";
+    reason: "HEADERS_TOO_LARGE";
+    requestId: string;
+};
 export type LengthMissingProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#LENGTH_MISSING";
@@ -2121,6 +2098,18 @@ export type LengthMissingProblem = {
     code: "BAD_REQUEST";
     reason: "LENGTH_MISSING";
     requestId: string;
+};
+export type MethodNotAllowedProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#METHOD_NOT_ALLOWED";
+    title: "Method not allowed";
+    status: 405;
+    /** for people; its wording may change */
+    detail: string;
+    code: "METHOD_NOT_ALLOWED";
+    reason: "METHOD_NOT_ALLOWED";
+    requestId: string;
+    allowed: string[];
 };
 export type MetricsTokenMissingProblem = {
     /** explains the reason, below the API's address */
@@ -2133,7 +2122,18 @@ export type MetricsTokenMissingProblem = {
     reason: "METRICS_TOKEN_MISSING";
     requestId: string;
 };
-export type Problem = UnreadableProblem | NotJsonProblem | NotSentAsJsonProblem | OutOfRangeProblem | InvalidInputProblem | MalformedInputProblem | RequestTooSlowProblem | BodyTooLargeProblem | HeadersTooLargeProblem | TokenMissingProblem | TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | KeyUnknownProblem | KeyScopeMissingProblem | AdminsOnlyProblem | PartnersOnlyProblem | PartnerNotActiveProblem | NotFoundProblem | MethodNotAllowedProblem | TooManyRequestsProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem | StorageUnreachableProblem | InternalProblem | TooManyCodesProblem | TooManyGuessesProblem | InvalidCodeProblem | ExpiredCodeProblem | OtherOriginProblem | ActionRefusedProblem | FileTooLargeProblem | OtherContentTypeProblem | BrokenUploadProblem | FileMissingProblem | FileTypeNotAcceptedProblem | ImageUnreadableProblem | OtherTypeDeclaredProblem | OtherTypeBegunProblem | TooManyUploadsProblem | DocumentsFullProblem | ImageInUseProblem | FileConvertingProblem | AddressExpiredProblem | LengthMissingProblem | MetricsTokenMissingProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | ImageNotReadyProblem | CampaignCompletedProblem | BudgetSpentProblem | PlacementInUseProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | InvalidPushTokenProblem | GeocoderSilentProblem | GeocoderBusyProblem | UnknownCodeProblem | OwnCodeProblem | AlreadyReferredProblem | AlreadyCustomerProblem | ReferralCycleProblem | MenuFullProblem | PartnerBlockedProblem | InvalidCredentialsProblem | NotConnectedProblem | PosRefusedProblem | PosMenuTooLargeProblem | PosMenuEmptyProblem | PosConnectionReplacedProblem | PosSilentProblem | SyncAbandonedProblem | PromoUnknownProblem | PromoNotStartedProblem | PromoEndedProblem | PromoOtherPartnerProblem | PromoMinimumNotMetProblem | PromoUsedUpProblem | PromoUsedByYouProblem | TooManyUnknownPromosProblem | DuplicateProblem | KeyReusedProblem | NoPartnerProblem | PartnerInactiveProblem | TooManyOpenProblem | UnknownItemsProblem | WindowClosedProblem | WindowJustClosedProblem | NotEnoughProblem | CustomerLimitProblem | WrongTotalProblem | OrderMoveNotAllowedProblem | TooLateToCancelProblem | WrongPickupCodeProblem | OrderNotDeclinableProblem | AlreadyMemberProblem | TooManyRegistrationsProblem | PartnerNotDeclinableProblem | PartnerMoveNotAllowedProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PosAccountTakenProblem | EventNotParkedProblem | SignatureInvalidProblem | PromoExistsProblem | OrderCancelledProblem | OrderNotPickedUpProblem | OwnPartnerProblem | AlreadyReviewedProblem | ReviewModeratedProblem | ReviewEditedProblem | NotTheOwnerProblem | StaffFullProblem | BoxExpiredProblem | BoxHasOrdersProblem | NothingToRepeatProblem | ExportsUsedUpProblem | NotAMenuProblem | TooManyImportsProblem | MenuPartnerBlockedProblem | UploadExpiredProblem | ImportFailedProblem | MenuBrokenOffProblem;
+export type OtherOriginProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#OTHER_ORIGIN";
+    title: "Not allowed";
+    status: 403;
+    /** for people; its wording may change */
+    detail: string;
+    code: "FORBIDDEN";
+    reason: "OTHER_ORIGIN";
+    requestId: string;
+};
+export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WindowClosedProblem | WindowJustClosedProblem | WrongPickupCodeProblem | WrongTotalProblem;
 /**
  * List the boxes on offer
  */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { refusals } from "../../../api/http/refusal.js";
+import { declaredRefusals } from "../../../api/http/refusal.js";
 import { closeDatabase } from "../../../sql/db.js";
 import { startApi, type Client } from "../../support/api.js";
 
@@ -53,7 +53,7 @@ test("the page of errors has an entry for each reason in the document, with an e
   expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
   const html = await page.text();
   const entries = [...html.matchAll(/<section id="([A-Z_]+)">/g)].map(([, reason]) => reason);
-  expect(entries).toEqual(expect.arrayContaining(refusals.map(({ reason }) => reason)));
+  expect(entries).toEqual(expect.arrayContaining(declaredRefusals().map(({ reason }) => reason)));
   expect(new Set(entries).size).toBe(entries.length);
   expect(html).toContain('<section id="NOT_ENOUGH">');
   expect(html).toContain("POST /api/v1/orders");
