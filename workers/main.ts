@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { queueNames } from "../lib/domain/queue-names.js";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
@@ -10,7 +11,7 @@ import { closeBroker } from "../queues/broker.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { serveMetrics } from "./metrics.js";
-import { queueNames, startWorkers, unknownQueues } from "./start.js";
+import { startWorkers, unknownQueues } from "./start.js";
 
 /** Running jobs get this long to end, and then connections get CLOSE_LIMIT_MS to close. */
 const STOP_LIMIT_MS = 14_000;
@@ -19,10 +20,8 @@ const CLOSE_LIMIT_MS = 3_000;
 exitOnUncaught();
 const queues = process.argv.slice(2);
 const unknown = unknownQueues(queues);
-const unknownInConcurrency = unknownQueues(Object.keys(config.WORKER_CONCURRENCY));
-if (unknown.length > 0) exitWithLine(`There is no queue named ${unknown.join(", ")}; the queues are ${queueNames()}`);
-if (unknownInConcurrency.length > 0)
-  exitWithLine(`WORKER_CONCURRENCY names ${unknownInConcurrency.join(", ")}; the queues are ${queueNames()}`);
+if (unknown.length > 0)
+  exitWithLine(`There is no queue named ${unknown.join(", ")}; the queues are ${queueNames.join(", ")}`);
 logWarnings();
 
 const stopping = new AbortController();

@@ -48,9 +48,6 @@ const services: readonly Service[] = [
   service(queues.upkeep, runUpkeep),
 ];
 
-/** Lists all queues. */
-export const queueNames = () => services.map(({ contract }) => contract.queue).join(", ");
-
 /** Returns the names that no queue has. */
 export function unknownQueues(names: readonly string[]): string[] {
   return names.filter((name) => !services.some(({ contract }) => contract.queue === name));

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { adapterNames } from "../domain/adapter-names.js";
 import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
 import { phonePattern } from "../domain/phone.js";
+import { queueNames } from "../domain/queue-names.js";
 import { originFault } from "./origins.js";
 import { parseJson } from "./parse-json.js";
 import { isVapidPrivateKey, isVapidPublicKey, parseServiceAccount } from "./push-keys.js";
@@ -63,6 +64,15 @@ const posUrl = (address: string) =>
   url(/^https?$/, address)
     .default(address)
     .transform((value) => value.replace(/\/+$/, ""));
+/** Refuses entries under unknown names: misspelt, they would have no effect. */
+const known =
+  (names: readonly string[], what: string) =>
+  (entries: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void => {
+    const unknown = Object.keys(entries).filter((name) => !names.includes(name));
+    if (unknown.length === 0) return;
+    const message = `names ${unknown.map((name) => JSON.stringify(name)).join(", ")}; the ${what} are ${names.join(", ")}`;
+    context.addIssue({ code: "custom", message });
+  };
 const perQueue = z
   .string()
   .default("")
@@ -72,7 +82,8 @@ const perQueue = z
     return Object.fromEntries(
       pairs.map((pair) => pair.split("=")).map(([queue = "", count]) => [queue, Number(count)]),
     );
-  });
+  })
+  .superRefine(known(queueNames, "queues"));
 const secret = (hint: string) => z.string({ error: `is missing; ${hint}` }).min(1, `is empty; ${hint}`);
 /** Parses a variable; `parse` returns null for a wrong shape. */
 const shaped =
@@ -94,14 +105,6 @@ function parseHeaders(value: string): Record<string, string> | null {
 }
 const Secrets = z.record(z.string().min(1), z.array(z.string().min(8)).min(1)).readonly();
 const parseSecrets = (value: string) => Secrets.safeParse(parseJson(value)).data ?? null;
-/** Refuses secrets of providers that send no webhooks here: misspelt, they would be ignored. */
-const knownAdapters = (secrets: z.output<typeof Secrets>, context: z.RefinementCtx) => {
-  const names: readonly string[] = adapterNames;
-  const unknown = Object.keys(secrets).filter((name) => !names.includes(name));
-  if (unknown.length === 0) return;
-  const message = `names ${unknown.map((name) => JSON.stringify(name)).join(", ")}; the adapters are ${names.join(", ")}`;
-  context.addIssue({ code: "custom", message });
-};
 /** Refuses origins that no browser sends. */
 const matchable = (origins: readonly string[], context: z.RefinementCtx) => {
   const faults = origins.flatMap((origin, place) => {
@@ -352,7 +355,7 @@ export const environment = z
           'a JSON object of lists of secrets of at least 8 characters, by provider, such as {"square":["…"]}',
         ),
       )
-      .superRefine(knownAdapters)
+      .superRefine(known(adapterNames, "adapters"))
       .describe(
         "secrets that providers sign webhooks with, a JSON object of lists; each of a list is accepted, so that they can be rotated",
       ),

@@ -51,12 +51,6 @@ test("an unknown queue ends the process with one line that names it", async () =
   expect(await ended(child)).toMatchObject({ code: 1 });
 });
 
-test("an unknown queue in WORKER_CONCURRENCY ends the process with one line that names the variable", async () => {
-  child = startProcess("worker.ts", [], { WORKER_CONCURRENCY: "pus=5" });
-  expect(await complaints(child)).toMatch(/^WORKER_CONCURRENCY names pus; the queues are ad-events, [^\n]*upkeep\n$/);
-  expect(await ended(child)).toMatchObject({ code: 1 });
-});
-
 test("a worker that cannot use the storage says so", async () => {
   child = startProcess("worker.ts", [], { STORAGE_DIR: "/dev/null/files", LOG_LEVEL: "error" });
   const lines: string[] = [];

@@ -36,6 +36,7 @@ test.each([
     "localhost:5173, null",
     "entry 1 has no scheme; an origin is such as https://app.example.com, entry 2",
   ],
+  ["WORKER_CONCURRENCY", "push=50,pus=5", 'names "pus"; the queues are ad-events, address-checks, data-export,'],
   [
     "POS_WEBHOOK_SECRETS",
     '{"squaer":["a long secret"]}',
