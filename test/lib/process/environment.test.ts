@@ -46,6 +46,16 @@ test.each([
   expect(() => readConfig({ ...needed, [name]: value })).toThrow(`Wrong configuration: ${name} ${words}`);
 });
 
+test("a secret that is too short is refused with its provider's name and without the secret", () => {
+  const secrets = { square: ["hush-1"], poster: ["a long secret"], iiko: ["a long secret", ""] };
+  const read = () => readConfig({ ...needed, POS_WEBHOOK_SECRETS: JSON.stringify(secrets) });
+  expect(read).toThrow(
+    /^Wrong configuration: POS_WEBHOOK_SECRETS has a secret of less than 8 characters for square, iiko$/,
+  );
+  secrets.square = secrets.iiko = ["eight ch"];
+  expect(read().POS_WEBHOOK_SECRETS).toEqual(secrets);
+});
+
 test("origins that browsers send are accepted, also those of apps in a shell", () => {
   const given = "https://app.example.com, http://localhost:5173,http://[::1]:8080,capacitor://localhost,*";
   expect(readConfig({ ...needed, CORS_ORIGINS: given }).CORS_ORIGINS).toEqual(given.split(/, ?/));
