@@ -21,8 +21,13 @@ export function findFaults(env: SoundVariables): Fault[] {
   };
   together("VAPID_PUBLIC_KEY", "VAPID_PRIVATE_KEY", "VAPID_SUBJECT");
   together("VAPID_PRIVATE_KEY", "VAPID_PUBLIC_KEY", "VAPID_SUBJECT");
-  if (env.PUBLIC_URL?.startsWith("https:") !== true) together("VAPID_SUBJECT", "VAPID_PUBLIC_KEY", "VAPID_PRIVATE_KEY");
   const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey } = env;
+  const hasDefault = env.PUBLIC_URL?.startsWith("https:") === true;
+  if (env.VAPID_SUBJECT === undefined && !hasDefault && (publicKey ?? privateKey) !== undefined)
+    refuse(
+      "VAPID_SUBJECT",
+      "is missing, and PUBLIC_URL, its default, is no https address: set one such as mailto:push@example.com",
+    );
   if (publicKey !== undefined && privateKey !== undefined && !isVapidPair(publicKey, privateKey))
     refuse("VAPID_PRIVATE_KEY", "does not belong to VAPID_PUBLIC_KEY");
   const { GEOCODER: geocoder = "none" } = env;

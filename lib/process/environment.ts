@@ -262,7 +262,10 @@ export const environment = z
       .describe("private key of the pair, which signs messages to push services"),
     VAPID_SUBJECT: z
       .string()
-      .regex(/^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/, "must be an address such as mailto:push@example.com")
+      .regex(
+        /^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/,
+        "must be a mailto: or https: address, such as mailto:push@example.com",
+      )
       .optional()
       .describe("contact for push services: a `mailto:` or `https:` address; default `PUBLIC_URL` where that is https"),
     FCM_SERVICE_ACCOUNT: z

@@ -44,6 +44,11 @@ describe("VAPID keys", () => {
     expect(readConfig(needed).VAPID).toBeNull();
   });
 
+  test("need no subject beside an https PUBLIC_URL", () => {
+    const given = { ...vapid, VAPID_SUBJECT: "", PUBLIC_URL: "https://api.example.com" };
+    expect(readConfig({ ...needed, ...given }).VAPID).toMatchObject({ subject: "https://api.example.com" });
+  });
+
   test.each([
     ["no public key", { VAPID_PUBLIC_KEY: "" }, "VAPID_PUBLIC_KEY is missing"],
     ["no private key", { VAPID_PRIVATE_KEY: "" }, "VAPID_PRIVATE_KEY is missing"],
@@ -56,7 +61,17 @@ describe("VAPID keys", () => {
     ["a truncated key", { VAPID_PRIVATE_KEY: "AAAA" }, "VAPID_PRIVATE_KEY must be 32 bytes"],
     ["the key of another pair", { VAPID_PRIVATE_KEY: newVapidKeys().VAPID_PRIVATE_KEY }, "does not belong to"],
     ["a key outside the curve", { VAPID_PRIVATE_KEY: "_".repeat(43) }, "VAPID_PRIVATE_KEY does not belong to"],
-    ["a name as subject", { VAPID_SUBJECT: "admin" }, "VAPID_SUBJECT must be an address"],
+    ["a name as subject", { VAPID_SUBJECT: "admin" }, "VAPID_SUBJECT must be a mailto: or https: address"],
+    [
+      "an http address as subject",
+      { VAPID_SUBJECT: "http://a.test" },
+      "VAPID_SUBJECT must be a mailto: or https: address",
+    ],
+    [
+      "an http PUBLIC_URL in place of a subject",
+      { VAPID_SUBJECT: "", PUBLIC_URL: "http://api.example.com" },
+      "VAPID_SUBJECT is missing, and PUBLIC_URL, its default, is no https address: set one such as mailto:",
+    ],
   ])("with %s are refused with a message that names it", (_case, changes, words) => {
     expect(faultOf({ ...vapid, ...changes })).toContain(words);
   });
