@@ -2,7 +2,7 @@ import "./configured.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";
-import { replayDeadJobs, replayJob } from "../sql/outbox.js";
+import { findJob, replayDeadJobs, replayJob } from "../sql/outbox.js";
 import { usage } from "./command.js";
 
 /** Replays dead jobs: all of a queue, or one by its number or by the id that the dashboard shows. */
@@ -15,7 +15,21 @@ if (rest.length > 0 || (number === undefined && !queues.includes(what))) {
   exitWithLine(`${usage}; the queues are ${queues.join(", ")}`);
 }
 
+/** Says why a job was not replayed. */
+async function whyNot(id: string): Promise<string> {
+  const job = await findJob(sql, id);
+  if (!job) return `There is no job ${id}. Jobs are deleted a day after they were completed, dead ones after 30 days.`;
+  const { attempts, runAt, doneAt } = job;
+  const now =
+    doneAt !== null
+      ? `was completed at ${doneAt.toISOString()}`
+      : runAt > new Date()
+        ? `waits until ${runAt.toISOString()}`
+        : `is due, after ${attempts} attempts`;
+  return `Job ${id} is not dead: it ${now}.`;
+}
+
 const count = number === undefined ? await replayDeadJobs(sql, what) : Number(await replayJob(sql, number));
+if (number !== undefined && count === 0) exitWithLine(await whyNot(number));
 await closeDatabase();
-if (number !== undefined && count === 0) exitWithLine(`Job ${number} is not dead.`);
 process.stdout.write(`Replayed ${count} ${count === 1 ? "job" : "jobs"}.\n`);

@@ -168,6 +168,11 @@ export async function replayJob(db: Db, id: string): Promise<boolean> {
   return row?.replayed === true;
 }
 
+/** Finds what tells an operator how a job stands; undefined when there is none, or none any more. */
+export const findJob = (db: Db, id: string) =>
+  firstRow(db<{ attempts: number; runAt: Date; doneAt: Date | null }[]>`
+    select attempts, run_at, done_at from staged_jobs where id = ${id}::bigint`);
+
 /** Gives every dead job of a queue all its attempts again; returns their number. */
 export async function replayDeadJobs(db: Db, queue: string): Promise<number> {
   const replayed = await db<{ replayed: boolean | null }[]>`

@@ -25,9 +25,22 @@ test("replays one job, by its number and by the dashboard's id", async () => {
   expect(await replay(first)).toEqual({ code: 0, output: "Replayed 1 job.\n" });
   expect(await isDue(first)).toBe(true);
   expect(await isDue(second)).toBe(false);
-  expect(await replay(first)).toEqual({ code: 1, output: `Job ${first} is not dead.\n` });
   expect(await replay(`${second}.0`)).toEqual({ code: 0, output: "Replayed 1 job.\n" });
   expect(await isDue(second)).toBe(true);
+});
+
+test("a job that cannot be replayed is named, with the reason", async () => {
+  const id = await deadJob();
+  await replay(id);
+  const refused = async (reason: string) =>
+    expect(await replay(id)).toEqual({ code: 1, output: expect.stringMatching(new RegExp(`^${reason}[^\n]*\n$`)) });
+  await refused(`Job ${id} is not dead: it is due, after 0 attempts`);
+  await sql`update staged_jobs set run_at = '2999-01-01 00:00Z'`;
+  await refused(`Job ${id} is not dead: it waits until 2999-01-01T00:00:00.000Z`);
+  await sql`update staged_jobs set done_at = '2026-01-01 00:00Z'`;
+  await refused(`Job ${id} is not dead: it was completed at 2026-01-01T00:00:00.000Z`);
+  await sql`delete from staged_jobs`;
+  await refused(`There is no job ${id}. `);
 });
 
 test("replays every dead job of one queue", async () => {
