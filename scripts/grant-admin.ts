@@ -26,8 +26,10 @@ function readArguments(): { phone: string; revoke: boolean } {
 }
 
 const { phone, revoke } = readArguments();
-const known = await updateAdmin(sql, phone, !revoke);
+const wasAdmin = await updateAdmin(sql, phone, !revoke);
 await closeDatabase();
 if (revoke && config.ADMIN_PHONES.includes(phone)) fail(`${phone} stays an admin as long as ADMIN_PHONES names it.`);
-if (!known) fail(`No user has the phone ${phone}. A user must log in before you can grant the role.`);
+if (wasAdmin === undefined) fail(`No user has the phone ${phone}. A user must log in before you can grant the role.`);
+// most likely a mistyped phone, and then the admin still is one
+if (revoke && !wasAdmin) fail(`${phone} is not an admin.`);
 process.stdout.write(`${phone} is ${revoke ? "no longer an admin" : "an admin now"}.\n`);

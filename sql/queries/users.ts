@@ -104,8 +104,15 @@ export const eraseAccounts = (db: Db, limit: number) =>
   onlyValue(db<{ erased: number }[]>`
     select coalesce(erased, 0) as erased from erase_accounts(${limit}::integer) as erased`);
 
-/** Grants or revokes the role ADMIN by phone; false when the phone has no account. */
-export const updateAdmin = (db: Db, phone: string, isAdmin: boolean) =>
-  hasRows(db`
+/** Grants or revokes the role ADMIN by phone; returns whether the user had it, undefined when the phone has no account. */
+export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean | undefined> {
+  const user = await firstRow(db<{ wasAdmin: boolean }[]>`
+    with before as materialized (
+      select id, is_admin from users where phone = ${phone}::text and deleted_at is null for no key update
+    )
     update users set is_admin = ${isAdmin}::boolean, updated_at = now()
-    where phone = ${phone}::text and deleted_at is null`);
+    from before
+    where users.id = before.id
+    returning before.is_admin as was_admin`);
+  return user?.wasAdmin;
+}

@@ -22,6 +22,7 @@ test("grants and revokes the admin role", async () => {
   expect(await isAdmin()).toBe(true);
   expect(await grantAdmin([phone, "--revoke"])).toEqual({ code: 0, output: `${phone} is no longer an admin.\n` });
   expect(await isAdmin()).toBe(false);
+  expect(await grantAdmin([phone, "--revoke"])).toEqual({ code: 1, output: `${phone} is not an admin.\n` });
   const named = await grantAdmin([phone, "--revoke"], { ADMIN_PHONES: phone });
   expect(named).toEqual({ code: 1, output: expect.stringContaining("ADMIN_PHONES") });
 });
