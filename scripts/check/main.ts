@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { phonePattern } from "../../lib/domain/phone.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { exitWithLine } from "../../lib/process/lifecycle.js";
+import { log } from "../../lib/process/log.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { closeBroker } from "../../queues/broker.js";
 import { closeDatabase } from "../../sql/db.js";
@@ -37,6 +38,8 @@ async function run({ name, find }: Check): Promise<(readonly [string, Finding])[
 }
 
 const phone = readPhone();
+// what is wrong stands in the table
+log.level = "silent";
 const checks = [configurationCheck, ...(await postgresChecks()), ...serviceChecks(phone)];
 const rows = (await Promise.all(checks.map(run))).flat();
 process.stdout.write(table(rows));

@@ -107,6 +107,18 @@ test("a clock that is wrong is noticed", async () => {
   expect(await rowOf("Clock", { NODE_OPTIONS: slow(3_600_000) })).toEqual(found("FAILED"));
 });
 
+test("a Redis that is down has its row, and nothing is printed beside the table", async () => {
+  const { code, output, rows } = await check({
+    NODE_ENV: "development",
+    LOG_LEVEL: "info",
+    REDIS_URL: "redis://127.0.0.1:1",
+  });
+  expect(code).toBe(1);
+  expect(rows.filter(([, result]) => result === "FAILED").map(([name]) => name)).toEqual(["Queues"]);
+  // the two lines of the table's head are no rows
+  expect(output.trimEnd().split("\n")).toHaveLength(2 + rows.length);
+});
+
 describeWithRedis("a Redis", () => {
   let redis: TestRedis;
   beforeAll(async () => {
