@@ -60,16 +60,31 @@ async function inTransaction(client: pg.Client, work: () => Promise<unknown>): P
   }
 }
 
+const listMigrations = async (folder: string) =>
+  (await readdir(folder)).filter((file) => /^\d+\.do\..*\.sql$/.test(file)).sort();
+
+const numberOf = (file: string) => Number.parseInt(file, 10);
+
+async function refuseSharedNumbers(folder: string): Promise<void> {
+  const files = await listMigrations(folder);
+  for (const [place, file] of files.entries()) {
+    const other = files.slice(0, place).find((earlier) => numberOf(earlier) === numberOf(file));
+    if (other !== undefined)
+      throw new Error(`${other} and ${file} have one number: give one of them the next free one`);
+  }
+}
+
 /** Applies the missing migrations, oldest first, each in a transaction; returns their names. */
 async function applyMigrations(client: pg.Client, folder: string): Promise<string[]> {
+  await refuseSharedNumbers(folder);
   const postgrator = migrator(client, folder);
   await client.query(`
     create table if not exists ${VERSIONS_TABLE} (version bigint primary key, name text, md5 text, run_at timestamptz)`);
-  const { rows } = await client.query<{ version: string }>(`select version from ${VERSIONS_TABLE}`);
-  const applied = new Set(rows.map((row) => Number(row.version)));
+  const { rows } = await client.query<{ version: string; name: string }>(`select version, name from ${VERSIONS_TABLE}`);
+  const applied = new Map(rows.map(({ version, name }) => [Number(version), name]));
   const migrations = await postgrator.getMigrations();
   if (migrations.length === 0) throw new Error(`there are no migrations in ${folder}`);
-  await validate(postgrator, Math.max(0, ...applied));
+  await validate(postgrator, applied);
   const missing = migrations
     .filter((migration) => !applied.has(migration.version))
     .sort((one, other) => one.version - other.version);
@@ -85,13 +100,18 @@ async function applyMigrations(client: pg.Client, folder: string): Promise<strin
 
 const fileName = (migration: Postgrator.Migration) => basename(migration.filename);
 
-async function validate(postgrator: Postgrator, version: number): Promise<void> {
-  let checked = "";
-  postgrator.on("validation-started", (migration) => (checked = fileName(migration)));
-  await postgrator.validateMigrations(version).catch((error: unknown) => {
-    if (!(error instanceof Error) || !error.message.includes("checksum")) throw error;
+/** Refuses migrations that differ from what was applied under their numbers. */
+async function validate(postgrator: Postgrator, applied: ReadonlyMap<number, string>): Promise<void> {
+  let checked: Postgrator.Migration | undefined;
+  postgrator.on("validation-started", (migration) => (checked = migration));
+  await postgrator.validateMigrations(Math.max(0, ...applied.keys())).catch((error: unknown) => {
+    if (!(error instanceof Error) || !error.message.includes("checksum") || !checked) throw error;
+    const file = fileName(checked);
+    const appliedFile = file.replace(/\.do\..*/, `.do.${applied.get(checked.version)}.sql`);
     throw new Error(
-      `${checked} was changed after it had been applied: put it back as it was, and make the change in a new migration`,
+      file === appliedFile
+        ? `${file} was changed after it had been applied: put it back as it was, and make the change in a new migration`
+        : `${file} and ${appliedFile}, which is applied, have one number: give the first the next free one`,
     );
   });
 }
@@ -145,11 +165,11 @@ let known: Promise<string[]> | undefined;
 
 /** Lists the files of this release's migrations that are not applied to `db`. */
 export async function pendingMigrations(db: Db): Promise<string[]> {
-  known ??= readdir(MIGRATIONS).then((files) => files.filter((file) => /^\d+\.do\..*\.sql$/.test(file)).sort());
+  known ??= listMigrations(MIGRATIONS);
   const files = await known;
   const [table] = await db<{ exists: boolean }[]>`select to_regclass(${VERSIONS_TABLE}) is not null as exists`;
   if (!table?.exists) return files;
   const rows = await db<{ version: number }[]>`select version::integer from schema_versions`;
   const applied = new Set(rows.map((row) => row.version));
-  return files.filter((file) => !applied.has(Number.parseInt(file, 10)));
+  return files.filter((file) => !applied.has(numberOf(file)));
 }

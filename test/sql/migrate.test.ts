@@ -98,6 +98,21 @@ test("a migration that changed after it was applied is refused by name", async (
   await expect(migrate(empty, folders)).rejects.toThrow(/^900.do.extra.sql was changed after it had been applied/);
 });
 
+test("two migrations with one number are refused by name, together or when one of them is applied", async () => {
+  await write("migrations/900.do.mine.sql", "create table mine (id integer);");
+  await write("migrations/0900.do.theirs.sql", "create table theirs (id integer);");
+  await expect(migrate(empty, folders)).rejects.toThrow(
+    /^0900.do.theirs.sql and 900.do.mine.sql have one number: give one of them the next free one$/,
+  );
+  await rm(join(folder, "migrations/0900.do.theirs.sql"));
+  await migrate(empty, folders);
+  await rm(join(folder, "migrations/900.do.mine.sql"));
+  await write("migrations/900.do.theirs.sql", "create table theirs (id integer);");
+  await expect(migrate(empty, folders)).rejects.toThrow(
+    /^900.do.theirs.sql and 900.do.mine.sql, which is applied, have one number/,
+  );
+});
+
 test("functions are replaced at every run, all of them or none", async () => {
   await write(
     "functions/answer.sql",
