@@ -4,6 +4,9 @@ export interface Finding {
   readonly details: string;
 }
 
+/** How long a check may take. */
+export const LIMIT_MS = 15_000;
+
 export const ok = (details: string): Finding => ({ result: "ok", details });
 /** What is checked is not configured, and need not be. */
 export const off = (details: string): Finding => ({ result: "off", details });

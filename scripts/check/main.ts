@@ -8,7 +8,7 @@ import { withTimeout } from "../../lib/process/with-timeout.js";
 import { closeBroker } from "../../queues/broker.js";
 import { closeDatabase } from "../../sql/db.js";
 import { usage } from "../command.js";
-import { failed, table, type Check, type Finding } from "./finding.js";
+import { failed, LIMIT_MS, table, type Check, type Finding } from "./finding.js";
 import { postgresChecks } from "./postgres.js";
 import { configurationCheck, serviceChecks } from "./services.js";
 
@@ -16,8 +16,6 @@ import { configurationCheck, serviceChecks } from "./services.js";
  * `npm run check [-- --phone +79991234567]`: says what is configured, reaches every dependency, and prints a table. Exits with 1
  * when a check failed. Nothing is changed: the file it writes is deleted again, and an SMS is sent only to `--phone`.
  */
-
-const LIMIT_MS = 15_000;
 
 function readPhone(): string | undefined {
   try {

@@ -2,9 +2,10 @@ import pg from "pg";
 import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { pgOptions } from "../../lib/process/server-address.js";
+import { withTimeout } from "../../lib/process/with-timeout.js";
 import { sql } from "../../sql/db.js";
 import { pendingMigrations } from "../../sql/migrate.js";
-import { failed, ok, warning, type Check, type Finding } from "./finding.js";
+import { failed, LIMIT_MS, ok, warning, type Check, type Finding } from "./finding.js";
 
 const OLDEST_SERVER = 15;
 /** Connections of a process besides its pools: look-ups, searches, signals and BullMQ's when it lives in Postgres. */
@@ -117,14 +118,18 @@ async function findSkew(): Promise<Finding> {
 
 /** Checks what needs Postgres; without it there is one finding. */
 export async function postgresChecks(): Promise<Check[]> {
-  const server = await findServer().catch((error: unknown) => failed(describeError(error)));
+  const orFailed = (finding: Promise<Finding>) => finding.catch((error: unknown) => failed(describeError(error)));
+  const server = await orFailed(findServer());
   const first: Check = { name: "Postgres", find: () => Promise.resolve(server) };
   const reached = await withClient(() => Promise.resolve(true)).catch(() => false);
-  const further: Check[] = [
-    { name: "Pooler", find: findPooler },
+  if (!reached) return [first];
+  // alone: beside other clients a pooler may give each transaction the session of the one before by chance
+  const pooler = await orFailed(withTimeout(LIMIT_MS, findPooler()));
+  return [
+    first,
+    { name: "Pooler", find: () => Promise.resolve(pooler) },
     { name: "Rights", find: findRights },
     { name: "Migrations", find: findMigrations },
     { name: "Clock", find: findSkew },
   ];
-  return reached ? [first, ...further] : [first];
 }
