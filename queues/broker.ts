@@ -8,6 +8,7 @@ import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
 import { pgOptions, type ServerAddress } from "../lib/process/server-address.js";
+import { withTimeout } from "../lib/process/with-timeout.js";
 import type { Contract, Payload } from "./contract.js";
 import { contracts } from "./index.js";
 
@@ -24,6 +25,7 @@ const LONGEST_WAIT_MS = 10_000;
 const SILENCE_MS = LONGEST_WAIT_MS + 2_000;
 const LONGEST_RECONNECT_DELAY_MS = 500;
 const FIRST_CONNECT_MS = 1_000;
+const ANSWER_MS = 3_000;
 const REOPEN_MS = 1_000;
 const RECOVERY_CHECK_MS = 1_000;
 const LOG_PAUSE_MS = 10_000;
@@ -200,6 +202,14 @@ export async function prepareBroker(): Promise<void> {
 /** Resolves when the broker answers, rejects when it does not. */
 export async function pingBroker(): Promise<void> {
   await connect().ping();
+}
+
+/** Resolves when `work` does, or when the broker does not answer: without it a call, and the end of a worker, may wait for ever. */
+export async function whileBrokerAnswers(work: Promise<unknown>): Promise<void> {
+  const answered = connections
+    ? withTimeout(ANSWER_MS, connections.ping()).then(isTrue, isFalse)
+    : Promise.resolve(true);
+  await Promise.race([work, answered.then((answers) => (answers ? work : undefined))]);
 }
 
 /** Returns the facts that Redis gives about itself (INFO), by name; null when the broker lives in Postgres. */

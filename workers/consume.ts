@@ -1,9 +1,8 @@
 import { UnrecoverableError } from "bullmq";
 import { describeError, describeErrorWithStack } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
-import { withTimeout } from "../lib/process/with-timeout.js";
 import { log, type Logger } from "../lib/process/log.js";
-import { openWorker, pingBroker, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
+import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/outbox.js";
@@ -29,8 +28,6 @@ export interface Task<P extends Payload> {
 
 /** Runs one job. Throws `PermanentError` to give it up, `Snooze` to run it later; any other error is retried. */
 export type Handler<P extends Payload> = (task: Task<P>) => Promise<void>;
-
-const BROKER_ANSWER_MS = 3_000;
 
 interface Ending {
   readonly outcome: Outcome;
@@ -159,15 +156,7 @@ export function consume<P extends Payload>(
     async close() {
       closing.abort();
       const closed = worker.then((open) => open.close()).catch(() => undefined);
-      const ended = Promise.all(running).then(() => withTimeout(BROKER_ANSWER_MS, pingBroker()));
-      // closing a worker does not end while the broker is down
-      await Promise.race([
-        closed,
-        ended.then(
-          () => closed,
-          () => undefined,
-        ),
-      ]);
+      await Promise.race([closed, Promise.all(running).then(() => whileBrokerAnswers(closed))]);
     },
   };
 }

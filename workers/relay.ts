@@ -1,7 +1,7 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { Flag } from "../lib/process/flag.js";
 import { log } from "../lib/process/log.js";
-import { openQueue, pingBroker } from "../queues/broker.js";
+import { openQueue, pingBroker, whileBrokerAnswers } from "../queues/broker.js";
 import type { Contract } from "../queues/contract.js";
 import { sql } from "../sql/db.js";
 import { retryJobs, releaseJobs, claimDueJobs, onJobsDue, type DueJob } from "../sql/outbox.js";
@@ -46,7 +46,7 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
       stopping = true;
       unsubscribe();
       due.set();
-      await running;
+      await whileBrokerAnswers(running);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { JobSchedulerJson } from "bullmq";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
-import { openQueue, type BrokerQueue } from "../queues/broker.js";
+import { openQueue, whileBrokerAnswers, type BrokerQueue } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { contracts, rollups, upkeep } from "../queues/index.js";
 import { sql } from "../sql/db.js";
@@ -48,7 +48,7 @@ export function startSchedules(): { stop(): Promise<void> } {
   return {
     stop: () => {
       stopping.abort();
-      return running;
+      return whileBrokerAnswers(running);
     },
   };
 }

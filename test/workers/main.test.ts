@@ -18,6 +18,13 @@ afterEach(async () => {
 
 afterAll(closeDatabase);
 
+/** Collects the lines that a process logs. */
+function outputOf(process: ChildProcess): () => string {
+  let text = "";
+  process.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  return () => text;
+}
+
 /** Starts a worker process and waits until it runs a job, whose notification is locked until `release` is called. */
 async function busyWorker(): Promise<{ worker: ChildProcess; notificationId: string; release: () => Promise<void> }> {
   const notificationId = await insertNotification();
@@ -53,9 +60,8 @@ test("an unknown queue ends the process with one line that names it", async () =
 
 test("a worker that cannot use the storage says so", async () => {
   child = startProcess("worker.ts", [], { STORAGE_DIR: "/dev/null/files", LOG_LEVEL: "error" });
-  const lines: string[] = [];
-  child.stdout?.on("data", (data: Buffer) => lines.push(data.toString()));
-  await until(() => lines.join("").includes("storage cannot be used"));
+  const output = outputOf(child);
+  await until(() => output().includes("storage cannot be used"));
 });
 
 test("a worker process runs its schedules, and SIGTERM ends it with 0", async () => {
@@ -63,6 +69,18 @@ test("a worker process runs its schedules, and SIGTERM ends it with 0", async ()
   await until(async () => (await findHeartbeatAge(sql, "canary")) !== undefined);
   child.kill("SIGTERM");
   expect(await ended(child)).toEqual({ code: 0, signal: null });
+});
+
+test("SIGTERM ends a worker process that never reached Redis in the same way, and its jobs stay open", async () => {
+  const id = await stageJob(sql, push, { notificationId: await insertNotification() });
+  child = startProcess("worker.ts", [], { REDIS_URL: "redis://127.0.0.1:1", LOG_LEVEL: "info" });
+  const output = outputOf(child);
+  await until(() => stagedRow(id, ({ sends }) => sends === 1));
+  await until(() => output().includes("the broker is in trouble"));
+  child.kill("SIGTERM");
+  expect(await ended(child)).toEqual({ code: 0, signal: null });
+  expect(output()).not.toContain("jobs still running");
+  expect(await stagedRow(id, ({ done, dead }) => !done && !dead)).toBeDefined();
 });
 
 test("SIGTERM lets the running job finish", async () => {
@@ -77,10 +95,9 @@ test("SIGTERM lets the running job finish", async () => {
 test("a second signal ends the process at once", async () => {
   const { worker, notificationId, release } = await busyWorker();
   child = worker;
-  let output = "";
-  child.stdout?.on("data", (text: Buffer) => (output += text.toString()));
+  const output = outputOf(child);
   child.kill("SIGTERM");
-  await until(() => output.includes("stopping"));
+  await until(() => output().includes("stopping"));
   child.kill("SIGTERM");
   expect(await ended(child)).toEqual({ code: 1, signal: null });
   await release();
