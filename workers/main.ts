@@ -12,6 +12,7 @@ import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { serveMetrics } from "./metrics.js";
 import { startWorkers, unknownQueues } from "./start.js";
+import { untilMigrated } from "./until-migrated.js";
 
 /** Running jobs get this long to end, and then connections get CLOSE_LIMIT_MS to close. */
 const STOP_LIMIT_MS = 14_000;
@@ -27,14 +28,19 @@ logWarnings();
 const stopping = new AbortController();
 if (config.WORKER_METRICS_PORT !== 0)
   await once(serveMetrics(config.WORKER_METRICS_PORT, stopping.signal), "listening");
-const workers = startWorkers(queues);
 void logStorageProblems();
-announceUp();
 
+let workers: ReturnType<typeof startWorkers> | undefined;
 onStop(async () => {
   stopping.abort();
-  await withTimeout(STOP_LIMIT_MS, workers.stop()).catch((error: unknown) =>
-    log.warn({ error: describeError(error) }, "stopping with jobs still running; they will be run again"),
-  );
+  if (workers) {
+    await withTimeout(STOP_LIMIT_MS, workers.stop()).catch((error: unknown) =>
+      log.warn({ error: describeError(error) }, "stopping with jobs still running; they will be run again"),
+    );
+  }
   await withTimeout(CLOSE_LIMIT_MS, Promise.all([closeSignals(), closeBroker(), closeDatabase()]));
 });
+if (await untilMigrated(stopping.signal)) {
+  workers = startWorkers(queues);
+  announceUp();
+}

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
-import { afterAll, afterEach, expect, test } from "@jest/globals";
+import { readdir } from "node:fs/promises";
+import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
 import { push } from "../../queues/index.js";
 import { closeDatabase, sql, transaction, type Db } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
@@ -62,6 +63,55 @@ test("a worker that cannot use the storage says so", async () => {
   child = startProcess("worker.ts", [], { STORAGE_DIR: "/dev/null/files", LOG_LEVEL: "error" });
   const output = outputOf(child);
   await until(() => output().includes("storage cannot be used"));
+});
+
+describe("a worker that starts before the migrations", () => {
+  /** Takes the last migration back, for as long as `work` runs. */
+  async function withoutLastMigration(
+    work: (file: string, apply: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const files = await readdir(new URL("../../sql/migrations", import.meta.url));
+    const file = files.sort().at(-1) ?? "";
+    const version = Number.parseInt(file, 10);
+    const [taken] = await sql<{ name: string; md5: string }[]>`
+      delete from schema_versions where version = ${version}::bigint returning name, md5`;
+    const apply = async () => {
+      await sql`
+        insert into schema_versions (version, name, md5)
+        values (${version}::bigint, ${taken?.name ?? null}::text, ${taken?.md5 ?? null}::text)
+        on conflict do nothing`;
+    };
+    try {
+      await work(file, apply);
+    } finally {
+      await apply();
+    }
+  }
+
+  const start = () => (child = startProcess("worker.ts", ["push"], { LOG_LEVEL: "info" }));
+
+  test("names those that are pending in one line, and runs jobs once they are applied", async () => {
+    await withoutLastMigration(async (file, apply) => {
+      const id = await stageJob(sql, push, { notificationId: await insertNotification() });
+      const output = outputOf(start());
+      await until(() => output().includes("migrations are pending"));
+      expect(output()).toContain(`"pending":["${file}"]`);
+      expect(await stagedRow(id, ({ sends }) => sends === 0)).toBeDefined();
+      await apply();
+      await until(() => stagedRow(id, ({ done }) => done));
+    });
+  });
+
+  test("is ended by SIGTERM meanwhile, with 0", async () => {
+    await withoutLastMigration(async () => {
+      const worker = start();
+      const output = outputOf(worker);
+      await until(() => output().includes("migrations are pending"));
+      worker.kill("SIGTERM");
+      expect(await ended(worker)).toEqual({ code: 0, signal: null });
+      expect(output()).not.toContain("workers started");
+    });
+  });
 });
 
 test("a worker process runs its schedules, and SIGTERM ends it with 0", async () => {
