@@ -179,6 +179,8 @@ function jsonOf(body: unknown): unknown {
   return json;
 }
 
+const noParameters = z.object({});
+
 function parse(schema: Schema | undefined, value: unknown, refuse: (error: z.ZodError) => ApiError): unknown {
   if (schema === undefined) return undefined;
   const result = schema.safeParse(value, { error: describeIssue });
@@ -265,6 +267,8 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
             await (isLarge ? read() : reading);
             const requestId = String(response.getHeader("x-request-id"));
             const incoming: IncomingMessage = request;
+            if (config.NODE_ENV === "development")
+              nameUnknownFields(response, declaration.query ?? noParameters, request.query, "query");
             const input = {
               user: credential?.user ?? null,
               partner,

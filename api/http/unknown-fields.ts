@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { z } from "zod";
 
-// Development only: unknown fields are ignored, so a misspelt optional one would have no effect and no error.
+// Development only: unknown fields of bodies and queries are ignored, so a misspelt optional one would have no effect and no error.
 
 /** Bounds on the header: how many fields it names, and how many characters of each name. */
 const MOST_FIELDS = 10;
@@ -79,12 +79,16 @@ function* unknownFields(schemas: readonly unknown[], value: unknown, path: reado
   }
 }
 
-/** Names the fields of a body that its schema ignores in `X-Unknown-Fields`, as in `items.0.boxid -> boxId, colour`. */
-export function nameUnknownFields(response: ServerResponse, schema: unknown, body: unknown): void {
-  const named: string[] = [];
-  for (const field of unknownFields([schema], body, [])) {
-    named.push(named.length < MOST_FIELDS ? field : "...");
-    if (named.length > MOST_FIELDS) break;
+/**
+ * Adds the fields that a schema ignores to `X-Unknown-Fields`, as in `items.0.boxid -> boxId, colour`. `where` comes before
+ * their names.
+ */
+export function nameUnknownFields(response: ServerResponse, schema: unknown, value: unknown, ...where: string[]): void {
+  const named = response.getHeader("X-Unknown-Fields")?.toString().split(", ") ?? [];
+  const most = named.length + MOST_FIELDS;
+  for (const field of unknownFields([schema], value, where)) {
+    named.push(named.length < most ? field : "...");
+    if (named.length > most) break;
   }
   if (named.length > 0) response.setHeader("X-Unknown-Fields", named.join(", "));
 }

@@ -34,6 +34,19 @@ test("a refusal names them too, also where a field has several forms", async () 
   ]);
 });
 
+test("a query names its unknown parameters too, before the fields of the body", async () => {
+  const header = async (path: string) => (await anna.client.get(path)).headers.get("x-unknown-fields");
+  expect(await header("/api/v1/orders?limt=5&statuss=READY&colour=red")).toBe(
+    "query.limt -> limit, query.statuss -> status, query.colour",
+  );
+  // a refused one, and one where none is known
+  expect(await header("/api/v1/orders?limit=none&Cursor=x")).toBe("query.Cursor -> cursor");
+  expect(await header("/api/v1/users/me?verbose=1")).toBe("query.verbose");
+  expect(await header("/api/v1/orders?limit=5")).toBeNull();
+  const changed = await anna.client.put("/api/v1/users/me?dryRun=1", { firstName: "Анна", shoe: 38 });
+  expect([changed.status, changed.headers.get("x-unknown-fields")]).toEqual([200, "query.dryRun, shoe"]);
+});
+
 test("without unknown fields there is no header, nor for a caller who is refused", async () => {
   expect((await anna.client.put("/api/v1/users/me", { firstName: "Анна" })).headers.has("x-unknown-fields")).toBe(
     false,
