@@ -1151,7 +1151,7 @@ CREATE TABLE weight_changes (
   CONSTRAINT weight_changes_pkey PRIMARY KEY (item_id)
 );
 
--- VIEW open_jobs (id bigint, queue text, key text)
+-- VIEW open_jobs (id bigint, queue text, key text, priority integer)
 -- FUNCTION accept_invitation(of_invitation uuid, invited uuid) RETURNS TABLE(outcome text, partner_id uuid)
 -- FUNCTION accounts_of(of_user uuid) RETURNS SETOF uuid
 -- FUNCTION add_rating(of_partner uuid, stars integer) RETURNS void

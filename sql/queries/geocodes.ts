@@ -66,6 +66,18 @@ export const countWaitingGeocodes = (db: Db, limit: number) =>
     where g.status = 'ASKED'
     limit ${limit}`);
 
+/** Locks the list of addresses that wait until the transaction ends: none is added by another. */
+export const lockWaitingGeocodes = (tx: Db) => tx`select from pg_advisory_xact_lock(hashtextextended('geocodes', 0))`;
+
+/** Counts the addresses that wait and come before a new one of this priority, up to `limit`. */
+export const countGeocodesAhead = (db: Db, priority: number, limit: number) =>
+  countRows(db`
+    select
+    from geocodes g
+    join open_jobs j on j.id = g.job_id
+    where g.status = 'ASKED' and j.priority <= ${priority}::integer
+    limit ${limit}`);
+
 /** The key of a user's open jobs. */
 export const geocodesOf = (userId: string): string => `geocodes of ${userId}`;
 

@@ -8,11 +8,12 @@ import { listPartnersNear, updatePartnerLocation } from "../../../sql/queries/ge
 import {
   requestGeocode,
   countGeocodesOf,
-  countWaitingGeocodes,
+  countGeocodesAhead,
   FAILURE_SECONDS,
   findGeocode,
   findGeocodeById,
   geocodesOf,
+  lockWaitingGeocodes,
   updateGeocodeJob,
   type Geocode,
 } from "../../../sql/queries/geocodes.js";
@@ -73,8 +74,11 @@ const GeocodeAnswer = z.object({
 
 /** More from one user would keep others waiting. */
 const NEW_ADDRESSES_PER_MINUTE = 30;
-/** A minute of the provider's rate, so that no request waits much longer. */
-const MAX_WAITING = 60 * config.GEOCODER_PER_SECOND;
+/**
+ * A minute of the provider's rate, so that no request waits much longer. Only the lookups that come before a new one count: a
+ * few users with many addresses do not keep out others.
+ */
+const MAX_AHEAD = 60 * config.GEOCODER_PER_SECOND;
 
 const geocoderSilent = passing("GEOCODER_SILENT", "The geocoder does not answer.", FAILURE_SECONDS);
 const geocoderBusy = passing("GEOCODER_BUSY", "Too many addresses are waiting for the geocoder.", 60);
@@ -131,9 +135,11 @@ async function lookUp(
     const fresh = await requestGeocode(tx, key, canonical);
     if (fresh === undefined) return (await findGeocode(tx, key))?.id;
     limitActions("new addresses", userId, NEW_ADDRESSES_PER_MINUTE);
-    if ((await countWaitingGeocodes(tx, MAX_WAITING)) === MAX_WAITING) throw geocoderBusy();
+    await lockWaitingGeocodes(tx);
     // the users take turns: a user's first address comes before another's second
-    const turn = { key: geocodesOf(userId), priority: await countGeocodesOf(tx, userId) };
+    const priority = await countGeocodesOf(tx, userId);
+    if ((await countGeocodesAhead(tx, priority, MAX_AHEAD)) === MAX_AHEAD) throw geocoderBusy();
+    const turn = { key: geocodesOf(userId), priority };
     await updateGeocodeJob(tx, fresh, await stageJob(tx, geocode, { geocodeId: fresh }, { requestId, ...turn }));
     return fresh;
   };

@@ -10,6 +10,7 @@ process.env["GEOCODER_URL"] = geocoder.url;
 process.env["SYNC_WAIT_MS"] = "0";
 
 const { outcome, startApi } = await import("../../../support/api.js");
+const { tally, times } = await import("../../../support/logins.js");
 const cast = await import("../../../support/cast.js");
 const { disconnect, startQueueWorker } = await import("../../../support/queue-worker.js");
 const { geocode } = await import("../../../../queues/index.js");
@@ -76,22 +77,35 @@ describe("while no worker runs", () => {
     expect((await find(anna, "Street 31")).status).toBe(202);
   });
 
-  test("at most as many addresses wait as the provider allows in a minute", async () => {
-    const [anna, boris, clara] = [
-      await cast.user(api.client),
-      await cast.user(api.client),
-      await cast.user(api.client),
-    ];
-    for (let n = 0; n < 60; n += 1) expect((await find(n % 2 ? anna : boris, `Street ${n}`)).status).toBe(202);
-    const refused = await find(clara, "Street 60");
-    expect([outcome(refused), refused.headers.get("retry-after")]).toEqual(["503 UNAVAILABLE", "60"]);
-    expect((await find(clara, "Street 59")).status).toBe(202);
+  test("an address waits for at most as many as the provider allows in a minute", async () => {
+    const users = await Promise.all(Array.from({ length: 65 }, () => cast.user(api.client)));
+    const replies = await Promise.all(users.map((user, n) => find(user, `Street ${n}`)));
+    expect(tally(replies)).toEqual({ "202": 60, "503 UNAVAILABLE": 5 });
+    expect(replies.find(({ status }) => status === 503)?.headers.get("retry-after")).toBe("60");
     expect(await openJobs()).toHaveLength(60);
+    const clara = await cast.user(api.client);
+    const [waiting] = await sql<{ address: string }[]>`select address from geocodes where job_id is not null limit 1`;
+    expect((await find(clara, waiting!.address)).status).toBe(202);
+    expect((await find(clara, "Avenue")).status).toBe(503);
     // a dead job no longer counts
     await sql`
       update staged_jobs set dead_at = now()
-      where id = (select job_id from geocodes where address = 'street 7')`;
-    expect((await find(clara, "Street 60")).status).toBe(202);
+      where id = (select job_id from geocodes where address = ${waiting!.address})`;
+    expect((await find(clara, "Avenue")).status).toBe(202);
+  });
+
+  test("users with many addresses keep no other out: for an address, those that come after it do not count", async () => {
+    const greedy = [await cast.user(api.client), await cast.user(api.client)];
+    const asked = await Promise.all(greedy.flatMap((user, n) => times(40, (m) => find(user, `Street ${n} ${m}`))));
+    expect(tally(asked)).toEqual({ "202": 60, "429 RATE_LIMIT": 20 });
+    startMinute();
+    expect(outcome(await find(greedy[0]!, "Street"))).toBe("503 UNAVAILABLE");
+    const [clara, dora] = [await cast.user(api.client), await cast.user(api.client)];
+    for (const address of ["Avenue 1", "Avenue 2"]) expect((await find(clara, address)).status).toBe(202);
+    expect((await find(dora, "Avenue 3")).status).toBe(202);
+    const priorities = await sql<{ priority: number }[]>`
+      select priority from staged_jobs where queue = 'geocode' and done_at is null order by id desc limit 3`;
+    expect(priorities.map(({ priority }) => priority)).toEqual([0, 1, 0]);
   });
 
   test("an address is requested again only when it has no open job", async () => {
