@@ -738,6 +738,8 @@ CREATE TABLE otp (
   expires_at timestamp with time zone NOT NULL,
   place text NOT NULL,
   guesses jsonb DEFAULT '{}'::jsonb NOT NULL,
+  late text[] DEFAULT '{}'::text[] NOT NULL,
+  proven text[] DEFAULT '{}'::text[] NOT NULL,
   used_at timestamp with time zone,
   claimed_at timestamp with time zone,
   claim uuid,
@@ -1169,7 +1171,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION claim_slug(base text) RETURNS text
 -- FUNCTION complete_job(job_id bigint, of_generation integer DEFAULT NULL::integer) RETURNS boolean
 -- FUNCTION count_action(counted text, most integer, lasting interval) RETURNS timestamp with time zone
--- FUNCTION count_guess(for_phone text, from_place text, is_known boolean, place_limit integer, lasting interval) RETURNS TABLE(outcome text, id uuid, hash bytea, retry_after_seconds integer)
+-- FUNCTION count_guess(for_phone text, hashes bytea[], from_place text, is_known boolean, place_limit integer, lasting interval) RETURNS TABLE(outcome text, id uuid, hash bytea, retry_after_seconds integer)
 -- FUNCTION create_loyalty_account(of_user uuid) RETURNS void
 -- FUNCTION credit_completed_order(of_order uuid, most_points integer, most_points_a_day integer) RETURNS void
 -- FUNCTION decline_partner(of_user uuid, suspendable partner_status[]) RETURNS boolean

@@ -115,10 +115,11 @@ export async function openSession(
   { forDashboard }: { forDashboard: boolean },
 ): Promise<Session> {
   const place = await placeOf(phone, client);
-  const { limit, minutes } = place.known
-    ? knownGuesses
-    : { limit: unlessDisabled(config.OTP_GUESSES_PER_ADDRESS), minutes: 15 };
-  const guess = await inTurn(`codes ${place.name}`, () => countGuess(contended, phone, place, limit, minutes));
+  const allowance = place.known ? knownGuesses : { limit: unlessDisabled(config.OTP_GUESSES_PER_ADDRESS), minutes: 15 };
+  const hashes = keyedHashes("otp", otpOf(phone, code));
+  const guess = await inTurn(`codes ${place.name}`, () =>
+    countGuess(contended, { phone, hashes, place, ...allowance }),
+  );
   if (guess.outcome === "TOO_MANY") {
     guesses.inc({ outcome: "refused" });
     throw tooManyGuesses({ retryAfterSeconds: guess.retryAfterSeconds });

@@ -64,7 +64,8 @@ begin
   values (for_phone, hash, encrypted_code, moment + interval '5 minutes', latest, from_place)
   on conflict (phone) do update set
     id = default, code_hash = excluded.code_hash, encrypted_code = excluded.encrypted_code, expires_at = excluded.expires_at,
-    place = excluded.place, guesses = '{}', used_at = null, claimed_at = null, sent_at = null, sends = excluded.sends
+    place = excluded.place, guesses = '{}', late = '{}',
+    proven = case when otp_is_guarded(otp) then (otp.late || otp.proven)[1:4] else '{}' end, used_at = null, claimed_at = null, sent_at = null, sends = excluded.sends
   returning otp.id into started;
   -- an SMS gets a minute to arrive; without a send left, the wait lasts until there is one
   next_send := next_otp_send(latest, case when is_known then null else daily_limit end);
@@ -75,9 +76,13 @@ $$;
 -- Counts a guess from a place before it is compared, so that concurrent guesses cannot exceed the limits. Outcomes: COMPARE, with
 -- the code's id and hash; NO_CODE, also when this place has used up its guesses of the code; EXPIRED; TOO_MANY. `is_known`: the
 -- place is the session of an earlier login, which other places' guesses do not affect. `place_limit` wrong guesses are
--- permitted from a place within `lasting`, whatever the phone.
+-- permitted from a place within `lasting`, whatever the phone. `hashes` are those that the guess may have.
+--
+-- Strangers at a few addresses could request all codes of a guarded phone and use up their guesses, and so keep its holder from
+-- a new device. So a place that enters the right code too late gets the same answer as others, but a guess of later codes: only the
+-- holder knows two codes in a row, and to guess both takes a million times as many guesses as to guess one.
 create or replace function count_guess(
-  for_phone text, from_place text, is_known boolean, place_limit integer, lasting interval
+  for_phone text, hashes bytea[], from_place text, is_known boolean, place_limit integer, lasting interval
 ) returns table (outcome text, id uuid, hash bytea, retry_after_seconds integer)
 language plpgsql
 as $$
@@ -102,9 +107,14 @@ begin
     return query select 'EXPIRED', null::uuid, null::bytea, null::integer;
     return;
   end if;
-  if guarded and code.place <> from_place
+  if guarded and from_place <> all (code.place || code.proven)
     and (select count(*) from jsonb_object_keys(code.guesses - code.place) as place where place not like 'session %') >= 2
   then
+    if count_action('late guess of ' || code.id || ' from ' || from_place, 1, interval '5 minutes') is null then
+      -- a write in either case, so that the time of the answer does not reveal a right guess
+      update otp set late = case when code_hash = any (hashes) then (from_place || late)[1:4] else late end
+      where otp.phone = for_phone;
+    end if;
     blocked_until := greatest(now() + interval '1 minute', next_otp_send(code.sends, null));
   else
     blocked_until := count_action('guess from ' || from_place, place_limit, lasting);

@@ -48,6 +48,9 @@ create table otp (
   place text not null,
   -- how many guesses of this code were compared, by the place they came from
   guesses jsonb not null default '{}',
+  -- places that entered this code too late, when others had used up its guesses, and places that did so with earlier codes
+  late text[] not null default '{}',
+  proven text[] not null default '{}',
   used_at timestamptz,
   -- the worker sets it before it sends, so that no code is sent twice
   claimed_at timestamptz,

@@ -48,14 +48,24 @@ const Guess = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("TOO_MANY"), retryAfterSeconds: z.number() }),
 ]);
 
-/** Counts a guess as `count_guess` (sql/functions/otp.sql) describes; at most `limit` wrong ones from a place within `minutes`. */
-export async function countGuess(db: Db, phone: string, place: Place, limit: number | null, minutes: number) {
+/** A guess, with the hashes that it may have, and the limit on wrong ones from its place within `minutes`. */
+export interface NewGuess {
+  phone: string;
+  hashes: readonly Uint8Array[];
+  place: Place;
+  limit: number | null;
+  minutes: number;
+}
+
+/** Counts a guess as `count_guess` (sql/functions/otp.sql) describes. */
+export async function countGuess(db: Db, { phone, hashes, place, limit, minutes }: NewGuess) {
   const guess = await onlyRow(db<
     { outcome: string | null; id: string | null; hash: Buffer | null; retryAfterSeconds: number | null }[]
   >`
     select outcome, id, hash, retry_after_seconds
     from count_guess(
-      ${phone}::text, ${place.name}::text, ${place.known}::boolean, ${limit}::integer, make_interval(mins => ${minutes}::integer)
+      ${phone}::text, ${[...hashes]}::bytea[], ${place.name}::text, ${place.known}::boolean, ${limit}::integer,
+      make_interval(mins => ${minutes}::integer)
     )`);
   return Guess.parse(guess);
 }

@@ -90,7 +90,8 @@ auth.post(
     description:
       "The first login of a phone creates its user. A code works once. 5 wrong guesses from an address void it there. After 50 " +
       "at a phone in a day a code takes one guess from the address that requested it and two from others; further ones, and " +
-      "many wrong codes from an address, are 429.",
+      "many wrong codes from an address, are 429. An address whose further guess was right, which the 429 does not reveal, " +
+      "has one guess of later codes: who holds the phone enters the next code too.",
     auth: "ANYONE",
     body: z.object({ phone: Phone, code: z.string().max(32), refreshToken: EarlierLogin }),
     answers: { 200: Tokens },

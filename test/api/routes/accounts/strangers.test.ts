@@ -179,6 +179,66 @@ describe("codes to one phone", () => {
   });
 });
 
+describe("the holder of a phone whose codes strangers request, and guess at", () => {
+  /** Strangers request a code and use up its guesses; returns it. */
+  async function codeOfStrangers(phone: string): Promise<string> {
+    await age(phone, "4 minutes");
+    const code = await newCode(phone, elsewhere);
+    const replies = await Promise.all(times(4, (n) => verify(phone, wrong(code), `10.3.0.${n}`)));
+    expect(tally(replies)).toEqual({ "400 INVALID_CODE": 2, "429 RATE_LIMIT": 2 });
+    return code;
+  }
+
+  test("logs in on a new device with a code that a stranger requested, after a refusal of another", async () => {
+    const phone = newPhone();
+    const codes = [];
+    for (let n = 0; n < 3; n += 1) codes.push(await newCode(phone, elsewhere));
+    const refused = await send(phone, home);
+    expect(outcome(refused)).toBe("429 RATE_LIMIT");
+    expect(refused.body["reason"]).toBe("TOO_MANY_CODES");
+    expect(outcome(await verify(phone, codes[2]!, home))).toBe("200");
+  });
+
+  test("logs in on a new device with the second code that they enter, when strangers leave no guess of either", async () => {
+    const phone = newPhone();
+    await guard(phone);
+    expect(outcome(await verify(phone, await codeOfStrangers(phone), home))).toBe("429 RATE_LIMIT");
+    expect(outcome(await verify(phone, await codeOfStrangers(phone), home))).toBe("200");
+  });
+
+  test("gets no answer that reveals whether the first code was right, and it does not become valid", async () => {
+    const phone = newPhone();
+    await guard(phone);
+    const code = await codeOfStrangers(phone);
+    const answer = async (guess: string, address: string) => {
+      const { status, body } = await verify(phone, guess, address);
+      return [status, { ...body, requestId: null, retryAfterSeconds: null, detail: null }];
+    };
+    const right = await answer(code, home);
+    expect(right).toEqual(await answer(wrong(code), "192.0.2.9"));
+    expect(await answer(code, home)).toEqual(right);
+  });
+
+  test("is the only one: one guess of the first code counts from each address, and a wrong one gives nothing", async () => {
+    const phone = newPhone();
+    await guard(phone);
+    const first = await codeOfStrangers(phone);
+    for (const guess of [wrong(first), first]) await verify(phone, guess, "192.0.2.9");
+    const second = await codeOfStrangers(phone);
+    for (const guess of [wrong(second), second])
+      expect(outcome(await verify(phone, guess, "192.0.2.9"))).toBe("429 RATE_LIMIT");
+  });
+
+  test("has one guess of the second code", async () => {
+    const phone = newPhone();
+    await guard(phone);
+    await verify(phone, await codeOfStrangers(phone), home);
+    const second = await codeOfStrangers(phone);
+    expect(outcome(await verify(phone, wrong(second), home))).toBe("400 INVALID_CODE");
+    expect(outcome(await verify(phone, second, home))).toBe("400 INVALID_CODE");
+  });
+});
+
 test("a code for a phone whose login takes long does not delay codes for others", async () => {
   const phone = newPhone();
   await newCode(phone, elsewhere);
