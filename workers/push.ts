@@ -38,6 +38,8 @@ import { slotsOf } from "./slots.js";
 
 /** An older claim belongs to a dead process: by then a send has its outcome, and has had time to store it. */
 const CLAIM_SECONDS = LONGEST_SEND_MS / 1_000 + 5;
+/** The wait for a server of a client's own that names no time. */
+const OWN_SERVER_SECONDS = 60;
 /** Push services keep a message for four weeks at most. */
 const LONGEST_TTL_SECONDS = 28 * 24 * 60 * 60;
 
@@ -111,12 +113,16 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
 }
 
 /** Returns the longest wait that push services asked for; null when none did. */
-function longestWait(outcomes: readonly PushOutcome[]): number | null {
-  const waits = outcomes.flatMap((outcome) =>
+function longestWait(attempts: readonly Attempt[]): number | null {
+  const waits = attempts.flatMap(({ outcome }) =>
     outcome.result === "later" && outcome.retryAfterSeconds !== null ? [outcome.retryAfterSeconds] : [],
   );
   return waits.length === 0 ? null : Math.max(...waits);
 }
+
+/** Whether a known push service has not accepted a message. */
+const hasKnownLater = (attempts: readonly Attempt[]): boolean =>
+  attempts.some(({ known, outcome }) => known && statusOf[outcome.result] === "LATER");
 
 const settle = (task: PushTask, settlement: Settlement): Promise<void> =>
   transaction(async (tx) => {
@@ -168,7 +174,8 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   const next = decideNextStep(deliveries, {
     now,
     expiry,
-    retryAfterSeconds: longestWait(attempts.map(({ outcome }) => outcome)),
+    // a failed job may alarm operators, and anyone could make one with a server of their own: there it snoozes
+    retryAfterSeconds: longestWait(attempts) ?? (hasKnownLater(attempts) ? null : OWN_SERVER_SECONDS),
     claimSeconds: CLAIM_SECONDS,
   });
   switch (next.action) {
@@ -183,13 +190,8 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
       }
       throw new Snooze(next.until);
     case "retry":
-      if (task.attempt >= push.attempts) {
-        // a dead job alarms operators: anyone could make one with a server of their own
-        if (!attempts.some(({ known, outcome }) => known && statusOf[outcome.result] === "LATER"))
-          return settle(task, settlement);
-        // it stays for an operator to replay once the cause is fixed
-        await updateNotificationStatus(sql, id, settlement);
-      }
+      // it stays for an operator to replay once the cause is fixed
+      if (task.attempt >= push.attempts) await updateNotificationStatus(sql, id, settlement);
       throw new Error(next.reason);
   }
 }

@@ -59,14 +59,28 @@ describe("a server that a client names as its push service", () => {
     expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 403" });
   });
 
-  test("leaves no dead job by never accepting a message", async () => {
+  test("raises no alarm by never accepting a message: its job never fails, and ends after 20 calls", async () => {
     await addBrowser();
     const id = await notify();
-    web.answerWith({ status: 503 }, { status: 503 });
-    expect((await deliver(id)).thrown).toEqual(new Error("the push service answered 503"));
-    expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
-    expect((await deliver(id, push.attempts)).thrown).toBeNull();
+    web.answerWith(...Array.from({ length: 30 }, () => ({ status: 503 })));
+    const calls = web.attempts();
+    for (let n = 1; n < 20; n += 1) {
+      const before = Date.now();
+      expect(snoozedTo((await deliver(id, push.attempts)).thrown)).toBeGreaterThan(before + 59_000);
+      expect(await notificationStatus(id)).toMatchObject({ status: "DEFERRED" });
+    }
+    expect((await deliver(id)).thrown).toBeNull();
+    expect(web.attempts() - calls).toBe(20);
     expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 503" });
+  });
+
+  test("does not hide that a known one does not accept the message to another device", async () => {
+    await Promise.all([addBrowser(), addPhone()]);
+    const id = await notify();
+    web.answerWith({ status: 503 });
+    fcm.answerWith(fcmRefusals.unavailable());
+    expect((await deliver(id)).thrown).toBeInstanceOf(Error);
+    expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
   });
 });
 
