@@ -57,12 +57,12 @@ export const findUploads = (db: Db, userId: string) =>
     from files
     where user_id = ${userId}::uuid and status in ('UPLOADING', 'STORED') and (expires_at is null or expires_at > now())`);
 
-/** Counts a user's uploads of menus that have begun and have not expired. */
-export const countMenuUploads = (db: Db, userId: string) =>
+/** Counts the uploads of menus by a partner's owner and staff that have begun and have not expired. */
+export const countMenuUploads = (db: Db, partnerId: string) =>
   onlyValue(db<{ uploads: number }[]>`
     select count(*)::integer as uploads
     from files
-    where user_id = ${userId}::uuid and status = 'UPLOADING' and expires_at > now() and content_type = 'text/csv'`);
+    where user_id in (select partner_members(${partnerId}::uuid)) and status = 'UPLOADING' and expires_at > now() and content_type = 'text/csv'`);
 
 /** Inserts a file before its upload, so that the bytes of an upload that never finishes can be found; returns its id. */
 export const insertFile = (db: Db, userId: string, file: NewFile) =>

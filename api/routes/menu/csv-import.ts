@@ -21,9 +21,17 @@ import {
 } from "../../../sql/queries/menu-imports.js";
 import { stageJob } from "../../../sql/outbox.js";
 import { awaitResult } from "../../../sql/signals.js";
+import { authorize, type Partner, type User } from "../../http/auth.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { refusalWith } from "../../http/refusal.js";
-import { FieldErrors, firstErrors, passing, retryFacts, storageUnreachable } from "../../http/refusals.js";
+import {
+  FieldErrors,
+  firstErrors,
+  partnersOnly,
+  passing,
+  retryFacts,
+  storageUnreachable,
+} from "../../http/refusals.js";
 import { Id } from "../../http/schemas.js";
 import { MB, peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 
@@ -103,6 +111,11 @@ const changeImports = <T>(partnerId: string, work: (tx: Db) => Promise<T>): Prom
     }),
   );
 
+/** Throws 403 for a partner that may not import menus. */
+function refuseBlocked({ status }: Partner): void {
+  if (status !== "ACTIVE" && status !== "PENDING_REVIEW") throw menuPartnerBlocked({ partnerStatus: status });
+}
+
 /** Streams a file into storage, unless its header or its bytes show that it is no menu. */
 async function storeMenu(
   userId: string,
@@ -117,7 +130,7 @@ async function storeMenu(
   const fileKey = keysOf(name).menu;
   const expiresAt = new Date(Date.now() + UPLOAD_MS);
   const fileId = await changeImports(partnerId, async (tx) => {
-    await refuseWhenFull(tx, partnerId, await countMenuUploads(tx, userId));
+    await refuseWhenFull(tx, partnerId, await countMenuUploads(tx, partnerId));
     return insertFile(tx, userId, { name, contentType: CSV, inParts: null, expiresAt });
   });
   try {
@@ -240,10 +253,9 @@ menuImports.post(
     ],
   },
   async ({ user, partner, incoming, gone, requestId }) => {
-    if (partner.status !== "ACTIVE" && partner.status !== "PENDING_REVIEW")
-      throw menuPartnerBlocked({ partnerStatus: partner.status });
+    refuseBlocked(partner);
     const menu = await receiveMenu(user.id, partner.id, incoming);
-    const importId = await stageImport(menu, partner.id, requestId);
+    const importId = await stageImport(menu, { user, partner }, requestId);
     const settled = await awaitResult(
       { name: "menu-import", id: importId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
       async () => {
@@ -258,24 +270,34 @@ menuImports.post(
   },
 );
 
-/** Inserts an import with its job, and returns its id. From then on the file belongs to the import. */
-const stageImport = ({ fileId, ...menu }: StoredMenu, partnerId: string, requestId: string): Promise<string> =>
-  changeImports(partnerId, async (tx) => {
-    if (!(await deleteUnfinishedFile(tx, fileId))) {
-      await files.delete(menu.fileKey);
-      throw uploadExpired();
-    }
-    await refuseWhenFull(tx, partnerId, 0);
-    const id = await insertMenuImport(tx, { ...menu, partnerId });
-    await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
-    return id;
-  }).catch(async (error: unknown) => {
-    if (error instanceof ApiError && error.code === "CONFLICT") {
+/**
+ * Inserts an import with its job, and returns its id. From then on the file belongs to the import. A file takes minutes to arrive:
+ * the caller may have left the partner, or an admin suspended it, in the meantime.
+ */
+async function stageImport(
+  { fileId, ...menu }: StoredMenu,
+  { user, partner: { id: partnerId } }: { user: User; partner: Partner },
+  requestId: string,
+): Promise<string> {
+  try {
+    const partner = await authorize({ user, sessionId: null }, "PARTNER");
+    if (partner?.id !== partnerId) throw partnersOnly();
+    refuseBlocked(partner);
+    return await changeImports(partnerId, async (tx) => {
+      if (!(await deleteUnfinishedFile(tx, fileId))) throw uploadExpired();
+      await refuseWhenFull(tx, partnerId, 0);
+      const id = await insertMenuImport(tx, { ...menu, partnerId });
+      await updateMenuImportJob(tx, id, await stageJob(tx, menuImport, { importId: id }, { requestId }));
+      return id;
+    });
+  } catch (error) {
+    if (error instanceof ApiError) {
       await deleteUnfinishedFile(sql, fileId);
       await files.delete(menu.fileKey);
     }
     throw error;
-  });
+  }
+}
 
 /** The error for a failed import, with the counts of what was imported before. */
 function refusalOfFailed(row: MenuImportRow): ApiError {

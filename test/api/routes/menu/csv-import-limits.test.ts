@@ -1,8 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { z } from "zod";
 import type { Client } from "../../../support/api.js";
-import type { Bakery } from "../../../support/cast.js";
+import type { Bakery, Character } from "../../../support/cast.js";
+import { until } from "../../../support/until.js";
 
 process.env["SYNC_WAIT_MS"] = "0";
 process.env["OPEN_IMPORTS"] = "2";
@@ -36,6 +39,27 @@ const menusStored = async () =>
     name.endsWith(".csv"),
   ).length;
 
+/** Sends a menu of which the last row follows after `meanwhile`; returns the status and the reason of a refusal. */
+async function sendSlowly({ id, client }: Character, meanwhile: () => Promise<unknown>) {
+  async function* rows() {
+    yield head + "Rye,Bread,1\n".repeat(10_000);
+    await until(async () => (await uploadsOf(id)) > 0);
+    await meanwhile();
+    yield "Baguette,Bread,2\n";
+  }
+  const response = await fetch(client.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${client.token ?? ""}`, "content-type": "text/csv" },
+    body: Readable.toWeb(Readable.from(rows())),
+    duplex: "half",
+  });
+  const { reason } = z.object({ reason: z.string().optional() }).parse(await response.json());
+  return [response.status, reason];
+}
+
+const uploadsOf = async (userId: string) =>
+  (await sql`select from files where user_id = ${userId}::uuid and status = 'UPLOADING'`).count;
+
 async function run(reply: { string: (name: string) => string }, { owner }: Bakery) {
   const importId = reply.string("importId");
   await importMenu(task({ importId }));
@@ -62,6 +86,49 @@ describe("imports that are not finished", () => {
     for (let n = 0; n < 2; n += 1) expect((await send(owner.client)).status).toBe(202);
     await sql`update staged_jobs set dead_at = now() where queue = 'menu-import' and done_at is null`;
     expect((await send(owner.client)).status).toBe(202);
+  });
+});
+
+describe("a menu that is still arriving", () => {
+  const importsOf = ({ id }: Bakery) => sql`select from menu_imports where partner_id = ${id}::uuid`;
+
+  test("is not imported once its sender has left the partner, or the partner is suspended", async () => {
+    const admin = await cast.admin(api.client);
+    const before = await menusStored();
+    const [anna, boris, clara] = [
+      await cast.user(api.client),
+      await cast.user(api.client),
+      await cast.user(api.client),
+    ];
+    const [bakery, other] = [await cast.bakery(api.client), await cast.bakery(api.client)];
+    for (const employee of [anna, boris, clara]) await cast.join(bakery, employee);
+    const dismiss = ({ id }: Character) => bakery.owner.client.delete(`/api/v1/partners/me/staff/${id}`);
+
+    expect(await sendSlowly(anna, () => dismiss(anna))).toEqual([403, "PARTNERS_ONLY"]);
+    const deleted = await sendSlowly(boris, () => boris.client.delete("/api/v1/users/me"));
+    expect(deleted).toEqual([401, "SESSION_ENDED"]);
+    const moved = await sendSlowly(clara, async () => {
+      await dismiss(clara);
+      await cast.join(other, clara);
+    });
+    expect(moved).toEqual([403, "PARTNERS_ONLY"]);
+    const suspended = await sendSlowly(bakery.owner, () =>
+      admin.client.put(`/api/v1/admin/partners/${bakery.id}/suspend`),
+    );
+    expect(suspended).toEqual([403, "MENU_PARTNER_BLOCKED"]);
+
+    expect(await sendSlowly(other.owner, () => Promise.resolve())).toEqual([202, undefined]);
+    expect([(await importsOf(bakery)).count, (await importsOf(other)).count]).toEqual([0, 1]);
+    expect(await menusStored()).toBe(before + 1);
+  });
+
+  test("counts for its partner, whichever of its people sends it", async () => {
+    const bakery = await cast.bakery(api.client);
+    const [anna, boris] = [await cast.user(api.client), await cast.user(api.client)];
+    for (const employee of [anna, boris]) await cast.join(bakery, employee);
+    const third: string[] = [];
+    await sendSlowly(anna, () => sendSlowly(boris, async () => third.push(outcome(await send(bakery.owner.client)))));
+    expect(third).toEqual(["409 CONFLICT"]);
   });
 });
 
