@@ -1,6 +1,5 @@
 import { request, type Dispatcher } from "undici";
 import { networkCode, neverSent } from "../outbound/network-error.js";
-import { PrivateAddress } from "../outbound/public-address.js";
 import type { PushAddress } from "./push-token.js";
 import { retryAfterSeconds } from "../outbound/retry-after.js";
 
@@ -105,7 +104,6 @@ export async function callPushService(
 }
 
 function outcomeOfError(error: unknown): PushOutcome {
-  if (error instanceof PrivateAddress) return { result: "refused", reason: error.message };
   const code = networkCode(error);
   if (neverSent(error)) return silent(`the push service cannot be reached (${code})`);
   return { result: "unknown", reason: `no answer from the push service (${code})`, silent: true };

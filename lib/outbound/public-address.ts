@@ -3,7 +3,7 @@ import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { config } from "../process/config.js";
 
-/** An address that a client gave leads into a private network. */
+/** The host of an address that a client gave is a private IP. */
 export class PrivateAddress extends Error {
   override name = "PrivateAddress";
 }
@@ -19,12 +19,11 @@ export function isPublicAddress(address: string): boolean {
   return known.kind() === "ipv4" || known.match(globalUnicast);
 }
 
-const refuse = () => new PrivateAddress("the address is not a public one");
-
 /** Throws PrivateAddress when the host is a private IP; `publicLookup` checks names once they are resolved. */
 export function requirePublicHost({ hostname }: URL): void {
   const host = hostname.replace(/^\[|\]$/g, "");
-  if (!config.ALLOW_PRIVATE_ADDRESSES && ipaddr.isValid(host) && !isPublicAddress(host)) throw refuse();
+  if (!config.ALLOW_PRIVATE_ADDRESSES && ipaddr.isValid(host) && !isPublicAddress(host))
+    throw new PrivateAddress("the address is not a public one");
 }
 
 type Resolve = (
@@ -32,6 +31,9 @@ type Resolve = (
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, found?: LookupAddress[]) => void,
 ) => void;
+
+/** The error for a name without an address: a client does not learn which names there are in private networks. */
+const unknownName = () => Object.assign(new Error("the name has no public address"), { code: "ENOTFOUND" });
 
 /** Resolves names with `resolve`, to public addresses only: the checked address is the one connected to. */
 export const publicLookupBy =
@@ -41,7 +43,7 @@ export const publicLookupBy =
       const [first] = found;
       if (error) callback(error, []);
       else if (!first || (!config.ALLOW_PRIVATE_ADDRESSES && !found.every(({ address }) => isPublicAddress(address))))
-        callback(refuse(), []);
+        callback(unknownName(), []);
       else if (options.all) callback(null, found);
       else callback(null, first.address, first.family);
     });

@@ -201,7 +201,6 @@ describe("a private address is never called:", () => {
     `https://[::ffff:127.0.0.1]:${port}/`,
     `https://0x7f000001:${port}/`,
     `https://2130706433:${port}/`,
-    `https://localhost:${port}/`,
     "https://169.254.169.254/latest/meta-data",
     "https://10.0.0.1/",
     "https://[fd00::1]/",
@@ -212,6 +211,16 @@ describe("a private address is never called:", () => {
       result: "refused",
       reason: "the address is not a public one",
     });
+    expect(service.attempts()).toBe(before);
+  });
+
+  test("a name that resolves to one is as good as unknown", async () => {
+    const before = service.attempts();
+    const { keys } = service.subscribe(publicKey);
+    const [local, unknown] = await Promise.all(
+      [`https://localhost:${port}/`, "https://push.invalid/"].map((address) => strict({ address, keys }, newMessage())),
+    );
+    expect(local).toEqual(unknown);
     expect(service.attempts()).toBe(before);
   });
 

@@ -62,8 +62,7 @@ describe("a private address", () => {
     ...["[0000::0001]", "[::0:1]", "[::127.0.0.1]", "[::7f00:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]"],
     ...["[::FFFF:7F00:0001]", "[0:0:0:0:0:ffff:127.0.0.1]", "[::ffff:0:127.0.0.1]", "[64:ff9b::127.0.0.1]"],
     ...["[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2002:7f00:0001::1]", "[::1%25lo]", "[::1%lo]"],
-    ...["[2001:0:7f00:1::]", "[2001:0000:4136:e378:8000:63bf:80ff:fffe]", "[::ffff:0.0.0.0]", "localhost", "LOCALHOST"],
-    ...["LocalHost", "loc%61lhost", "ｌｏｃａｌｈｏｓｔ"],
+    ...["[2001:0:7f00:1::]", "[2001:0000:4136:e378:8000:63bf:80ff:fffe]", "[::ffff:0.0.0.0]"],
     // cloud metadata
     ...["169.254.169.254", "169.254.43518", "169.16689662", "2852039166", "0xa9fea9fe", "0xA9.0xFE.0xA9.0xFE"],
     ...["0251.0376.0251.0376", "025177524776", "169.254.169.254.", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]"],
@@ -91,7 +90,8 @@ describe("a private address", () => {
   });
 
   test("is not called by a local host name", async () => {
-    for (const name of ["localhost.", "ip6-localhost", "a.localhost", "localhost.localdomain"])
+    const localhost = ["localhost", "LOCALHOST", "LocalHost", "loc%61lhost", "ｌｏｃａｌｈｏｓｔ"];
+    for (const name of [...localhost, "localhost.", "ip6-localhost", "a.localhost", "localhost.localdomain"])
       await failureOf(closed.callOutbound(`https://${name}:${port}/`, { signal: never }));
     expect(connections).toBe(0);
   });
@@ -134,7 +134,7 @@ describe("a private address", () => {
     async (addresses) => {
       const call = callerOf([addresses]);
       const error = await failureOf(call(`https://pos.example.com:${port}/`, { signal: never }));
-      expect(error).toBeInstanceOf(closed.PosRefused);
+      expect(error.message).toBe("the POS gives no answer (ENOTFOUND)");
       expect(connections).toBe(0);
     },
   );
@@ -145,7 +145,7 @@ describe("a private address", () => {
     const call = callerOf([["8.8.8.8"], ["127.0.0.1"]], () => controller.abort(new Error("enough")));
     const address = `https://pos.example.com:${port}/`;
     expect(await failureOf(call(address, { signal: controller.signal }))).toMatchObject({ message: "enough" });
-    expect(await failureOf(call(address, { signal: never }))).toBeInstanceOf(closed.PosRefused);
+    expect(await failureOf(call(address, { signal: never }))).toBeInstanceOf(closed.PosUnavailable);
     expect(connections).toBe(0);
   });
 });
