@@ -2,7 +2,7 @@ import { z } from "zod";
 import { contract } from "./contract.js";
 
 /**
- * Events that users are notified of; the subject is an order, a review, a partner, a box or a campaign. The recipients are in
+ * Events that users are notified of; the subject is an order, a review, a partner, a box, a campaign or an export of a user's data. The recipients are in
  * `sql/queries/recipients.ts`, the texts in `lib/domain/notification-kinds.ts`.
  */
 export const events = [
@@ -23,6 +23,7 @@ export const events = [
   "BOX_BACK",
   "BOX_CHEAPER",
   "CAMPAIGN_COMPLETED",
+  "DATA_EXPORT_READY",
 ] as const;
 
 export type EventKind = (typeof events)[number];

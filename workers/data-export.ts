@@ -1,8 +1,9 @@
 import { Readable } from "node:stream";
 import { Snooze } from "../lib/process/errors.js";
 import { files, imageAddress, keysOf } from "../lib/storage/file-store.js";
-import { dataExport } from "../queues/index.js";
-import { sql, type Db } from "../sql/db.js";
+import { dataExport, fanOut } from "../queues/index.js";
+import { sql, transaction, type Db } from "../sql/db.js";
+import { stageJob } from "../sql/outbox.js";
 import {
   dataExportStillExists,
   findOpenDataExport,
@@ -86,8 +87,13 @@ async function* write(userId: string, stopping: AbortSignal): AsyncGenerator<str
   yield "}\n";
 }
 
-/** Every run writes the whole file; the first that ends settles the export. */
-export const exportData: Handler<{ exportId: string }> = async ({ payload: { exportId }, attempt, signal }) => {
+/** Every run writes the whole file; the first that ends settles the export, and has its user notified. */
+export const exportData: Handler<{ exportId: string }> = async ({
+  payload: { exportId },
+  attempt,
+  signal,
+  requestId,
+}) => {
   const open = await findOpenDataExport(sql, exportId);
   if (!open) return;
   const key = keysOf(open.name).data;
@@ -98,7 +104,12 @@ export const exportData: Handler<{ exportId: string }> = async ({ payload: { exp
     if (attempt >= dataExport.attempts) await updateDataExportFailed(sql, exportId);
     throw error;
   }
+  const isFirst = await transaction(async (tx) => {
+    const settled = await updateDataExportReady(tx, exportId);
+    if (settled)
+      await stageJob(tx, fanOut, { event: "DATA_EXPORT_READY", subjectId: exportId, after: null }, { requestId });
+    return settled;
+  });
   // when it was deleted meanwhile, nothing else would delete a file that came later
-  if (!(await updateDataExportReady(sql, exportId)) && !(await dataExportStillExists(sql, exportId)))
-    await files.delete(key);
+  if (!isFirst && !(await dataExportStillExists(sql, exportId))) await files.delete(key);
 };

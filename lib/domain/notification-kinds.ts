@@ -121,6 +121,13 @@ export const notificationKinds = {
     ru: ({ partner }) => ["Отзыв отклонён", `${partner}: ваш отзыв не опубликован.`],
     en: ({ partner }) => ["Review rejected", `${partner}: your review is not published.`],
   },
+  DATA_EXPORT_READY: {
+    ...toCustomer,
+    ...news,
+    group: "export",
+    ru: () => ["Ваши данные готовы", "Файл можно скачать в течение трёх дней."],
+    en: () => ["Your data is ready", "The file can be downloaded for three days."],
+  },
   FAVORITE_LISTED: {
     ...aboutOffer,
     sentWhile: boxIsOnOffer,

@@ -186,6 +186,14 @@ const listAdminsOfCampaign = async (db: Db, campaignId: string) =>
         and u.deleted_at is null`
   ).map(({ userId, campaign }) => ({ userId, facts: { campaign } }));
 
+/** Lists the user whose data an export has, unless it is deleted. */
+const listOwnerOfExport = (db: Db, exportId: string) =>
+  db<{ userId: string }[]>`
+    select u.id as user_id
+    from data_exports e
+    join users u on u.id = e.user_id and u.deleted_at is null
+    where e.id = ${exportId}::uuid and e.expires_at > now()`;
+
 /**
  * An event for the followers of a box, or of its partner. A batch has the followers who want such notifications and had fewer
  * than `max.times` of this kind within `max.inHours`.
@@ -266,6 +274,7 @@ export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudie
   PARTNER_REJECTED: { notify: [{ kind: "PARTNER_REJECTED", to: listPartner }] },
   PARTNER_SUSPENDED: { notify: [{ kind: "PARTNER_SUSPENDED", to: listPartner }] },
   CAMPAIGN_COMPLETED: { notify: [{ kind: "CAMPAIGN_COMPLETED", to: listAdminsOfCampaign }] },
+  DATA_EXPORT_READY: { notify: [{ kind: "DATA_EXPORT_READY", to: listOwnerOfExport }] },
   BOX_LISTED: followers("PARTNER", "FAVORITE_LISTED", { times: 3, inHours: 24 }),
   BOX_BACK: followers("BOX", "BOX_BACK", { times: 1, inHours: 6 }),
   BOX_CHEAPER: {

@@ -12,6 +12,7 @@ import { exportData } from "../../workers/data-export.js";
 import { runUpkeep } from "../../workers/upkeep.js";
 import { startApi, type Client } from "../support/api.js";
 import { admin, bakery, bakeryProfile, join, listBox, user, type Character } from "../support/cast.js";
+import { newKinds, newNotifications, runEvents, stagedEvents } from "../support/events.js";
 import { fileForm, pdf } from "../support/pictures.js";
 import { task } from "../support/task.js";
 
@@ -268,6 +269,22 @@ test("an export is READY for three days, and running its job again changes nothi
   const file = await text(await files.read(key));
   await exportData(job);
   expect(await text(await files.read(key))).toBe(file);
+});
+
+test("its user is notified of a file that is ready, once, and of none that is deleted by then", async () => {
+  const newcomer = await user(client);
+  const [first, second] = [await newExport(newcomer), await newExport(newcomer)];
+  await exportData({ ...first.job, requestId: "export-1" });
+  await exportData(first.job);
+  expect(await stagedEvents(first.id)).toMatchObject([
+    { payload: { event: "DATA_EXPORT_READY" }, requestId: "export-1" },
+  ]);
+  await runEvents(first.id);
+  expect(await newNotifications(newcomer)).toMatchObject([{ kind: "DATA_EXPORT_READY", title: "Ваши данные готовы" }]);
+  await exportData(second.job);
+  await sql`delete from data_exports where id = ${second.id}::uuid`;
+  await runEvents(second.id);
+  expect(await newKinds(newcomer)).toEqual([]);
 });
 
 test("an export that is deleted while its file is made leaves no file", async () => {

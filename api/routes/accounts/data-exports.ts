@@ -58,7 +58,8 @@ dataExports.post(
     name: "requestDataExport",
     summary: "Ask for your own data as a file",
     description:
-      "A worker writes what is stored about you into a JSON file, which only you get an address of, at `Location`. It is deleted " +
+      "A worker writes what is stored about you into a JSON file, which only you get an address of, at `Location`. You are " +
+      "notified when it is ready. It is deleted " +
       `after three days, or with your account. Asking again before it is made changes nothing; at most ${EXPORTS_A_DAY} are made in 24 hours.`,
     auth: "USER",
     answers: { 202: DataExportView },
