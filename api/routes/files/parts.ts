@@ -55,7 +55,11 @@ export async function presentPolicy(file: PartsFile): Promise<z.output<typeof Up
 }
 
 /** Begins an upload in parts of a file, and returns 202 with its policy. */
-export async function beginParts(userId: string, contentType: string, { leastBytes, mostBytes }: IncomingFile) {
+export async function beginParts(
+  userId: string,
+  contentType: string,
+  { leastBytes, mostBytes }: Pick<IncomingFile, "leastBytes" | "mostBytes">,
+) {
   const name = newFileName();
   const upload = await storage.beginParts(keyOf({ contentType, name }), contentType);
   const expiresAt = new Date(Date.now() + PARTS_MS);

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
 import { ApiError } from "../../../lib/process/errors.js";
 import { files as storage, newFileName } from "../../../lib/storage/file-store.js";
@@ -6,7 +7,8 @@ import { sql } from "../../../sql/db.js";
 import { deleteUnfinishedFile } from "../../../sql/queries/files.js";
 import { section } from "../../http/endpoint.js";
 import { notFound } from "../../http/refusals.js";
-import { MB, peek, receiveFile, type IncomingFile } from "../../http/upload.js";
+import { shownAs } from "../../http/schemas.js";
+import { fileTooLarge, MB, peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 import { answerSettled, beginUpload, keyOf, settleUpload } from "./lifecycle.js";
 import { beginParts } from "./parts.js";
 import { declaredAsAnother, notAccepted, settleErrors } from "./refusals.js";
@@ -42,6 +44,16 @@ async function store(
   return id;
 }
 
+const FileSize = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/, "must be a number of bytes")
+  .transform(Number)
+  .meta({
+    description: `uploads a file of so many bytes in parts, whatever its size; the form needs only its first ${HEAD_BYTES} bytes`,
+    override: shownAs({ type: "integer", minimum: 1 }),
+    example: 18_874_368,
+  });
+
 export const uploads = section({ prefix: "/files", tag: "Files" });
 
 uploads.post(
@@ -52,11 +64,13 @@ uploads.post(
     description:
       "JPEG, PNG, WebP, AVIF, GIF or PDF by its content; the part's Content-Type must match (or be " +
       "`application/octet-stream`). Images become WebP, upright, without metadata and at most 2048 pixels wide and high. " +
-      "Above 10 MB the response is 202 with an `uploadPolicy`: nothing has been stored, send the same file in parts. " +
+      "Above 10 MB, and with `size`, the response is 202 with an `uploadPolicy`: nothing has been stored, send the same file in " +
+      "parts. " +
       `409: ${config.OPEN_UPLOADS} of the user's uploads, or ${config.OPEN_UPLOAD_BYTES} bytes of them, are unfinished or wait for ` +
       "their conversion, or the user has more than 1 GB of documents with this one; unfinished uploads in parts " +
       "count with their announced size.",
     auth: "USER",
+    query: z.object({ size: FileSize.optional() }),
     upload: { part: "file" },
     answers: {
       201: StoredFile,
@@ -66,8 +80,9 @@ uploads.post(
     },
     errors: [notFound, declaredAsAnother, ...settleErrors],
   },
-  async ({ user, incoming, gone, requestId }) => {
+  async ({ user, query: { size }, incoming, gone, requestId }) => {
     const maxBytes = config.MAX_UPLOAD_BYTES;
+    if (size !== undefined && size > maxBytes) throw fileTooLarge({ maxBytes });
     const file = await receiveFile(incoming, { part: "file", maxBytes, readBytes: DIRECT_BYTES });
     const { declaredType, leastBytes, body } = file;
     try {
@@ -76,6 +91,7 @@ uploads.post(
       if (contentType === null) throw notAccepted();
       if (declaredType !== contentType && !isUnspecified(declaredType))
         throw declaredAsAnother({ contentType, declared: presentDeclared(declaredType) });
+      if (size !== undefined) return await beginParts(user.id, contentType, { leastBytes: size, mostBytes: size });
       const isLarge = leastBytes > DIRECT_BYTES;
       const id = isLarge ? null : await store(user.id, contentType, { ...file, body: whole }, requestId);
       return id === null ? await beginParts(user.id, contentType, file) : await answerSettled(id, gone);

@@ -3717,7 +3717,8 @@ export function archiveMenuItem({ id }: {
 /**
  * Upload an image or a PDF
  */
-export function uploadFile({ body }: {
+export function uploadFile({ size, body }: {
+    size?: number;
     body: {
         file: Blob;
     };
@@ -3734,7 +3735,7 @@ export function uploadFile({ body }: {
         };
     } | {
         status: 400;
-        data: OtherContentTypeProblem | BrokenUploadProblem | FileMissingProblem | OtherTypeDeclaredProblem | FileTypeNotAcceptedProblem | ImageUnreadableProblem;
+        data: UnreadableProblem | OutOfRangeProblem | OtherContentTypeProblem | BrokenUploadProblem | FileMissingProblem | InvalidInputProblem | OtherTypeDeclaredProblem | FileTypeNotAcceptedProblem | ImageUnreadableProblem;
     } | {
         status: 401;
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
@@ -3759,7 +3760,9 @@ export function uploadFile({ body }: {
     } | {
         status: 503;
         data: StorageUnreachableProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
-    }>("/api/v1/files/upload", oazapfts.multipart({
+    }>(`/api/v1/files/upload${QS.query(QS.explode({
+        size
+    }))}`, oazapfts.multipart({
         ...opts,
         method: "POST",
         body

@@ -23,6 +23,11 @@ export interface UploadOptions {
   signal?: AbortSignal;
 }
 
+/** A larger file is sent in parts. */
+const DIRECT_BYTES = 10 * 1_048_576;
+/** How much of a file the API wants to see before it is sent in parts. */
+const HEAD_BYTES = 4_100;
+
 /** Sends a part to its address and returns its ETag. */
 async function sendPart(url: string, body: Blob, session: Session, signal: AbortSignal | null): Promise<string> {
   const answer = await session.fetchOpen(url, { method: "PUT", body, signal });
@@ -59,7 +64,12 @@ export async function upload(file: Blob, session: Session, options: UploadOption
     return done(completeUpload({ id: fileId, body: { parts: arrived } }, how));
   };
 
-  let state = begun ? await done(readFile({ id: begun.fileId }, how)) : await done(uploadFile({ body: { file } }, how));
+  // `fetch` would send all of a large file before it reads that the file is to be sent in parts
+  const head = { size: file.size, body: { file: file.slice(0, HEAD_BYTES, file.type) } };
+  const isLarge = file.size > DIRECT_BYTES;
+  let state = begun
+    ? await done(readFile({ id: begun.fileId }, how))
+    : await done(uploadFile(isLarge ? head : { body: { file } }, how));
   const policy = "uploadPolicy" in state ? state.uploadPolicy : undefined;
   if (policy) state = await sendParts(state.fileId, policy);
   else report(file.size, null);

@@ -58,6 +58,23 @@ describe("a file above 10 MB", () => {
     expect((await fetch(here(policy.parts[0]?.url), { method: "PUT", body: "x" })).status).toBe(404);
   });
 
+  test("is announced with its size and its first bytes, so that it is not sent twice", async () => {
+    const announce = (size: number | string, as = "image/png") =>
+      anna.client.post(`${path}?size=${size}`, fileForm(big.subarray(0, 4_100), as));
+    const policy = policyOf(await announce(big.length));
+    const full = Math.floor(big.length / policy.partSize);
+    expect(policy.parts.map(({ size }) => size)).toEqual([...Array<number>(full).fill(policy.partSize), null]);
+    expect(await complete(policy, await sendParts(big, policy))).toMatchObject({ status: 201, body: { width: 2_048 } });
+
+    const small = await pictureBytes("png");
+    const smallPolicy = policyOf(await anna.client.post(`${path}?size=${small.length}`, fileForm(small, "image/png")));
+    expect(outcome(await complete(smallPolicy, await sendParts(small, smallPolicy)))).toBe("201");
+
+    expect(outcome(await announce(big.length, "image/jpeg"))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
+    expect(outcome(await announce(10 ** 12))).toBe("413 PAYLOAD_TOO_LARGE");
+    expect(outcome(await announce("0"))).toBe("400 VALIDATION_ERROR");
+  });
+
   test("gets the size of each part that is certainly full, and an address for all the rest", async () => {
     const document = Buffer.concat([pdf, Buffer.alloc(2 * 8 * 1_048_576 - pdf.length + 1)]);
     const policy = policyOf(await upload(document, "application/pdf"));
