@@ -8,6 +8,7 @@ process.env["OTP_FIXED_CODE"] = code;
 const { accessTokenSeconds } = await import("../../lib/security/tokens.js");
 const { endpoints } = await import("../../api/app.js");
 const { startApi } = await import("../support/api.js");
+const { until } = await import("../support/until.js");
 const { newPhone, user } = await import("../support/cast.js");
 const { closeDatabase } = await import("../../sql/db.js");
 
@@ -94,6 +95,25 @@ describeWithChromium("the reference in a browser", () => {
     await search.fill("");
     await page.getByRole("link", { name: "Authentication", exact: true }).waitFor();
     expect(await page.locator(".opblock-tag").count()).toBe(new Set(endpoints.map(({ tag }) => tag)).size);
+    expect(complaints).toEqual([]);
+  });
+
+  test("shows the best matches first: a name that was typed, then words in names and paths, then words in texts", async () => {
+    const search = async (words: string, first: string): Promise<string[]> => {
+      await page.getByRole("searchbox").fill(words);
+      const found = () =>
+        page
+          .locator(".opblock")
+          .evaluateAll((all: { id: string }[]) => all.map(({ id }) => id.split("-").at(-1) ?? ""));
+      await until(async () => (await found())[0] === first);
+      return found();
+    };
+    // the code is sent before one logs in with it
+    expect(await search("login", "logIn")).toContain("sendLoginCode");
+    // orders have a section before that of promo codes
+    const promo = await search("promo", "applyPromoCode");
+    const inText = ["readLoyaltyScore", "placeOrder"];
+    expect(inText.map((id) => promo.indexOf(id) > promo.indexOf("setPromoCodeActive"))).toEqual([true, true]);
     expect(complaints).toEqual([]);
   });
 

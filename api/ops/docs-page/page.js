@@ -105,6 +105,8 @@ const wordsOf = (document) =>
   Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, { operationId, summary, description = "", tags, responses }]) => ({
       key: `${method} ${path}`,
+      id: operationId.toLowerCase(),
+      name: [method, path, operationId].join(" ").toLowerCase(),
       text: [method, path, operationId, summary, description, ...tags].join(" ").toLowerCase(),
       reasons: reasonsOf(document, responses).join(" ").toLowerCase(),
     })),
@@ -113,20 +115,26 @@ const wordsOf = (document) =>
 /** Whether an operation has a word. Only one with an underscore is looked for in the reasons, which many operations share. */
 const has = (word, { text, reasons }) => text.includes(word) || (word.includes("_") && reasons.includes(word));
 
-/** The operations that are shown; null: all. */
-let shown = null;
+/** How well an operation that has all the words fits them; less is better: its id itself, then words in its id and path. */
+const rankOf = (words, { id, name }) =>
+  id === words.join("") ? -1 : words.filter((word) => !name.includes(word)).length;
 
-/** Swagger UI's own filter knows sections and paths only, and leaves sections closed. */
+/** The operations that are shown, each with its rank; null: all. */
+let shown = null;
+const rankOfShown = (each) => shown?.get(`${each.get("method")} ${each.get("path")}`);
+
+/** Swagger UI's own filter knows sections and paths only, and leaves sections closed and in their order. */
 const search = {
   fn: {
     opsFilter: (sections) =>
       sections
         .map((section) =>
           section.update("operations", (all) =>
-            all.filter((each) => shown?.has(`${each.get("method")} ${each.get("path")}`)),
+            all.filter((each) => rankOfShown(each) !== undefined).sortBy(rankOfShown),
           ),
         )
-        .filter((section) => section.get("operations").size > 0),
+        .filter((section) => section.get("operations").size > 0)
+        .sortBy((section) => rankOfShown(section.get("operations").first())),
   },
   statePlugins: {
     layout: {
@@ -179,7 +187,7 @@ async function start() {
   at("search").addEventListener("input", () => {
     const words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = operations.filter((each) => words.every((word) => has(word, each)));
-    shown = words.length === 0 ? null : new Set(found.map(({ key }) => key));
+    shown = words.length === 0 ? null : new Map(found.map((each) => [each.key, rankOf(words, each)]));
     at("found").textContent = shown === null ? "" : `${found.length} of ${operations.length}`;
     at("reference").classList.toggle("searching", shown !== null);
     ui.layoutActions.updateFilter(words.length === 0 ? true : words.join(" "));
