@@ -1,6 +1,6 @@
 import { afterAll } from "@jest/globals";
 import { startFcm } from "../support/push/fcm.js";
-import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+import { describeWithRedis, notLoaded, redisAvailable, startRedis } from "../support/redis.js";
 
 if (redisAvailable) {
   const code = "123456";
@@ -17,5 +17,5 @@ if (redisAvailable) {
   afterAll(() => server.stop());
   describeDashboard({ broker: "Redis", code, fcm });
 } else {
-  describeWithRedis("the dashboard in a browser, with BullMQ on Redis", () => undefined);
+  describeWithRedis("the dashboard in a browser, with BullMQ on Redis", notLoaded);
 }

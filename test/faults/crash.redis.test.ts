@@ -1,5 +1,5 @@
 import { afterAll } from "@jest/globals";
-import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+import { describeWithRedis, notLoaded, redisAvailable, startRedis } from "../support/redis.js";
 
 if (redisAvailable) {
   const server = await startRedis();
@@ -8,5 +8,5 @@ if (redisAvailable) {
   describeCrashes("Redis");
   afterAll(() => server.stop());
 } else {
-  describeWithRedis("interrupted processes, with BullMQ on Redis", () => undefined);
+  describeWithRedis("interrupted processes, with BullMQ on Redis", notLoaded);
 }

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { Redis } from "ioredis";
-import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+import { describeWithRedis, notLoaded, redisAvailable, startRedis } from "../support/redis.js";
 import { until } from "../support/until.js";
 
 const ORDERS = 30;
 
 if (redisAvailable) await withRedis();
-else describeWithRedis("the service while Redis fails", () => undefined);
+else describeWithRedis("the service while Redis fails", notLoaded);
 
 async function withRedis(): Promise<void> {
   const redis = await startRedis();

@@ -1,5 +1,5 @@
 import { afterAll } from "@jest/globals";
-import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+import { describeWithRedis, notLoaded, redisAvailable, startRedis } from "../support/redis.js";
 
 if (redisAvailable) {
   const server = await startRedis();
@@ -8,5 +8,5 @@ if (redisAvailable) {
   testStorm("Redis", server);
   afterAll(() => server.stop());
 } else {
-  describeWithRedis("a storm of faults, with BullMQ on Redis", () => undefined);
+  describeWithRedis("a storm of faults, with BullMQ on Redis", notLoaded);
 }

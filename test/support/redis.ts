@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe } from "@jest/globals";
+import { describe, test } from "@jest/globals";
 import type { Certificate } from "./certificates.js";
 import { scratchFolder } from "./scratch.js";
 
@@ -13,6 +13,9 @@ export const redisAvailable = process.env["TEST_REDIS"] === "1";
 /** A suite that needs Redis; without it it is reported as skipped. */
 export const describeWithRedis: (name: string, suite: () => void) => void = (name, suite) =>
   redisAvailable ? describe(name, suite) : describe.skip(`${name} (no redis-server on the PATH)`, suite);
+
+/** Stands for a suite that is loaded only with Redis: jest refuses a suite without tests, also a skipped one. */
+export const notLoaded = (): void => test("every test", () => undefined);
 
 /** A separate Redis for a test file, without persistence. */
 export interface TestRedis {

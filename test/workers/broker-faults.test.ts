@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeEach, expect, test } from "@jest/globals";
 import { Redis } from "ioredis";
 import { startProxy } from "../support/proxy.js";
-import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+import { describeWithRedis, notLoaded, redisAvailable, startRedis } from "../support/redis.js";
 import { until } from "../support/until.js";
 
 if (redisAvailable) await withRedis();
-else describeWithRedis("faults of Redis", () => undefined);
+else describeWithRedis("faults of Redis", notLoaded);
 
 async function withRedis(): Promise<void> {
   const redis = await startRedis();

@@ -1,6 +1,6 @@
 import { afterAll } from "@jest/globals";
 import { Redis } from "ioredis";
-import { describeWithRedis, redisAvailable, startRedis } from "../support/redis.js";
+import { describeWithRedis, notLoaded, redisAvailable, startRedis } from "../support/redis.js";
 
 if (redisAvailable) {
   const server = await startRedis();
@@ -13,5 +13,5 @@ if (redisAvailable) {
     client.disconnect();
   });
 } else {
-  describeWithRedis("delivery through BullMQ on Redis", () => undefined);
+  describeWithRedis("delivery through BullMQ on Redis", notLoaded);
 }
