@@ -1,4 +1,6 @@
+import { existsSync, readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
+import { setPriority } from "node:os";
 import sharp from "sharp";
 import { describeError } from "../process/describe-error.js";
 import type { Answer } from "./images.js";
@@ -28,6 +30,16 @@ sharp.unblock({
     "VipsForeignLoadNsgif",
   ],
 });
+
+/** Conversions leave the CPU to requests, to SQL and to all other jobs. Node's scale goes from -20 to 19; 0 is usual. */
+const priority = 10;
+const threadFolder = "/proc/self/task";
+
+/** Linux has a priority for each thread; those that start later take over that of the thread that starts them. */
+function lowerPriority(): void {
+  const threads = existsSync(threadFolder) ? readdirSync(threadFolder) : [process.pid];
+  for (const thread of threads) setPriority(Number(thread), priority);
+}
 
 const webp = { quality: 80, effort: 2 } as const;
 
@@ -61,6 +73,8 @@ async function convert(original: Buffer): Promise<Answer> {
     .toBuffer();
   return { image, thumbnail, width, height };
 }
+
+lowerPriority();
 
 let pieces: Uint8Array[] = [];
 process.on("message", (message) => {

@@ -1,7 +1,6 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { setPriority } from "node:os";
 import { extname } from "node:path";
 import { Writable, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -13,8 +12,6 @@ const program = new URL(`./converter${extname(import.meta.url)}`, import.meta.ur
 const execArgv = extname(import.meta.url) === ".ts" ? ["--import", "tsx"] : [];
 
 const CHECK_MS = 50;
-/** Conversions leave the CPU to requests, to SQL and to all other jobs. Node's scale goes from -20 to 19; 0 is usual. */
-const PRIORITY = 10;
 /** What /proc counts CPU time in, per second. */
 const TICKS = 100;
 /** A converter's memory grows with use, so it is replaced; an idle one returns its memory to the system. */
@@ -77,8 +74,6 @@ function startConverter(): Converter {
   // it ends when its channel closes, and so with this process
   child.unref();
   child.channel?.unref();
-  // at once: threads take over the priority of the thread that starts them
-  if (child.pid !== undefined) setPriority(child.pid, PRIORITY);
   const ended = new AbortController();
   let killedFor: unknown;
   const converter: Converter = {
