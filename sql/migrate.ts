@@ -6,11 +6,9 @@ import pg from "pg";
 import Postgrator from "postgrator";
 import { describeError } from "../lib/process/describe-error.js";
 import { pgOptions, readDatabaseUrl } from "../lib/process/server-address.js";
-import type { Db } from "./db.js";
+import { listMigrations, MIGRATIONS, numberOf, VERSIONS_TABLE } from "./migrations.js";
 
-const MIGRATIONS = fileURLToPath(new URL("./migrations", import.meta.url));
 const FUNCTIONS = fileURLToPath(new URL("./functions", import.meta.url));
-const VERSIONS_TABLE = "schema_versions";
 const OLDEST_SERVER = 15;
 
 /** An advisory lock for the whole run: of several processes that start at once one migrates, and the others find it done. */
@@ -59,11 +57,6 @@ async function inTransaction(client: pg.Client, work: () => Promise<unknown>): P
     }
   }
 }
-
-const listMigrations = async (folder: string) =>
-  (await readdir(folder)).filter((file) => /^\d+\.do\..*\.sql$/.test(file)).sort();
-
-const numberOf = (file: string) => Number.parseInt(file, 10);
 
 async function refuseSharedNumbers(folder: string): Promise<void> {
   const files = await listMigrations(folder);
@@ -159,17 +152,4 @@ export async function migrate(
   } finally {
     await client.end();
   }
-}
-
-let known: Promise<string[]> | undefined;
-
-/** Lists the files of this release's migrations that are not applied to `db`. */
-export async function pendingMigrations(db: Db): Promise<string[]> {
-  known ??= listMigrations(MIGRATIONS);
-  const files = await known;
-  const [table] = await db<{ exists: boolean }[]>`select to_regclass(${VERSIONS_TABLE}) is not null as exists`;
-  if (!table?.exists) return files;
-  const rows = await db<{ version: number }[]>`select version::integer from schema_versions`;
-  const applied = new Set(rows.map((row) => row.version));
-  return files.filter((file) => !applied.has(numberOf(file)));
 }

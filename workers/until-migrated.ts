@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
 import { sql } from "../sql/db.js";
-import { pendingMigrations } from "../sql/migrate.js";
+import { pendingMigrations } from "../sql/migrations.js";
 
 const CHECK_MS = 1_000;
 

@@ -4,12 +4,12 @@ import { log } from "../../lib/process/log.js";
 import { mayReadMetrics } from "../../lib/security/metrics-token.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { version } from "../../lib/process/version.js";
-import { pingBroker } from "../../queues/broker.js";
 import { pingDatabase, sql } from "../../sql/db.js";
-import { pendingMigrations } from "../../sql/migrate.js";
+import { pendingMigrations } from "../../sql/migrations.js";
 import { refusal } from "../http/refusal.js";
 import { registry } from "../http/registry.js";
 import { ShortCache } from "../http/short-cache.js";
+import { loadBroker } from "./broker.js";
 import { metricsText } from "./metrics.js";
 
 const metricsTokenMissing = refusal(
@@ -59,6 +59,7 @@ interface Dependencies {
 }
 
 async function checkDependencies(): Promise<Dependencies> {
+  const { pingBroker } = await loadBroker();
   const [postgres, migrations, queue] = await Promise.all([
     check(pingDatabase().then(ok)),
     check(pendingMigrations(sql).then(migrated)),

@@ -6,12 +6,12 @@ import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { log } from "../../lib/process/log.js";
-import { openQueues } from "../../queues/broker.js";
 import { databaseStats, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import { findOutboxStats } from "../../sql/outbox.js";
 import { registry } from "../http/registry.js";
+import { loadBroker } from "./broker.js";
 
 /** Well below the timeouts of scrapers, and of the cluster's primary when it collects from all processes. */
 const readLimitMs = 2_000;
@@ -96,6 +96,7 @@ measure({
   labelNames: ["queue", "state"],
   aggregator: "max",
   collect: async (gauge) => {
+    const { openQueues } = await loadBroker();
     await Promise.all(
       openQueues().map(async (queue) => {
         const { prioritized = 0, ...counts } = await queue.getJobCounts(

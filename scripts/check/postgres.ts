@@ -4,7 +4,7 @@ import { describeError } from "../../lib/process/describe-error.js";
 import { pgOptions } from "../../lib/process/server-address.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { sql } from "../../sql/db.js";
-import { pendingMigrations } from "../../sql/migrate.js";
+import { pendingMigrations } from "../../sql/migrations.js";
 import { failed, LIMIT_MS, ok, warning, type Check, type Finding } from "./finding.js";
 
 const OLDEST_SERVER = 15;

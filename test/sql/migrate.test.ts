@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { sql } from "../../sql/db.js";
-import { migrate, pendingMigrations, type MigrationFolders } from "../../sql/migrate.js";
+import { migrate, type MigrationFolders } from "../../sql/migrate.js";
+import { pendingMigrations } from "../../sql/migrations.js";
 import { until } from "../support/until.js";
 
 const url = process.env["DATABASE_URL"] ?? "";
@@ -61,6 +62,8 @@ test("a release with a new migration is behind until it is applied", async () =>
   expect(await migrate(empty, folders)).toEqual(["900.do.extra.sql"]);
   expect(await ask(empty, "select id from extra")).toEqual([]);
   await ask(url, "delete from schema_versions where version = 1");
+  expect(await pendingMigrations(sql)).toEqual(["001.do.foundation.sql"]);
+  await ask(url, "insert into schema_versions (version, name) values (1, 'theirs')");
   expect(await pendingMigrations(sql)).toEqual(["001.do.foundation.sql"]);
 });
 

@@ -5,11 +5,10 @@ import addFormatsModule from "ajv-formats";
 import { app, endpoints } from "../../api/app.js";
 import { refuseUnreadable } from "../../api/http/errors.js";
 import { messageClasses } from "../../api/http/message-classes.js";
-import { openApiDocument } from "../../api/http/openapi.js";
 import { responseHeaders } from "../../api/http/response-headers.js";
+import { document } from "./openapi.js";
 
 const addFormats = addFormatsModule.default;
-const document = openApiDocument(endpoints);
 
 // the document itself is validated in test/api/http/openapi.test.ts
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
@@ -30,12 +29,11 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 /** The place in the document of an operation's response: of its own, or shared with others. */
 function placeOf(path: string, method: string, status: number): { response: unknown; at: string } {
-  const operation = document.paths?.[path]?.[method as "get"];
-  const response: unknown = operation?.responses?.[String(status) as "200"];
+  const response = document.paths[path]?.[method]?.responses[String(status)];
   if (!isRecord(response) || typeof response["$ref"] !== "string")
     return { response, at: pointer("paths", path, method, "responses", String(status)) };
   const name = response["$ref"].split("/").at(-1) ?? "";
-  return { response: document.components?.responses?.[name], at: pointer("components", "responses", name) };
+  return { response: document.components.responses[name], at: pointer("components", "responses", name) };
 }
 
 /** Headers that a response may have only where the document says so. */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { z } from "zod";
 import { endpoints } from "../../api/app.js";
 import type { Auth } from "../../api/http/auth.js";
-import { openApiDocument } from "../../api/http/openapi.js";
+import { document } from "./openapi.js";
 import { arbitraryOf, JsonSchema, nastyText, serialize, type Making } from "./arbitraries.js";
 
 const Operation = z.object({
@@ -18,7 +18,7 @@ const { paths, components } = z
     paths: z.record(z.string(), z.record(z.string(), Operation)),
     components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
   })
-  .parse(JSON.parse(JSON.stringify(openApiDocument(endpoints))));
+  .parse(document);
 
 // formats are annotations only; the patterns are what counts
 const ajv = new Ajv2020({ strict: false, validateFormats: false });

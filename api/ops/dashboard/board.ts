@@ -5,9 +5,10 @@ import { ExpressAdapter } from "@bull-board/express";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { z } from "zod";
 import { withTimeout } from "../../../lib/process/with-timeout.js";
-import { openQueues, pingBroker, type BrokerQueue } from "../../../queues/broker.js";
+import type { BrokerQueue } from "../../../queues/broker.js";
 import { refusalWith } from "../../http/refusal.js";
 import { retryFacts } from "../../http/refusals.js";
+import { loadBroker } from "../broker.js";
 import { root } from "./session.js";
 
 const brokerLimitMs = 2_000;
@@ -51,6 +52,8 @@ const { replaceQueues } = createBullBoard({
     },
   },
 });
+
+const { openQueues, pingBroker } = await loadBroker();
 
 let shown: BrokerQueue[] = [];
 
