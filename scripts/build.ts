@@ -1,5 +1,6 @@
 import "./command.js";
 import { cp, rm } from "node:fs/promises";
+import { bundlePackages } from "./bundle-packages.js";
 import { runTool } from "./run-tool.js";
 
 /** `npm run build`: what production runs, in `dist`; tsconfig.build.json names it. */
@@ -13,4 +14,5 @@ const compiler = "node_modules/typescript/bin/tsc";
 // what an earlier version had must not stay
 await rm("dist", { recursive: true, force: true });
 process.exitCode = await runTool(process.execPath, [compiler, "-p", "tsconfig.build.json"]);
+await bundlePackages("dist");
 await Promise.all(assets.map((path) => cp(path, `dist/${path}`, { recursive: true })));

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { newCredentialsKey, newSigningKey, parseSigningKeys } from "../../lib/process/keys.js";
 import { migrate } from "../../sql/migrate.js";
+import { bundlePackages } from "../bundle-packages.js";
 import { startEmbeddedPostgres } from "../embedded-postgres.js";
 import { asProgram, type Program } from "./program.js";
 
@@ -39,8 +40,9 @@ async function build(folder: string): Promise<void> {
     folder,
   ];
   await promisify(execFile)(process.execPath, [compiler, ...options]);
+  await bundlePackages(folder);
   await copyFile(join(ROOT, "package.json"), join(folder, "package.json"));
-  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"), "dir");
+  await symlink(join(ROOT, "node_modules"), join(folder, "../node_modules"), "dir");
 }
 
 async function freePort(): Promise<number> {

@@ -1,9 +1,13 @@
-import { readFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "@jest/globals";
 import ts from "typescript";
 import { z } from "zod";
+import { bundled } from "../../scripts/bundle-packages.js";
+import { compiled } from "../support/compiled.js";
 
 const root = process.cwd();
 const { scripts, dependencies, devDependencies } = z
@@ -74,4 +78,20 @@ test("the build has the files and folders that its programs read beside themselv
     }),
   );
   expect(read.flat().sort()).toEqual(assets.sort());
+});
+
+test("packages in the build export what those export that are installed", async () => {
+  const modules = Object.entries(bundled).flatMap(([name, paths]) => paths.map((path) => join(name, path)));
+  expect(packages).toEqual(expect.arrayContaining(Object.keys(bundled)));
+  const code = `
+    const all = await Promise.all(${JSON.stringify(modules)}.map(async (name) => [name, Object.keys(await import(name)).sort()]));
+    console.log(JSON.stringify(all));`;
+  const exportsIn = async (folder: string) => {
+    const program = join(folder, "exports.mjs");
+    await writeFile(program, code);
+    const { stdout } = await promisify(execFile)(process.execPath, [program]);
+    return z.array(z.tuple([z.string(), z.array(z.string())])).parse(JSON.parse(stdout));
+  };
+  const dist = dirname(compiled("package.json"));
+  expect(await exportsIn(dist)).toEqual(await exportsIn(dirname(dist)));
 });
