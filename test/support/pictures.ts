@@ -19,18 +19,10 @@ export const pictureBytes = (format: string = "jpeg", width = 60, height = 40): 
     .toFormat(format as keyof FormatEnum)
     .toBuffer();
 
-/** A picture of at least this size in MB, of noise that cannot be compressed. */
+/** A picture of at least this size in MB, which is quickly converted: it is not compressed, and of one colour. */
 export const heavyPicture = (megabytes: number): Promise<Buffer> => {
   const side = Math.ceil(Math.sqrt((megabytes * 1_048_576) / 3) * 1.01);
-  return sharp({
-    create: {
-      width: side,
-      height: side,
-      channels: 3,
-      background: "#000000",
-      noise: { type: "gaussian", mean: 128, sigma: 60 },
-    },
-  })
+  return sharp({ create: { width: side, height: side, channels: 3, background: "#204080" } })
     .png({ compressionLevel: 0 })
     .toBuffer();
 };

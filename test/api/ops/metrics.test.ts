@@ -23,17 +23,17 @@ afterAll(async () => {
 const scrape = (authorization = "Bearer a-token-for-metrics") =>
   fetch(`${client.url}/metrics`, { headers: { authorization } });
 
-/** Metrics are read at most once a second; what a test changes is in the next reading. */
-const newReading = async () => {
+/**
+ * A new reading: the value of each sample by its name and labels, as written; undefined when it is absent. Metrics are read at
+ * most once a second; what a test changes is in the next reading.
+ */
+async function read(): Promise<(name: string) => number | undefined> {
   const before = await (await scrape()).text();
-  await until(async () => (await (await scrape()).text()) !== before);
-};
-
-/** The value of a sample by its name and labels, as written, in a new reading; undefined when it is absent. */
-async function sample(name: string): Promise<number | undefined> {
-  await newReading();
-  const line = (await (await scrape()).text()).split("\n").find((text) => text.startsWith(`${name} `));
-  return line === undefined ? undefined : Number(line.slice(name.length + 1));
+  let text = before;
+  await until(async () => (text = await (await scrape()).text()) !== before);
+  const samples = text.split("\n").map((line) => line.split(/ (?=[^ ]*$)/));
+  const values = new Map(samples.map(([name = "", value]) => [name, Number(value)]));
+  return (name) => values.get(name);
 }
 
 test("the metrics require their token", async () => {
@@ -50,9 +50,9 @@ test("the metrics require their token", async () => {
 
 test("the metrics are read once a second, however many ask", async () => {
   // each of these requests is counted, so two readings differ
-  const read = async () => (await scrape()).text();
-  await until(async () => (await read()) === (await read()));
-  await newReading();
+  const text = async () => (await scrape()).text();
+  await until(async () => (await text()) === (await text()));
+  await read();
 });
 
 test("requests are counted by the declared path, never by the requested one", async () => {
@@ -61,46 +61,50 @@ test("requests are counted by the declared path, never by the requested one", as
   await client.get("/api/v1/boxes/nonsense");
   await client.get("/nowhere/at/all");
   await someone.get("/api/v1/users/me");
+  const sample = await read();
   const count = (labels: string) => sample(`http_request_duration_seconds_count{${labels}}`);
-  expect(await count('method="GET",route="/api/v1/boxes/:id",status="404"')).toBe(2);
-  expect(await count('method="GET",route="/api/v1/users/me",status="200"')).toBe(1);
-  expect(await count('method="GET",route="none",status="404"')).toBe(1);
+  expect(count('method="GET",route="/api/v1/boxes/:id",status="404"')).toBe(2);
+  expect(count('method="GET",route="/api/v1/users/me",status="200"')).toBe(1);
+  expect(count('method="GET",route="none",status="404"')).toBe(1);
   expect(await (await scrape()).text()).not.toMatch(/nonsense|nowhere/);
 });
 
 test("the outbox exports its lag and its dead jobs, the broker its depth", async () => {
-  expect(await sample("outbox_lag_seconds")).toBe(0);
-  expect(await sample("outbox_dead_jobs")).toBe(0);
+  let sample = await read();
+  expect(sample("outbox_lag_seconds")).toBe(0);
+  expect(sample("outbox_dead_jobs")).toBe(0);
   const id = await stageJob(sql, upkeep, { task: "canary" }, { runAt: new Date(Date.now() - 60_000) });
-  expect(await sample("outbox_lag_seconds")).toBeGreaterThanOrEqual(60);
+  sample = await read();
+  expect(sample("outbox_lag_seconds")).toBeGreaterThanOrEqual(60);
   await sql`update staged_jobs set dead_at = now() where id = ${id}::bigint`;
-  expect(await sample("outbox_lag_seconds")).toBe(0);
-  expect(await sample("outbox_dead_jobs")).toBe(1);
-
   await openQueue(upkeep).add("canary", { task: "canary" }, { jobId: "9.0" });
-  expect(await sample('queue_jobs{queue="upkeep",state="waiting"}')).toBe(1);
-  for (const { queue } of contracts) expect(await sample(`queue_jobs{queue="${queue}",state="failed"}`)).toBe(0);
+  sample = await read();
+  expect(sample("outbox_lag_seconds")).toBe(0);
+  expect(sample("outbox_dead_jobs")).toBe(1);
+  expect(sample('queue_jobs{queue="upkeep",state="waiting"}')).toBe(1);
+  for (const { queue } of contracts) expect(sample(`queue_jobs{queue="${queue}",state="failed"}`)).toBe(0);
 });
 
 test("past days are counted as due until they are rolled up", async () => {
   const id = await listBox(await bakery(client));
   await sql`update boxes set created_at = now() - interval '3 days' where id = ${id}::uuid`;
-  expect(await sample("rollup_due_days")).toBe(3);
+  expect((await read())("rollup_due_days")).toBe(3);
   await rollUp(task({ days: "DUE" }));
-  expect(await sample("rollup_due_days")).toBe(0);
+  expect((await read())("rollup_due_days")).toBe(0);
 });
 
 test("the canary's age shows whether workers run jobs", async () => {
   // before any worker has run, the age is that of this process
   const uptime = process.uptime();
-  expect(await sample("worker_canary_age_seconds")).toBeGreaterThanOrEqual(uptime);
+  expect((await read())("worker_canary_age_seconds")).toBeGreaterThanOrEqual(uptime);
   await updateHeartbeat(sql, "canary");
   await sql`update heartbeats set beat_at = now() - interval '90 seconds'`;
-  expect(await sample("worker_canary_age_seconds")).toBeGreaterThanOrEqual(90);
+  expect((await read())("worker_canary_age_seconds")).toBeGreaterThanOrEqual(90);
 });
 
 test("the pool's use and the process's own figures are exported", async () => {
-  expect(await sample('database_pool{pool="transactions",state="waiting"}')).toBe(0);
-  expect(await sample('database_pool{pool="statements",state="running"}')).toBeGreaterThanOrEqual(0);
-  expect(await sample("nodejs_eventloop_lag_seconds")).toBeGreaterThanOrEqual(0);
+  const sample = await read();
+  expect(sample('database_pool{pool="transactions",state="waiting"}')).toBe(0);
+  expect(sample('database_pool{pool="statements",state="running"}')).toBeGreaterThanOrEqual(0);
+  expect(sample("nodejs_eventloop_lag_seconds")).toBeGreaterThanOrEqual(0);
 });

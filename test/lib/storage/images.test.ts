@@ -63,7 +63,7 @@ describe("an image", () => {
   const svg = Buffer.from(
     '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="10" height="10"/></svg>',
   );
-  const bomb = () => photograph(9_000, 9_000).png({ compressionLevel: 9 }).toBuffer();
+  const bomb = () => photograph(9_000, 9_000).png({ compressionLevel: 1 }).toBuffer();
   const cut = async () => {
     const whole = await photograph(500, 500).jpeg().toBuffer();
     return whole.subarray(0, whole.length / 2);
