@@ -20,6 +20,10 @@ const simplify = (document: object) =>
     key === "discriminator" ? undefined : isFile(value) ? { type: "string", format: "binary" } : value,
   );
 
+/** An operation without parameters takes an empty object, so that calls stay right when it gets its first one. */
+const withArguments = (source: string) =>
+  source.replace(/^(export function \w+\()(?=opts\?)/gm, "$1none: Record<string, never> = {}, ");
+
 /** Returns the source of a function for each operation of an OpenAPI document, named by its id, and of all its types. */
 export async function generateOperations(document: object): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "surplus-food-client-"));
@@ -32,7 +36,7 @@ export async function generateOperations(document: object): Promise<string> {
       futureStripLegacyMethods: true,
       useUnknown: true,
     });
-    return heading + source.slice(source.indexOf("import "));
+    return heading + withArguments(source.slice(source.indexOf("import ")));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -87,7 +87,7 @@ export async function connectTill({ anyone, admin, owner, partnerId, print, unti
     await done(connectPos({ body: { partnerId, ...till.credentials } }, admin.session));
     print(`17:30  The admin tests the connection to the bakery's till and connects it: ${tried.message}`);
 
-    const { syncId } = await done(syncMenu(owner.session));
+    const { syncId } = await done(syncMenu({}, owner.session));
     const sync = await until("the till's menu is there", async () => {
       const read = await done(readMenuSync({ id: syncId }, owner.session));
       return read.status === "DONE" ? read : undefined;

@@ -30,7 +30,7 @@ const seconds = (count: number) =>
 /** Subscribes the customer's browser, receives a message in it, and defers another one by quiet hours. */
 export async function listenInBrowser({ customer, partnerId, boxId, price, print, until }: Scene): Promise<void> {
   const { session } = customer;
-  const key = await readWebPushKey(session);
+  const key = await readWebPushKey({}, session);
   if (key.status === 404) {
     print(`17:40  (The service has no key for Web Push: \`npm run keys\` makes one.)`);
     return;

@@ -3014,7 +3014,7 @@ export function followBanner({ id }: {
 /**
  * Read your profile
  */
-export function readProfile(opts?: Oazapfts.RequestOpts) {
+export function readProfile(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: UserProfile;
@@ -3079,7 +3079,7 @@ export function changeProfile({ body }: {
 /**
  * Delete your account
  */
-export function deleteAccount(opts?: Oazapfts.RequestOpts) {
+export function deleteAccount(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 204;
     } | {
@@ -3102,7 +3102,7 @@ export function deleteAccount(opts?: Oazapfts.RequestOpts) {
 /**
  * Read your public identifier
  */
-export function readServiceId(opts?: Oazapfts.RequestOpts) {
+export function readServiceId(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: {
@@ -3174,7 +3174,7 @@ export function setAvatar({ body }: {
 /**
  * Remove your avatar
  */
-export function removeAvatar(opts?: Oazapfts.RequestOpts) {
+export function removeAvatar(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 204;
     } | {
@@ -3197,7 +3197,7 @@ export function removeAvatar(opts?: Oazapfts.RequestOpts) {
 /**
  * Read your notification preferences
  */
-export function readNotificationPreferences(opts?: Oazapfts.RequestOpts) {
+export function readNotificationPreferences(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: NotificationPreferences;
@@ -3266,7 +3266,7 @@ export function changeNotificationPreferences({ body }: {
 /**
  * Ask for your own data as a file
  */
-export function requestDataExport(opts?: Oazapfts.RequestOpts) {
+export function requestDataExport(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 202;
         data: DataExport;
@@ -3290,7 +3290,7 @@ export function requestDataExport(opts?: Oazapfts.RequestOpts) {
 /**
  * Read the state and the address of your data's file
  */
-export function readDataExport(opts?: Oazapfts.RequestOpts) {
+export function readDataExport(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: DataExport;
@@ -3426,7 +3426,7 @@ export function removeFavourite({ id }: {
 /**
  * Sync the menu from the POS
  */
-export function syncMenu(opts?: Oazapfts.RequestOpts) {
+export function syncMenu(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: {
@@ -4083,7 +4083,7 @@ export function readPickupCalendar({ id }: {
 /**
  * List your partner's staff and invitations
  */
-export function listStaff(opts?: Oazapfts.RequestOpts) {
+export function listStaff(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: StaffMember[];
@@ -4346,7 +4346,7 @@ export function registerPartner({ body }: {
 /**
  * Read your partner's profile
  */
-export function readOwnPartner(opts?: Oazapfts.RequestOpts) {
+export function readOwnPartner(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: OwnPartner;
@@ -4425,7 +4425,7 @@ export function changeOwnPartner({ body }: {
 /**
  * Decline a partner that was registered with your phone
  */
-export function declineOwnPartner(opts?: Oazapfts.RequestOpts) {
+export function declineOwnPartner(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 204;
     } | {
@@ -4454,7 +4454,7 @@ export function declineOwnPartner(opts?: Oazapfts.RequestOpts) {
 /**
  * Read your partner's status
  */
-export function readOwnPartnerStatus(opts?: Oazapfts.RequestOpts) {
+export function readOwnPartnerStatus(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: {
@@ -5017,7 +5017,7 @@ export function receivePosWebhook({ provider }: {
 /**
  * List the POS systems that can be connected
  */
-export function listPosAdapters(opts?: Oazapfts.RequestOpts) {
+export function listPosAdapters(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: PosAdapter[];
@@ -5520,7 +5520,7 @@ export function moderateReview({ id, body }: {
 /**
  * Read the global rate
  */
-export function readGlobalCommission(opts?: Oazapfts.RequestOpts) {
+export function readGlobalCommission(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: CommissionRate;
@@ -5737,7 +5737,7 @@ export function listCommissionChanges({ limit, cursor }: {
 /**
  * Read your score
  */
-export function readLoyaltyScore(opts?: Oazapfts.RequestOpts) {
+export function readLoyaltyScore(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: LoyaltyScore;
@@ -6051,7 +6051,7 @@ export function registerDevice({ body }: {
 /**
  * List your devices, newest first
  */
-export function listDevices(opts?: Oazapfts.RequestOpts) {
+export function listDevices(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: Device[];
@@ -6182,7 +6182,7 @@ export function markNotificationsRead({ body }: {
 /**
  * Read the public key for Web Push subscriptions
  */
-export function readWebPushKey(opts?: Oazapfts.RequestOpts) {
+export function readWebPushKey(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
         data: {

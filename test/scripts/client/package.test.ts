@@ -58,7 +58,7 @@ test("the operations are those of the OpenAPI document (`npm run client` writes 
 });
 
 const rightApp = `
-import { cancelOrder, done, openSession, placeOrderOnce, readBox, Refused, rows, listOrders } from "surplus-food-client";
+import { cancelOrder, done, openSession, placeOrderOnce, readBox, readProfile, Refused, rows, listOrders } from "surplus-food-client";
 
 const session = openSession({ baseUrl: "https://api.example.com" });
 
@@ -81,6 +81,8 @@ export async function order(id: string): Promise<string | null> {
   return placed.pickupCode;
 }
 
+export const readName = async () => (await done(readProfile({}, session))).firstName;
+
 export const explain = (error: unknown): number =>
   error instanceof Refused && error.problem?.reason === "TOO_MANY_REQUESTS" ? error.problem.retryAfterSeconds : 0;
 `;
@@ -91,6 +93,8 @@ const mistakes = {
   "a fact is another reason's": ["data.orderStatus", "data.available"],
   "a field of a request is misspelt": ["totalAmount:", "total:"],
   "a field of an answer is misspelt": ["box.price", "box.cost"],
+  // it would be sent without a token
+  "the session takes the place of arguments": ["readProfile({}, session)", "readProfile(session)"],
   "an operation is misspelt": ["readBox({", "getBox({"],
 } as const;
 

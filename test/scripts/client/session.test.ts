@@ -78,7 +78,7 @@ function inTurn() {
 }
 
 const readAtOnce = (session: Session, count: number) =>
-  Promise.all(times(count, (n) => (n % 2 === 0 ? readProfile(session) : listOrders({}, session))));
+  Promise.all(times(count, (n) => (n % 2 === 0 ? readProfile({}, session) : listOrders({}, session))));
 
 test("20 requests with an expired token exchange it once, and all of them succeed", async () => {
   const store = storeOf(await staleTokens());
@@ -87,7 +87,7 @@ test("20 requests with an expired token exchange it once, and all of them succee
   expect(answers.map(({ status }) => status)).toEqual(times(20, () => 200));
   expect(countExchanges()).toBe(1);
   expect(store.written).toHaveLength(1);
-  expect((await readProfile(session)).status).toBe(200);
+  expect((await readProfile({}, session)).status).toBe(200);
   expect(countExchanges()).toBe(1);
 });
 
@@ -104,17 +104,17 @@ test("an exchange whose answer is lost is repeated", async () => {
   faults.set("/api/v1/auth/token/refresh", () => {
     throw new TypeError("fetch failed");
   });
-  expect((await readProfile(openSession({ baseUrl, store, fetch: watched }))).status).toBe(200);
+  expect((await readProfile({}, openSession({ baseUrl, store, fetch: watched }))).status).toBe(200);
   expect(countExchanges()).toBe(2);
 });
 
 test("a refused exchange ends the session: the store is emptied, and the request's refusal is the answer", async () => {
   const store = storeOf({ ...(await staleTokens()), refreshToken: "unknown" });
   const session = openSession({ baseUrl, store, fetch: watched });
-  const answer = await readProfile(session);
+  const answer = await readProfile({}, session);
   expect(answer.status === 401 && answer.data.reason).toBe("TOKEN_EXPIRED");
   expect(store.written).toEqual([null]);
-  const next = await readProfile(session);
+  const next = await readProfile({}, session);
   expect(next.status === 401 && next.data.reason).toBe("TOKEN_MISSING");
   expect(countExchanges()).toBe(1);
 });
@@ -128,7 +128,7 @@ test("an API that cannot exchange tokens for the moment ends no session", async 
     fetch: (address, init) =>
       new Request(address).url.endsWith("/refresh") ? Promise.resolve(busy()) : watched(address, init),
   });
-  await expect(readProfile(session)).rejects.toMatchObject({ name: "Refused", status: 503 });
+  await expect(readProfile({}, session)).rejects.toMatchObject({ name: "Refused", status: 503 });
   expect(store.written).toEqual([]);
 });
 
@@ -144,8 +144,8 @@ test("tokens are sent to the API only, and not to its logins", async () => {
     },
   });
   const own = `Bearer ${store.read()?.accessToken ?? ""}`;
-  await readProfile(session);
-  await readProfile({ ...session, headers: { authorization: "Bearer service" } });
+  await readProfile({}, session);
+  await readProfile({}, { ...session, headers: { authorization: "Bearer service" } });
   await sendLoginCode({ body: { phone: newPhone() } }, session);
   await session.fetch(`${baseUrl}.example.com/api/v1/users/me`);
   await session.fetch("https://storage.example.com/api/v1/part");
