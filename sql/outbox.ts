@@ -190,25 +190,21 @@ export const deleteOldJobs = (db: Db, limit: number) =>
       (select id from staged_jobs where dead_at < now() - interval '30 days' limit ${limit})
     )`);
 
-/** The outbox in numbers. */
-export interface OutboxStats {
-  /** Age in seconds of the oldest due row that was never handed over; 0 when there is none. */
-  lagSeconds: number;
-  /** Dead jobs, which wait for an operator. */
-  dead: number;
-}
+/** Reads the age in seconds of the oldest due row that was never handed over, from a partial index; 0 when there is none. */
+export const findOutboxLag = async (db: Db): Promise<number> =>
+  (
+    await firstRow(db<{ seconds: number }[]>`
+      select coalesce(extract(epoch from now() - next_send_at), 0)::double precision as seconds
+      from staged_jobs
+      where done_at is null and dead_at is null and next_send_at <= now() and sends = 0
+      order by next_send_at
+      limit 1`)
+  )?.seconds ?? 0;
 
-/** Reads the outbox's lag and its dead jobs, both from partial indexes. */
-export async function findOutboxStats(db: Db): Promise<OutboxStats> {
-  const { lagSeconds, dead } = await onlyRow(db<{ lagSeconds: number | null; dead: number }[]>`
-    select
-      (
-        select extract(epoch from now() - next_send_at)::double precision
-        from staged_jobs
-        where done_at is null and dead_at is null and next_send_at <= now() and sends = 0
-        order by next_send_at
-        limit 1
-      ) as lag_seconds,
-      coalesce((select count(*) from staged_jobs where dead_at is not null), 0) as dead`);
-  return { lagSeconds: lagSeconds ?? 0, dead };
-}
+/** Counts the dead jobs of each queue that has any, from a partial index. They wait for an operator. */
+export const countDeadJobs = (db: Db) =>
+  db<{ queue: string; jobs: number }[]>`
+    select queue, count(*) as jobs
+    from staged_jobs
+    where dead_at is not null
+    group by queue`;

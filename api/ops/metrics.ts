@@ -6,10 +6,11 @@ import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { log } from "../../lib/process/log.js";
+import { contracts } from "../../queues/index.js";
 import { databaseStats, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
-import { findOutboxStats } from "../../sql/outbox.js";
+import { countDeadJobs, findOutboxLag } from "../../sql/outbox.js";
 import { registry } from "../http/registry.js";
 import { loadBroker } from "./broker.js";
 
@@ -63,14 +64,19 @@ measure({
   name: "outbox_lag_seconds",
   help: "Age of the oldest due job that was never handed to its queue.",
   aggregator: "max",
-  collect: async (gauge) => gauge.set((await findOutboxStats(sql)).lagSeconds),
+  collect: async (gauge) => gauge.set(await findOutboxLag(sql)),
 });
 
 measure({
   name: "outbox_dead_jobs",
-  help: "Dead jobs: given up, and kept for an operator.",
+  help: "Dead jobs by queue: given up, and kept for an operator.",
+  labelNames: ["queue"],
   aggregator: "max",
-  collect: async (gauge) => gauge.set((await findOutboxStats(sql)).dead),
+  collect: async (gauge) => {
+    const dead = await countDeadJobs(sql);
+    for (const { queue } of contracts) gauge.set({ queue }, 0);
+    for (const { queue, jobs } of dead) gauge.set({ queue }, jobs);
+  },
 });
 
 measure({

@@ -72,7 +72,7 @@ test("requests are counted by the declared path, never by the requested one", as
 test("the outbox exports its lag and its dead jobs, the broker its depth", async () => {
   let sample = await read();
   expect(sample("outbox_lag_seconds")).toBe(0);
-  expect(sample("outbox_dead_jobs")).toBe(0);
+  expect(sample('outbox_dead_jobs{queue="upkeep"}')).toBe(0);
   const id = await stageJob(sql, upkeep, { task: "canary" }, { runAt: new Date(Date.now() - 60_000) });
   sample = await read();
   expect(sample("outbox_lag_seconds")).toBeGreaterThanOrEqual(60);
@@ -80,7 +80,7 @@ test("the outbox exports its lag and its dead jobs, the broker its depth", async
   await openQueue(upkeep).add("canary", { task: "canary" }, { jobId: "9.0" });
   sample = await read();
   expect(sample("outbox_lag_seconds")).toBe(0);
-  expect(sample("outbox_dead_jobs")).toBe(1);
+  expect(sample('outbox_dead_jobs{queue="upkeep"}')).toBe(1);
   expect(sample('queue_jobs{queue="upkeep",state="waiting"}')).toBe(1);
   for (const { queue } of contracts) expect(sample(`queue_jobs{queue="${queue}",state="failed"}`)).toBe(0);
 });
