@@ -44,7 +44,10 @@ async function exportsOf(modules: readonly string[]): Promise<ReadonlyMap<string
     cwd: ROOT,
     env: {},
   });
-  return new Map(Exports.parse(JSON.parse(stdout)));
+  // from Node 22.13 on CommonJS modules also have their whole as "module.exports"
+  return new Map(
+    Exports.parse(JSON.parse(stdout)).map(([name, names]) => [name, names.filter((each) => each !== "module.exports")]),
+  );
 }
 
 /** A module that exports these names of another. */
