@@ -204,12 +204,17 @@ export async function pingBroker(): Promise<void> {
   await connect().ping();
 }
 
-/** Resolves when `work` does, or when the broker does not answer: without it a call, and the end of a worker, may wait for ever. */
+/**
+ * Resolves when `work`, the end of a worker or of calls, does. It does not wait for a broker that does not answer, nor longer than
+ * a call may take: what a broken connection has lost may never end, though the broker answers on a new one. No job is lost, as
+ * jobs are rows.
+ */
 export async function whileBrokerAnswers(work: Promise<unknown>): Promise<void> {
+  const limit = delay(2 * CALL_TIMEOUT_MS, undefined, { ref: false });
   const answered = connections
     ? withTimeout(ANSWER_MS, connections.ping()).then(isTrue, isFalse)
     : Promise.resolve(true);
-  await Promise.race([work, answered.then((answers) => (answers ? work : undefined))]);
+  await Promise.race([work, limit, answered.then((answers) => (answers ? work : undefined))]);
 }
 
 /** Returns the facts that Redis gives about itself (INFO), by name; null when the broker lives in Postgres. */
