@@ -23,7 +23,7 @@ async function compile(file: string, folder: string): Promise<void> {
 
 /**
  * Compiles the programs that tests start, and copies the files that they read, into `folder/dist`, with packages as production
- * has them. A process that compiles itself takes three times the CPU time to start, and tests start hundreds.
+ * has them. A process that compiles itself takes twice the CPU time or more to start, and tests start hundreds.
  */
 export async function compilePrograms(folder: string): Promise<void> {
   const dist = join(folder, "dist");
