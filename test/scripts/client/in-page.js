@@ -34,7 +34,7 @@ window.app = {
     const session = open(baseUrl);
     await done(sendLoginCode({ body: { phone } }, session));
     await store.write(await done(logIn({ body: { phone, code } }, session)));
-    return (await done(readProfile(session))).phone;
+    return (await done(readProfile({}, session))).phone;
   },
 
   /** Makes the API refuse the access token. */
@@ -44,7 +44,7 @@ window.app = {
 
   async readAtOnce(baseUrl, count) {
     const session = open(baseUrl);
-    const answers = await Promise.all(Array.from({ length: count }, () => readProfile(session)));
+    const answers = await Promise.all(Array.from({ length: count }, () => readProfile({}, session)));
     return { statuses: answers.map(({ status }) => status), refreshes };
   },
 
