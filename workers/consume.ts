@@ -29,6 +29,12 @@ export interface Task<P extends Payload> {
 /** Runs one job. Throws `PermanentError` to give it up, `Snooze` to run it later; any other error is retried. */
 export type Handler<P extends Payload> = (task: Task<P>) => Promise<void>;
 
+/**
+ * How many times its attempts a job may be started. A kill or an outage that cuts attempts short says little about the job; but one
+ * that ends its workers must not run for ever.
+ */
+const MOST_STARTS = 3;
+
 interface Ending {
   readonly outcome: Outcome;
   /** The request that caused the job. */
@@ -70,7 +76,8 @@ export function consume<P extends Payload>(
     const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
     const progress = { completed: false };
     try {
-      if (row.attempts > contract.attempts && !row.wasDead) throw new PermanentError("all its attempts were cut short");
+      if (row.attempts > MOST_STARTS * contract.attempts && !row.wasDead)
+        throw new PermanentError("all its attempts were cut short");
       await handler({
         payload: parse(row.payload),
         log: jobLog,

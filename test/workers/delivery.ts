@@ -213,15 +213,21 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await done(id)).toMatchObject({ generation: 1, attempts: 1 });
     });
 
-    test("a job that is interrupted in every attempt becomes dead", async () => {
+    test("a job that is interrupted again and again is run, and becomes dead after three times its attempts", async () => {
       let runs = 0;
       handle = () => {
         runs++;
       };
-      const id = await stageJob(sql, trial, { n: 1 });
-      await sql`update staged_jobs set attempts = ${trial.attempts}`;
-      expect(await dead(id)).toMatchObject({ done: false });
-      expect(runs).toBe(0);
+      const stageInterrupted = (times: number) =>
+        transaction(async (tx) => {
+          const id = await stageJob(tx, trial, { n: 1 });
+          await tx`update staged_jobs set attempts = ${times} where id = ${id}::bigint`;
+          return id;
+        });
+      expect(await done(await stageInterrupted(3 * trial.attempts - 1))).toMatchObject({ dead: false });
+      expect(runs).toBe(1);
+      expect(await dead(await stageInterrupted(3 * trial.attempts))).toMatchObject({ done: false });
+      expect(runs).toBe(1);
     });
 
     test("a job that was added to BullMQ directly is refused", async () => {
