@@ -16,6 +16,7 @@ import { convertImages, uploadFiles } from "./files.js";
 import { readBesideSearches } from "./searches.js";
 import { sendCodesBesideBombs } from "./hostile-files.js";
 import type { Lab } from "./lab.js";
+import { followOrders } from "./life.js";
 import { measureMachinery } from "./machinery.js";
 import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
@@ -163,6 +164,7 @@ const processes: Measure = async (lab, marketplace, effort) => {
 
 export const chapters: Record<string, { title: string; measure: Measure }> = {
   orders: { title: "Place an order over HTTP", measure: placeOrders },
+  life: { title: "Place orders, and do all the work that they cause", measure: followOrders },
   "hot-box": { title: "All clients order the same box", measure: orderHotBox },
   box: { title: "Read one box", measure: readBox },
   list: { title: "List 20 boxes of a city", measure: listOffers },

@@ -1,6 +1,6 @@
 import { execFile, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdtemp, rm, symlink } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { newCredentialsKey, newSigningKey, parseSigningKeys } from "../../lib/pr
 import { migrate } from "../../sql/migrate.js";
 import { bundlePackages } from "../bundle-packages.js";
 import { startEmbeddedPostgres } from "../embedded-postgres.js";
-import { asProgram, type Program } from "./program.js";
+import { asProgram, measured, type Measured, type Program } from "./program.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -19,6 +19,8 @@ export interface Lab {
   databaseUrl: string;
   /** Null on a machine without `redis-server`. */
   redisUrl: string | null;
+  postgres: Measured;
+  redis: Measured | null;
   /** Starts a compiled program, such as `api/server`, in its own process, as production does. */
   start(path: string, env?: NodeJS.ProcessEnv): Promise<Program>;
   /** Stops all programs, so that the next measurement has the machine to itself. */
@@ -55,7 +57,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function startRedis(folder: string): Promise<{ url: string; stop: Stop } | null> {
+async function startRedis(folder: string): Promise<{ url: string; process: Measured; stop: Stop } | null> {
   if (spawnSync("redis-server", ["--version"]).status !== 0) return null;
   const port = await freePort();
   const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
@@ -69,7 +71,7 @@ async function startRedis(folder: string): Promise<{ url: string; stop: Stop } |
     redis.kill();
     await once(redis, "exit");
   };
-  return { url: `redis://127.0.0.1:${port}`, stop };
+  return { url: `redis://127.0.0.1:${port}`, process: measured(redis.pid), stop };
 }
 
 /** Sets the lab up, runs `work` in it, and always takes it down again; `signal` ends it early. */
@@ -127,7 +129,15 @@ export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<v
       return program;
     };
     const aborted = once(signal, "abort").then(() => signal.throwIfAborted());
-    const lab = { databaseUrl: postgres.url, redisUrl: redis?.url ?? null, start, stopPrograms };
+    const postmaster = await readFile(join(folder, "postgres/data/postmaster.pid"), "utf8");
+    const lab = {
+      databaseUrl: postgres.url,
+      redisUrl: redis?.url ?? null,
+      postgres: measured(Number.parseInt(postmaster, 10)),
+      redis: redis?.process ?? null,
+      start,
+      stopPrograms,
+    };
     await Promise.race([work(lab), aborted]);
   } finally {
     for (const stop of stops.reverse()) {

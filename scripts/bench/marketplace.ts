@@ -8,7 +8,10 @@ export interface Marketplace {
 /** The price of every box, in major units. */
 export const PRICE = 249.9;
 
-/** 1,000 users, 50 bakeries with ten boxes each, and far more stock than a measurement can sell. */
+/**
+ * 1,000 users, 50 bakeries with ten boxes each, and far more stock than a measurement can sell. Everyone has one device and no
+ * quiet hours.
+ */
 const SEED = `
   insert into cities (id, name, timezone) values ('bench', 'Bench', 'Europe/Moscow');
 
@@ -18,6 +21,21 @@ const SEED = `
   insert into partners (slug, name, city_id, address, latitude, longitude, status, activated_at)
   select 'bakery-' || n, 'Bakery ' || n, 'bench', 'Тверская улица, ' || n, 55.7 + n * 0.001, 37.6, 'ACTIVE', now()
   from generate_series(1, 50) n;
+
+  with owners as (
+    insert into users (service_id, phone, first_name)
+    select 'SF-owner-' || n, '+7' || (9100000000 + n), 'Анна' from generate_series(1, 50) n
+    returning id, service_id
+  )
+  update partners set owner_id = owners.id
+  from owners
+  where 'SF-owner-' || replace(slug, 'bakery-', '') = service_id;
+
+  insert into notification_preferences (user_id, push, sms, email, marketing, quiet_hours_start, quiet_hours_end)
+  select id, true, true, true, false, '00:00', '00:00' from users;
+
+  insert into devices (user_id, platform, address, address_digest, locale)
+  select id, 'android', 'bench:' || id, sha256(convert_to('bench:' || id, 'UTF8')), 'ru-RU' from users;
 
   insert into menu_categories (partner_id, name) select id, 'Хлеб' from partners;
 
@@ -42,7 +60,7 @@ export async function seedMarketplace(databaseUrl: string): Promise<Marketplace>
   try {
     await client.query(SEED);
     await client.query("vacuum analyze");
-    const users = await client.query<{ id: string }>("select id from users order by id");
+    const users = await client.query<{ id: string }>("select id from users where first_name = 'Иван' order by id");
     const boxes = await client.query<{ id: string; partnerId: string }>(
       'select id, partner_id as "partnerId" from boxes order by id',
     );

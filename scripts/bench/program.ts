@@ -3,14 +3,18 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import type { z } from "zod";
 
+/** A process that is measured. */
+export interface Measured {
+  /** CPU time that it and its children have used, ended ones included; null where the system has no /proc. */
+  cpuSeconds(): number | null;
+}
+
 /** A program that is measured or measures, in its own process. */
-export interface Program {
+export interface Program extends Measured {
   /** Its address, when it is a server. */
   url: string;
   /** Sends it a question and reads its answer; rejects when it ends instead. */
   ask<T>(question: object, answer: z.ZodType<T>): Promise<T>;
-  /** CPU time that it and its children have used; null where the system has no /proc. */
-  cpuSeconds(): number | null;
   /** Memory that it and its children hold; null where the system has no /proc. */
   memoryBytes(): number | null;
   /** The same for each of these processes, itself first; none where the system has no /proc. */
@@ -38,11 +42,15 @@ function sum(pid: number | undefined, of: (pid: number) => number): number | nul
 
 function cpuSecondsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS;
+  // its own time, and that of children that have ended
+  return fields.slice(11, 15).reduce((ticks, field) => ticks + Number(field), 0) / CLOCK_TICKS;
 }
 
 const memoryBytesOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1_024;
+
+/** A process of another program, such as a server of Postgres. */
+export const measured = (pid: number | undefined): Measured => ({ cpuSeconds: () => sum(pid, cpuSecondsOf) });
 
 /** Waits for the first message of the process, which means that it is up. */
 export async function asProgram(name: string, child: ChildProcess, port: number): Promise<Program> {
@@ -58,7 +66,7 @@ export async function asProgram(name: string, child: ChildProcess, port: number)
       child.send(question);
       return schema.parse(await message());
     },
-    cpuSeconds: () => sum(child.pid, cpuSecondsOf),
+    ...measured(child.pid),
     memoryBytes: () => sum(child.pid, memoryBytesOf),
     memoryOfEach: () => (child.pid === undefined ? [] : family(child.pid).map(memoryBytesOf)),
     stop: async () => {

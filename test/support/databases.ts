@@ -117,5 +117,7 @@ export function testEnvironment(host: NodeJS.ProcessEnv, { name, url }: TestData
     ...PATIENCE,
     DATABASE_URL: url,
     STORAGE_DIR: storageOf(name),
+    // the package is pinned to versions that run on Node 20, and says so at every start
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
   };
 }
