@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { newCredentialsKey, newSigningKey, parseSigningKeys } from "../../lib/process/keys.js";
 import { migrate } from "../../sql/migrate.js";
 import { bundlePackages } from "../bundle-packages.js";
+import { copyAssets } from "../copy-assets.js";
 import { startEmbeddedPostgres } from "../embedded-postgres.js";
 import { asProgram, measured, type Measured, type Program } from "./program.js";
 
@@ -43,6 +44,7 @@ async function build(folder: string): Promise<void> {
   ];
   await promisify(execFile)(process.execPath, [compiler, ...options]);
   await bundlePackages(folder);
+  await copyAssets(folder);
   await copyFile(join(ROOT, "package.json"), join(folder, "package.json"));
   await symlink(join(ROOT, "node_modules"), join(folder, "../node_modules"), "dir");
 }

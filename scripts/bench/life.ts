@@ -52,7 +52,8 @@ async function follow(
 async function measureOn(lab: Lab, requests: Requests, env: NodeJS.ProcessEnv, effort: Effort): Promise<void> {
   const [api, worker, load] = await Promise.all([
     lab.start("api/server", env),
-    lab.start("workers/main", env),
+    // without push services, messages are logged
+    lab.start("workers/main", { ...env, NODE_ENV: "development" }),
     lab.start("scripts/bench/programs/load"),
   ]);
   const client = new pg.Client(lab.databaseUrl);
@@ -64,18 +65,21 @@ async function measureOn(lab: Lab, requests: Requests, env: NodeJS.ProcessEnv, e
     ...(lab.redis && env["REDIS_URL"] !== undefined ? [["Redis", lab.redis] satisfies [string, Measured]] : []),
   ];
   const rounds: Round[] = [];
-  for (let round = 0; round <= effort.rounds; round += 1) {
-    const seconds = round === 0 ? effort.warmUpSeconds : effort.seconds;
-    const plan: LoadPlan = { url: api.url, connections: CLIENTS, seconds, ...requests };
-    const followed = await follow(
-      client,
-      parts.map(([, process]) => process),
-      load,
-      plan,
-    );
-    if (followed && round > 0) rounds.push(followed);
+  try {
+    for (let round = 0; round <= effort.rounds; round += 1) {
+      const seconds = round === 0 ? effort.warmUpSeconds : effort.seconds;
+      const plan: LoadPlan = { url: api.url, connections: CLIENTS, seconds, ...requests };
+      const followed = await follow(
+        client,
+        parts.map(([, process]) => process),
+        load,
+        plan,
+      );
+      if (followed && round > 0) rounds.push(followed);
+    }
+  } finally {
+    await client.end();
   }
-  await client.end();
   await Promise.all([api, worker, load].map((program) => program.stop()));
   if (rounds.length === 0) {
     print("  skipped: this system has no /proc");
