@@ -47,7 +47,8 @@ function mistakes(expression: string): string[] {
   for (const [, name = "", matchers = ""] of ungrouped.matchAll(/\b([a-z]\w*_\w+|up)\b(?!\()(?:\{([^}]*)\})?/g)) {
     const known = exported.get(name);
     if (!known) found.push(`no process exports ${name}`);
-    if (!matchers.includes('job=~"surplus-food-.*"')) found.push(`${name} may be another service's`);
+    if (!matchers.includes('job=~"surplus-food-.*"'))
+      found.push(`${name} may be another service's: add job=~"surplus-food-.*"`);
     for (const label of known?.keys() ?? []) labels.add(label);
     for (const [, label = "", wanted = ""] of matchers.matchAll(/(\w+)=~?"([^"]*)"/g)) {
       const seen = known?.get(label);
@@ -109,7 +110,7 @@ describe("each alert", () => {
 });
 
 test.each([
-  ["outbox_lag", ["no process exports outbox_lag", "outbox_lag may be another service's"]],
+  ["outbox_lag", ["no process exports outbox_lag", 'outbox_lag may be another service\'s: add job=~"surplus-food-.*"']],
   ['max by (quue) (queue_jobs{job=~"surplus-food-.*",state="wating"})', ["wating", "nothing has a quue"]],
   ['rate(job_duration_seconds_count{job=~"surplus-food-.*",outcome=~"failed|ded"}[5m])', ["ded"]],
   ['up{job=~"surplus-food-.*",queue="push"} == 0', ["up has no queue"]],
