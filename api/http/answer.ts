@@ -6,9 +6,15 @@ import type { Request, Response } from "express";
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * Whether the client's copy has the same modification time as this response. Cache-Control: no-cache, which `fetch` adds
- * by itself, does not matter: it asks for an answer from the origin, and 304 is one.
+ * Whether the client's copy has this tag. Cache-Control: no-cache, which `fetch` adds by itself and Express's `fresh` minds,
+ * does not matter: it asks for an answer from the origin, and 304 is one.
  */
+export function hasTag(request: IncomingMessage, tag: string): boolean {
+  const sent = request.headers["if-none-match"]?.split(",").map((each) => each.trim().replace(/^W\//, "")) ?? [];
+  return sent.includes("*") || sent.includes(tag.replace(/^W\//, ""));
+}
+
+/** Whether the client's copy has the same modification time as this response; `no-cache` does not matter here either. */
 export function isUnmodified(request: IncomingMessage, lastModified: number | string | string[]): boolean {
   const { "if-modified-since": since, "if-none-match": tag } = request.headers;
   if (since === undefined || tag !== undefined || !httpDate.test(since)) return false;
@@ -29,8 +35,9 @@ export function sendJson(request: Request, response: Response, value: unknown, t
       return;
     }
   } else if (tagged) {
-    response.setHeader("ETag", `W/"${hash("sha1", body, "base64url")}"`);
-    if (request.fresh) {
+    const tag = `W/"${hash("sha1", body, "base64url")}"`;
+    response.setHeader("ETag", tag);
+    if (hasTag(request, tag)) {
       response.status(304).end();
       return;
     }

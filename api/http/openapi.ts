@@ -10,6 +10,7 @@ import {
 } from "zod-openapi";
 import { config } from "../../lib/process/config.js";
 import { version } from "../../lib/process/version.js";
+import { hasTag } from "./answer.js";
 import { keyScopes, type Auth } from "./auth.js";
 import { readConventions } from "./conventions.js";
 import { isOpen, type Endpoint } from "./endpoint.js";
@@ -252,8 +253,10 @@ export function sendOpenApi(endpoints: readonly Endpoint[]): RequestHandler {
     const body = Buffer.from(JSON.stringify(openApiDocument(endpoints)));
     return { body, tag: `"${hash("sha1", body, "base64url")}"` };
   };
-  return (_request, response) => {
+  return (request, response) => {
     const { body, tag } = (made ??= make());
-    response.set("ETag", tag).type("json").send(body);
+    response.set("ETag", tag);
+    if (hasTag(request, tag)) response.status(304).end();
+    else response.type("json").send(body);
   };
 }

@@ -5,6 +5,7 @@ import { WrongParts, type Range } from "../../../lib/storage/storage.js";
 import { PART_BYTES } from "./parts.js";
 import { addressExpired, lengthMissing } from "./refusals.js";
 import { notFound } from "../../http/refusals.js";
+import { hasTag } from "../../http/answer.js";
 import { allowSlowBody } from "../../http/body-time.js";
 import { fileTooLarge, receiveBody } from "../../http/upload.js";
 
@@ -26,13 +27,14 @@ async function sendFile(
   const size = await files.size(key);
   if (size === null) throw unknown();
   // the content of a key never changes
-  response.set({ ...headers, "Accept-Ranges": "bytes", ETag: `"${key.replace(/^.*\//, "")}"` });
-  if (request.fresh) {
+  const tag = `"${key.replace(/^.*\//, "")}"`;
+  response.set({ ...headers, "Accept-Ranges": "bytes", ETag: tag });
+  if (hasTag(request, tag)) {
     response.status(304).end();
     return;
   }
   const ifRange = request.get("If-Range");
-  const ranges = ifRange === undefined || ifRange === response.get("ETag") ? request.range(size) : undefined;
+  const ranges = ifRange === undefined || ifRange === tag ? request.range(size) : undefined;
   if (ranges === -1) {
     response.status(416).set("Content-Range", `bytes */${size}`).end();
     return;

@@ -47,7 +47,7 @@ test("the served document is valid OpenAPI 3.1", async () => {
 test("the served document has a tag, so that a client that has it gets 304", async () => {
   const address = `${client.url}/api/v1/openapi.json`;
   const tag = (await fetch(address)).headers.get("etag") ?? "";
-  const headers = { "if-none-match": tag, "cache-control": "max-age=0" };
+  const headers = { "if-none-match": tag };
   expect((await fetch(address, { headers })).status).toBe(304);
 });
 

@@ -59,9 +59,7 @@ describe("an image", () => {
     const etag = String(first.headers.get("etag"));
     expect((await part("bytes=0-9", { "if-range": etag })).status).toBe(206);
     expect((await part("bytes=0-9", { "if-range": '"another"' })).status).toBe(200);
-    expect((await fetch(address, { headers: { "if-none-match": etag, "cache-control": "max-age=0" } })).status).toBe(
-      304,
-    );
+    expect((await fetch(address, { headers: { "if-none-match": etag } })).status).toBe(304);
     const head = await fetch(address, { method: "HEAD" });
     expect([head.status, head.headers.get("content-length")]).toEqual([200, String(whole.length)]);
   });
