@@ -45,6 +45,7 @@ const examples: Readonly<Record<string, unknown>> = {
   maxUses: 500,
   maxUsesPerUser: 1,
   message: "The code is on its way.",
+  "FieldError.message": "must have at most two decimals",
   "MenuImport.message": "must not be empty",
   "MenuSync.message": "its price must be a number",
   name: "Corner bakery",
