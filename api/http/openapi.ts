@@ -3,6 +3,8 @@ import type { RequestHandler } from "express";
 import { z } from "zod";
 import {
   createDocument,
+  type CreateDocumentOptions,
+  type ZodOpenApiObject,
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
@@ -200,6 +202,13 @@ function operation(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiOpera
   };
 }
 
+/** Apps must bear new fields, so a response is not bound to those of this release: some generated clients refuse any other. */
+const options: CreateDocumentOptions = {
+  override: ({ jsonSchema, io }) => {
+    if (io === "output" && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+  },
+};
+
 const inBraces = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 const paragraphs = (...texts: readonly (string | undefined)[]) => texts.filter(Boolean).join("\n\n");
@@ -216,7 +225,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
     const path = inBraces(endpoint.path);
     paths[path] = { ...paths[path], [endpoint.method]: operation(endpoint, shared) };
   }
-  const document = createDocument({
+  const described: ZodOpenApiObject = {
     openapi: "3.1.0",
     info: {
       title: "Surplus-food marketplace",
@@ -238,7 +247,8 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
       examples: Object.fromEntries(answered.map(({ reason, example }) => [reason, { value: example }])),
     },
     paths,
-  });
+  };
+  const document = createDocument(described, options);
   for (const { path, method, tag } of endpoints) addExamples(document.paths?.[inBraces(path)]?.[method], tag);
   const schemas = { ...document.components?.schemas, Problem: anyProblem(refusals) };
   document.components = { ...document.components, schemas, headers: responseHeaders };

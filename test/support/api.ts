@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
+import { z } from "zod";
 import { app, endpoints } from "../../api/app.js";
 import { refuseUnreadable } from "../../api/http/errors.js";
 import { messageClasses } from "../../api/http/message-classes.js";
@@ -10,10 +11,21 @@ import { document } from "./openapi.js";
 
 const addFormats = addFormatsModule.default;
 
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Returns a document whose objects have no other fields than it names: apps must bear new ones, tests must notice them. */
+function strict(open: object): object {
+  const text = JSON.stringify(open, (_key, part: unknown) =>
+    isRecord(part) && isRecord(part["properties"]) ? { additionalProperties: false, ...part } : part,
+  );
+  return z.looseObject({}).parse(JSON.parse(text));
+}
+
 // the document itself is validated in test/api/http/openapi.test.ts
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
 addFormats(ajv);
-ajv.addSchema({ ...document, $id: "openapi" });
+ajv.addSchema({ ...strict(document), $id: "openapi" });
 
 const pointer = (...segments: string[]) =>
   segments.map((segment) => encodeURIComponent(segment.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
@@ -23,9 +35,6 @@ const routes = endpoints.map((endpoint) => ({
   path: endpoint.path.replace(/:(\w+)/g, "{$1}"),
   pattern: new RegExp(`^${endpoint.path.replace(/:\w+/g, "[^/]+")}/?$`),
 }));
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The place in the document of an operation's response: of its own, or shared with others. */
 function placeOf(path: string, method: string, status: number): { response: unknown; at: string } {

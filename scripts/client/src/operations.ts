@@ -1385,7 +1385,7 @@ export type TooManyRegistrationsProblem = {
     requestId: string;
     maxRegistrations: number;
 };
-export type OpeningHoursOutput = {
+export type OpeningHours = {
     /** 1 is Monday */
     day: number;
     opens: string;
@@ -1403,18 +1403,11 @@ export type OwnPartner = {
     latitude: number;
     longitude: number;
     description: string | null;
-    openingHours: OpeningHoursOutput[];
+    openingHours: OpeningHours[];
     phone: string | null;
     email: string | null;
     timezone: string;
     preparationMinutes: number;
-};
-export type OpeningHours = {
-    /** 1 is Monday */
-    day: number;
-    opens: string;
-    /** 24:00 is the end of the day */
-    closes: string | "24:00";
 };
 export type PartnerNotDeclinableProblem = {
     /** explains the reason, below the API's address */
@@ -1438,7 +1431,7 @@ export type Partner = {
     latitude: number;
     longitude: number;
     description: string | null;
-    openingHours: OpeningHoursOutput[];
+    openingHours: OpeningHours[];
 };
 export type AdminsOnlyProblem = {
     /** explains the reason, below the API's address */
