@@ -43,7 +43,7 @@ import {
   tooManyRequests,
   unreadable,
 } from "./refusals.js";
-import { headersOf, responseHeaders } from "./response-headers.js";
+import { headersOf, isConditional, responseHeaders } from "./response-headers.js";
 import { tags } from "./tags.js";
 import { uploadRefusals } from "./upload.js";
 
@@ -148,6 +148,8 @@ function responses(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiRespo
             },
           };
   }
+  if (isConditional(endpoint))
+    found["304"] = { description: "Unchanged; the body is empty.", headers: headersOf(endpoint, 304) };
   const refused = refusalsOf(endpoint);
   for (const status of new Set(refused.map((each) => each.status))) {
     const reasons = refused.filter((each) => each.status === status);

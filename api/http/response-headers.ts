@@ -9,7 +9,12 @@ export const responseHeaders = {
     schema: text,
     description: "Since when apps should call something else, as `@` and seconds since 1970.",
   },
-  ETag: { schema: text, description: "Sent back as `If-None-Match`, an unchanged response is 304 without a body." },
+  ETag: {
+    schema: text,
+    description:
+      "Sent back as `If-None-Match`, an unchanged response is 304 without a body. Absent where the response depends on a token " +
+      "that was sent.",
+  },
   "Last-Modified": { schema: text, description: "Sent back as `If-Modified-Since`, an unchanged response is 304." },
   Link: { schema: text, description: 'The next page, as `<address>; rel="next"`; the last page has none.' },
   Location: { schema: text, description: "Where the result is, or will be; absent when it has no address of its own." },
@@ -35,13 +40,17 @@ type Header = keyof typeof responseHeaders;
 
 const asks = (schema: z.ZodType | undefined, name: string) => schema instanceof z.ZodObject && name in schema.shape;
 
+/** Whether a client that sends back a header of an earlier response may get 304. */
+export const isConditional = ({ auth, method, answers }: Endpoint) =>
+  method === "get" && isOpen(auth) && 200 in answers;
+
 /** Returns the headers that an endpoint's responses with this status may have. */
 export function headersOf(endpoint: Endpoint, status: number): Record<string, { $ref: string }> {
-  const { auth, method, query, headers } = endpoint;
+  const { query, headers } = endpoint;
   const dated = asks(headers, "if-modified-since");
   const names: Header[] = [
     ...(status === 200 && asks(query, "cursor") ? (["Link"] as const) : []),
-    ...(status === 200 && method === "get" && isOpen(auth)
+    ...([200, 304].includes(status) && isConditional(endpoint)
       ? [dated ? ("Last-Modified" as const) : ("ETag" as const)]
       : []),
     ...(status === 200 && endpoint.upload ? (["Location"] as const) : []),

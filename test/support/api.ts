@@ -141,9 +141,7 @@ export class Client {
     const text = await response.text();
     const contentType = response.headers.get("content-type") ?? "";
     const parsed: unknown = contentType.includes("json") && text !== "" ? JSON.parse(text) : undefined;
-    if (response.status !== 304) {
-      assertPromised(method, new URL(path, this.url).pathname, response, parsed);
-    }
+    assertPromised(method, new URL(path, this.url).pathname, response, parsed);
     const record = isRecord(parsed) ? parsed : {};
     return {
       status: response.status,

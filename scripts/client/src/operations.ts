@@ -2145,6 +2145,8 @@ export function listOffers({ limit, cursor, lat, lng, radius, cityId, maxPrice, 
         status: 200;
         data: Offer[];
     } | {
+        status: 304;
+    } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
@@ -2259,6 +2261,8 @@ export function listPartnerBoxes({ partnerId, limit, cursor, all }: {
         status: 200;
         data: PartnerBox[];
     } | {
+        status: 304;
+    } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
@@ -2293,6 +2297,8 @@ export function readBox({ id }: {
     return oazapfts.fetchJson<{
         status: 200;
         data: Box;
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem;
@@ -2947,6 +2953,8 @@ export function listBanners({ placement, locale, cityId, city, ifModifiedSince }
     return oazapfts.fetchJson<{
         status: 200;
         data: Banner[];
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem | MalformedInputProblem;
@@ -4483,6 +4491,8 @@ export function readPartner({ id }: {
         status: 200;
         data: Partner;
     } | {
+        status: 304;
+    } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
@@ -4780,6 +4790,8 @@ export function listCities({ limit, cursor }: {
         status: 200;
         data: City[];
     } | {
+        status: 304;
+    } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
@@ -4859,6 +4871,8 @@ export function listPartnersNearby({ limit, cursor, lat, lng, radius }: {
         data: {
             partners: NearbyPartner[];
         };
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
@@ -5365,6 +5379,8 @@ export function listPartnerReviews({ id, limit, cursor }: {
         status: 200;
         data: ShownReview[];
     } | {
+        status: 304;
+    } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
@@ -5400,6 +5416,8 @@ export function readPartnerRating({ id }: {
             avgRating: number;
             reviewCount: number;
         };
+    } | {
+        status: 304;
     } | {
         status: 400;
         data: UnreadableProblem | OutOfRangeProblem;
@@ -6181,6 +6199,8 @@ export function readWebPushKey(none: Record<string, never> = {}, opts?: Oazapfts
         data: {
             publicKey: string;
         };
+    } | {
+        status: 304;
     } | {
         status: 404;
         data: NotFoundProblem;

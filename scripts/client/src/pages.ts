@@ -7,7 +7,7 @@ export interface Page {
 
 type PageAnswer<Data> =
   | { status: 200; data: Data; headers: Headers }
-  | (Answer & { status: 400 | 401 | 403 | 404 | 408 | 409 | 413 | 429 | 500 | 503 });
+  | (Answer & { status: 304 | 400 | 401 | 403 | 404 | 408 | 409 | 413 | 429 | 500 | 503 });
 
 function nextPage(headers: Headers): Page | null {
   const [, cursor] = /<[^>]*[?&]cursor=([^&>]+)[^>]*>;\s*rel="next"/.exec(headers.get("link") ?? "") ?? [];
