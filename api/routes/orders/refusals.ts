@@ -135,6 +135,6 @@ export const notDeclinable = refusal(
   409,
   "CONFLICT",
   "ORDER_NOT_DECLINABLE",
-  "Only the customer declines an order, and only one that a POS took.",
+  "Only its customer may decline an order, and only one that came from a POS.",
   "Cancel the order instead.",
 );
