@@ -100,5 +100,12 @@ export function readRedisUrl(text: string): ServerAddress {
   return { url: without(url).replace(/^rediss:/, "redis:"), tls };
 }
 
+/** A server may take a connection and never answer; `pg` would wait for ever. */
+const CONNECT_MS = 5_000;
+
 /** The options of `pg` for an address. It gets a copy, as `pg` hides the key in the object that it gets. */
-export const pgOptions = ({ url, tls }: ServerAddress) => ({ connectionString: url, ssl: tls && { ...tls } });
+export const pgOptions = ({ url, tls }: ServerAddress) => ({
+  connectionString: url,
+  ssl: tls && { ...tls },
+  connectionTimeoutMillis: CONNECT_MS,
+});

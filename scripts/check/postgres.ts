@@ -112,9 +112,11 @@ async function findSkew(): Promise<Finding> {
 /** Checks what needs Postgres; without it there is one finding. */
 export async function postgresChecks(): Promise<Check[]> {
   const orFailed = (finding: Promise<Finding>) => finding.catch((error: unknown) => failed(describeError(error)));
-  const server = await orFailed(findServer());
+  const [server, reached] = await Promise.all([
+    orFailed(findServer()),
+    withClient(() => Promise.resolve(true)).catch(() => false),
+  ]);
   const first: Check = { name: "Postgres", find: () => Promise.resolve(server) };
-  const reached = await withClient(() => Promise.resolve(true)).catch(() => false);
   if (!reached) return [first];
   // alone: beside other clients a pooler may give each transaction the session of the one before by chance
   const pooler = await orFailed(withTimeout(LIMIT_MS, findPooler()));

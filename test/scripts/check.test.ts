@@ -8,6 +8,7 @@ import { startFcm } from "../support/push/fcm.js";
 import { describeWithRedis, startRedis, type TestRedis } from "../support/redis.js";
 import { runScript } from "../support/run-script.js";
 import { startS3 } from "../support/s3.js";
+import { startSilentServers } from "../support/silent-servers.js";
 import { startSmsGateway } from "../support/sms-gateway.js";
 
 const [s3, sms, fcm, geocoder] = await Promise.all([startS3(), startSmsGateway(), startFcm(), startGeocoder()]);
@@ -92,6 +93,14 @@ test("what does not work is named, without secrets, and fails the check", async 
     "Push, FCM",
     "Geocoder",
   ]);
+});
+
+test("a Postgres that takes connections and never answers is named, and waited for no longer than a check may take", async () => {
+  const silent = await startSilentServers(1);
+  const DATABASE_URL = `postgres://app@${silent.urls[0]?.slice("http://".length)}/name`;
+  const found = ["Postgres", "FAILED", expect.stringContaining("did not answer in time")];
+  expect(await rowOf("Postgres", { DATABASE_URL, DATABASE_TIMEOUT_MS: "1000" })).toEqual(found);
+  await silent.stop();
 });
 
 test("warnings of the configuration have rows of their own", async () => {
