@@ -36,6 +36,10 @@ const faults: Readonly<Record<string, string>> = {
   ELOOP: "links in the path lead in a circle",
 };
 
+/** Why a folder could not be used, by the error that came of it. */
+export const faultOf = (error: unknown): string =>
+  faults[codeOf(error)] ?? (isNativeError(error) ? error.message : String(error));
+
 /** Makes a folder that files can be written to, unless it is there; otherwise returns why it cannot be used. */
 export async function folderFault(folder: string): Promise<string | null> {
   try {
@@ -43,6 +47,6 @@ export async function folderFault(folder: string): Promise<string | null> {
     await rmdir(await mkdtemp(join(folder, "probe-")));
     return null;
   } catch (error) {
-    return faults[codeOf(error)] ?? (isNativeError(error) ? error.message : String(error));
+    return faultOf(error);
   }
 }

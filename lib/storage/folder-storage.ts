@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { isNativeError } from "node:util/types";
-import { folderFault, makeFolder } from "../process/folders.js";
+import { faultOf, folderFault, makeFolder } from "../process/folders.js";
 import { checkedKey } from "./storage-key.js";
 import {
   NoFile,
@@ -29,7 +29,7 @@ const onDisk =
       return await act(...given);
     } catch (error) {
       if (!isNativeError(error) || !("syscall" in error)) throw error;
-      throw new StorageUnavailable("the folder for files cannot be used", { cause: error });
+      throw new StorageUnavailable(`the folder for files cannot be used: ${faultOf(error)}`, { cause: error });
     }
   };
 

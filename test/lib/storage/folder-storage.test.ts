@@ -63,7 +63,7 @@ test("unfinished files of killed processes are deleted once they are old, and no
   expect(await storage.size("kept.webp")).toBe(4);
 });
 
-test("every operation on an unusable folder reports storage as unavailable", async () => {
+test("every operation on an unusable folder reports storage as unavailable, and why", async () => {
   // a file in its place stops every user, even root
   const path = join(folder, "no-folder");
   await writeFile(path, "");
@@ -81,8 +81,14 @@ test("every operation on an unusable folder reports storage as unavailable", asy
     broken.dropAbandoned(new Date(), () => true),
   ]);
   expect(outcomes).toHaveLength(9);
-  for (const outcome of outcomes)
+  for (const outcome of outcomes) {
     expect(outcome).toMatchObject({ status: "rejected", reason: expect.any(StorageUnavailable) });
+    // the log has this line alone
+    expect(outcome).toHaveProperty(
+      "reason.message",
+      expect.stringMatching(/cannot be used: a part of the path is a file$/),
+    );
+  }
 });
 
 test("a part that is sent again replaces the former one, and a wrong list of parts copies nothing", async () => {
