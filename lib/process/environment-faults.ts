@@ -39,6 +39,14 @@ export function findFaults(env: SoundVariables): Fault[] {
   together("S3_SECRET_ACCESS_KEY", "S3_ACCESS_KEY_ID");
   if (env.SMS_SENDER === "http" && env.SMS_HTTP_URL === undefined)
     refuse("SMS_HTTP_URL", "is missing; SMS_SENDER is `http`");
+  if (env.SMS_SENDER === "http" && env.SMS_HTTP_URL !== undefined) {
+    const isGet = env.SMS_HTTP_METHOD === "GET";
+    const sent = [env.SMS_HTTP_URL, ...(isGet ? [] : [env.SMS_HTTP_BODY])].join(" ");
+    const missing = ["{phone}", "{text}"].filter((part) => !sent.includes(part)).join(" and ");
+    // a gateway may well answer 200 to a message without a code
+    if (missing !== "")
+      refuse(isGet ? "SMS_HTTP_URL" : "SMS_HTTP_BODY", `has no ${missing}: no login code would arrive`);
+  }
   return faults;
 }
 

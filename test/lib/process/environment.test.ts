@@ -72,6 +72,25 @@ const production = {
 };
 const bucket = { S3_BUCKET: "files", S3_REGION: "eu-central-1" };
 
+test.each([
+  [{ SMS_HTTP_BODY: "hello" }, "SMS_HTTP_BODY has no {phone} and {text}"],
+  [{ SMS_HTTP_URL: "https://sms.example.com/{phone}", SMS_HTTP_BODY: "hello" }, "SMS_HTTP_BODY has no {text}"],
+  [{ SMS_HTTP_METHOD: "GET" }, "SMS_HTTP_URL has no {phone} and {text}"],
+])("a gateway that would not get the phone or the code is refused: %j", (given, words) => {
+  expect(() => readConfig({ ...production, ...given })).toThrow(
+    `Wrong configuration: ${words}: no login code would arrive`,
+  );
+});
+
+test("a gateway may get the phone in its address and the code in its body, or both in its address", () => {
+  const SMS_HTTP_URL = "https://sms.example.com/?to={phone}";
+  expect(readConfig({ ...production, SMS_HTTP_URL, SMS_HTTP_BODY: "{text}" })).toMatchObject({ SMS_HTTP_URL });
+  const both = `${SMS_HTTP_URL}&text={text}`;
+  expect(readConfig({ ...production, SMS_HTTP_URL: both, SMS_HTTP_METHOD: "GET" })).toMatchObject({
+    SMS_HTTP_URL: both,
+  });
+});
+
 test("some limits are stricter in production, unless they are given", () => {
   expect(readConfig(production)).toMatchObject({
     OTP_SENDS_PER_PHONE: 10,
