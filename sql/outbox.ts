@@ -121,9 +121,38 @@ export interface StartedJob {
   wasDead: boolean;
 }
 
-/** Counts an attempt; undefined when the job is done, deleted, or superseded by a later generation. */
-export const startJob = (db: Db, id: string, generation: number) =>
-  firstRow(db<StartedJob[]>`
+/** One hand-over of a job to the broker. */
+export interface JobRun {
+  readonly id: string;
+  readonly generation: number;
+}
+
+const idsOf = (runs: readonly JobRun[]) => runs.map(({ id }) => id);
+const generationsOf = (runs: readonly JobRun[]) => runs.map(({ generation }) => generation);
+
+/**
+ * Counts an attempt of each job; undefined for one that is done, deleted, or superseded by a later generation. A job that another
+ * transaction has locked, as its lost run may have, is waited for after the others.
+ */
+export async function startJobs(db: Db, runs: readonly JobRun[]): Promise<(StartedJob | undefined)[]> {
+  const rows = await db<(StartedJob & { id: string })[]>`
+    with run as materialized (
+      select job.id
+      from unnest(${idsOf(runs)}::bigint[], ${generationsOf(runs)}::integer[]) as run (id, generation)
+      join staged_jobs job on job.id = run.id and job.generation = run.generation and job.done_at is null
+      for no key update of job skip locked
+    )
+    update staged_jobs job
+    set attempts = attempts + 1
+    from run
+    where job.id = run.id
+    returning job.id::text, payload, request_id, attempts, dead_at is not null as was_dead`;
+  const started = new Map(rows.map((row) => [row.id, row]));
+  return Promise.all(runs.map((run) => started.get(run.id) ?? startJob(db, run)));
+}
+
+async function startJob(db: Db, { id, generation }: JobRun): Promise<StartedJob | undefined> {
+  return firstRow(db<StartedJob[]>`
     with started as (
       update staged_jobs
       set attempts = attempts + 1
@@ -131,9 +160,31 @@ export const startJob = (db: Db, id: string, generation: number) =>
       returning payload, request_id, attempts, dead_at
     )
     select payload, request_id, attempts, dead_at is not null as was_dead from started`);
+}
+
+/**
+ * Marks jobs done; false for one that was done, or is superseded by a later generation. One that another transaction has locked
+ * is waited for after the others.
+ */
+export async function completeJobs(db: Db, runs: readonly JobRun[]): Promise<boolean[]> {
+  const rows = await db<{ id: string }[]>`
+    with run as materialized (
+      select job.id
+      from unnest(${idsOf(runs)}::bigint[], ${generationsOf(runs)}::integer[]) as run (id, generation)
+      join staged_jobs job on job.id = run.id and job.generation = run.generation and job.done_at is null
+      for no key update of job skip locked
+    )
+    update staged_jobs job
+    set done_at = now(), dead_at = null, last_error = null
+    from run
+    where job.id = run.id
+    returning job.id::text`;
+  const completed = new Set(rows.map(({ id }) => id));
+  return Promise.all(runs.map((run) => completed.has(run.id) || completeJob(db, run)));
+}
 
 /** Marks a job done; false when it was done, or is superseded by a later generation. */
-export async function completeJob(db: Db, id: string, generation: number): Promise<boolean> {
+export async function completeJob(db: Db, { id, generation }: JobRun): Promise<boolean> {
   const [row] = await db<{ completed: boolean | null }[]>`
     select complete_job(${id}::bigint, ${generation}::integer)::boolean as completed`;
   return row?.completed === true;

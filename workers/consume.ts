@@ -1,6 +1,7 @@
 import { UnrecoverableError } from "bullmq";
 import { describeError, describeErrorWithStack } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
+import { inBatches } from "../sql/in-batches.js";
 import { log, type Logger } from "../lib/process/log.js";
 import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
@@ -42,6 +43,10 @@ interface Ending {
   readonly error?: unknown;
 }
 
+// of all queues together
+const startJob = inBatches((runs: readonly staged.JobRun[]) => staged.startJobs(sql, runs));
+const completeJob = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(sql, runs));
+
 /** Thrown by `done` when another run has completed the job. */
 class AlreadyDone extends Error {
   override name = "AlreadyDone";
@@ -70,7 +75,7 @@ export function consume<P extends Payload>(
 
   /** Runs a job that has a row: counts the start, runs the handler, updates the row before BullMQ gets the outcome. */
   const runStaged = async (job: BrokerJob, id: string, generation: number): Promise<Ending> => {
-    const row = await staged.startJob(sql, id, generation);
+    const row = await startJob({ id, generation });
     if (!row) return { outcome: "skipped" };
     const requestId = row.requestId ?? undefined;
     const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
@@ -85,11 +90,11 @@ export function consume<P extends Payload>(
         attempt: row.attempts,
         signal,
         done: async (tx) => {
-          progress.completed = await staged.completeJob(tx, id, generation);
+          progress.completed = await staged.completeJob(tx, { id, generation });
           if (!progress.completed) throw new AlreadyDone();
         },
       });
-      if (!progress.completed) await staged.completeJob(sql, id, generation);
+      if (!progress.completed) await completeJob({ id, generation });
       return { outcome: "done", requestId };
     } catch (error) {
       if (error instanceof AlreadyDone) return { outcome: "skipped", requestId };

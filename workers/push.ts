@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { Snooze } from "../lib/process/errors.js";
+import { inBatches } from "../sql/in-batches.js";
 import {
   collapseKeyOf,
   isNotificationKind,
@@ -24,11 +25,13 @@ import {
   endCutShort,
   listDeliveries,
   updateDeliveries,
+  type Claim,
   type ClaimedDevice,
   type DeliveryResult,
+  type RunResult,
 } from "../sql/queries/deliveries.js";
 import { countUnanswered } from "../sql/queries/devices.js";
-import { findDueNotification, updateNotificationStatus, type DueRow } from "../sql/queries/notifications.js";
+import { findDueNotifications, updateNotificationStatus, type DueRow } from "../sql/queries/notifications.js";
 import { lockPreferencesShared } from "../sql/queries/preferences.js";
 import { stageJob } from "../sql/outbox.js";
 import { claimForRun } from "./claim.js";
@@ -55,6 +58,10 @@ const statusOf = {
   unauthorized: "LATER",
   later: "LATER",
 } as const satisfies Record<PushOutcome["result"], DeliveryResult["status"]>;
+
+const findDue = inBatches((ids: readonly string[]) => findDueNotifications(sql, ids));
+const claim = inBatches((claims: readonly Claim[]) => claimDeliveries(contended, claims, CLAIM_SECONDS));
+const update = inBatches((runs: readonly RunResult[]) => updateDeliveries(sql, runs));
 
 const services = new Bulkhead(slotsOf(push), isKnownService);
 
@@ -137,7 +144,7 @@ const settle = (task: PushTask, settlement: Settlement): Promise<void> =>
 const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): Promise<void> =>
   transaction(async (tx) => {
     await lockPreferencesShared(tx, userId);
-    const current = await findDueNotification(tx, id);
+    const [current] = await findDueNotifications(tx, [id]);
     if (!isDeepStrictEqual(current?.preferences, preferences)) throw new Snooze(new Date());
     await updateNotificationStatus(tx, id, { status: "DEFERRED", reason: "quiet hours" });
     await stageJob(tx, push, { notificationId: id }, { requestId: task.requestId, runAt: until, key: id });
@@ -150,9 +157,7 @@ const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): 
  */
 async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   const { id, now } = due;
-  const { claimed, others } = await claimForRun(task.signal, (token) =>
-    claimDeliveries(contended, id, CLAIM_SECONDS, token),
-  );
+  const { claimed, others } = await claimForRun(task.signal, (token) => claim({ notificationId: id, token }));
   const attempts = await Promise.all(claimed.map((device) => sendTo(device, due, expiry, task)));
   const results = attempts.map(({ deviceId, outcome, called }) => ({
     deviceId,
@@ -162,7 +167,8 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   }));
   const known = [...results, ...others];
   const ended = known.every(({ status }) => status !== "LATER" && status !== "SENDING");
-  const settled = await updateDeliveries(sql, id, results, ended ? settlementOf(known) : null);
+  const run = { notificationId: id, results, settlement: ended ? settlementOf(known) : null };
+  const settled = results.length > 0 && (await update(run));
   const counted = attempts.flatMap(({ deviceId, unanswered }) =>
     unanswered === null ? [] : [{ deviceId, unanswered }],
   );
@@ -207,7 +213,7 @@ async function drop(id: string, reason: string, task: PushTask): Promise<void> {
 
 /** Sends a notification, snoozes it or drops it, by its user's preferences and quiet hours. */
 export const deliverPush: Handler<{ notificationId: string }> = async (task) => {
-  const row = await findDueNotification(sql, task.payload.notificationId);
+  const row = await findDue(task.payload.notificationId);
   if (!row) return;
   const { id, kind, preferences, now } = row;
   if (!isNotificationKind(kind)) return settle(task, { status: "FAILED", reason: "the kind is unknown" });

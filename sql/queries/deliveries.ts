@@ -1,10 +1,10 @@
 import type { DeliveryStatus, Settlement } from "../../lib/domain/notification-rules.js";
 import type { Platform } from "../../lib/messaging/push-token.js";
 import type { Db } from "../db.js";
-import { hasRows } from "../rows.js";
 
 /** A delivery, with its device if this run has claimed it. */
 interface ClaimRow {
+  notificationId: string | null;
   deviceId: string | null;
   status: DeliveryStatus | null;
   reason: string | null;
@@ -30,81 +30,96 @@ export interface ClaimedDevice {
   unanswered: number;
 }
 
+/** One run's claim of a notification's deliveries. */
+export interface Claim {
+  readonly notificationId: string;
+  /** The run's own: when the answer was lost, the same claim may be made again until something is sent. */
+  readonly token: string;
+}
+
+export interface Claimed {
+  readonly claimed: ClaimedDevice[];
+  /** The deliveries that this run has not claimed. */
+  readonly others: { status: DeliveryStatus; reason: string | null }[];
+}
+
 /**
- * Claims a notification's open deliveries, one per device of its user: those never tried, and those that the push service has
- * certainly not accepted. A delivery is identified by the device's address, which survives a new registration. A claim that is
+ * Claims the open deliveries of notifications, one per device of their users: those never tried, and those that the push service
+ * has certainly not accepted. A delivery is identified by the device's address, which survives a new registration. A claim that is
  * `claimSeconds` old ends as UNKNOWN, because the push may have been sent; a delivery to a device that the user no longer has
- * ends as GONE. `others` are the deliveries that this run has not claimed. `claim` is the run's own: when the answer was lost,
- * the same claim may be made again until something is sent.
+ * ends as GONE. Each notification is claimed once.
  */
-export async function claimDeliveries(
-  db: Db,
-  notificationId: string,
-  claimSeconds: number,
-  claim: string,
-): Promise<{ claimed: ClaimedDevice[]; others: { status: DeliveryStatus; reason: string | null }[] }> {
+export async function claimDeliveries(db: Db, claims: readonly Claim[], claimSeconds: number): Promise<Claimed[]> {
   const known = await db<ClaimRow[]>`
-    with given_up as (
+    with run as materialized (
+      select run.notification_id, run.claim, n.user_id
+      from unnest(
+        ${claims.map(({ notificationId }) => notificationId)}::uuid[], ${claims.map(({ token }) => token)}::uuid[]
+      ) as run (notification_id, claim)
+      join notifications n on n.id = run.notification_id
+    ), given_up as (
       update notification_deliveries known
       set status = case when status = 'SENDING' then 'UNKNOWN' else 'GONE' end::delivery_status,
           reason = case when status = 'SENDING' then ${cutShort} else 'no longer a device of this user' end,
           ended_at = now()
-      where notification_id = ${notificationId}::uuid
+      from run
+      where known.notification_id = run.notification_id
         and (
           (
             status = 'SENDING' and started_at <= now() - interval '1 second' * ${claimSeconds}::integer
-            and claim <> ${claim}::uuid
+            and known.claim <> run.claim
           )
           or (
             status = 'LATER'
             and not exists (
-              select from notifications n
-              join devices d on d.user_id = n.user_id and d.address_digest = known.address_digest
-              where n.id = known.notification_id
+              select from devices d where d.user_id = run.user_id and d.address_digest = known.address_digest
             )
           )
         )
-      returning address_digest, device_id, status, reason
+      returning known.notification_id, address_digest, device_id, status, reason
     ), claimed as (
       insert into notification_deliveries as known (notification_id, device_id, platform, address_digest, claim)
-      select n.id, d.id, d.platform, d.address_digest, ${claim}::uuid
-      from notifications n
-      join devices d on d.user_id = n.user_id
-      where n.id = ${notificationId}::uuid and d.address_digest not in (select address_digest from given_up)
-      order by d.id
+      select run.notification_id, d.id, d.platform, d.address_digest, run.claim
+      from run
+      join devices d on d.user_id = run.user_id
+      where (run.notification_id, d.address_digest) not in (select notification_id, address_digest from given_up)
+      -- runs of the same notifications lock their rows in one order
+      order by run.notification_id, d.id
       on conflict (notification_id, address_digest) do update set
         device_id = excluded.device_id, platform = excluded.platform, status = 'SENDING', reason = null,
         claim = excluded.claim, attempts = known.attempts + (known.status <> 'SENDING')::integer, started_at = now(),
         ended_at = null
       where known.status in ('LATER', 'GONE') and known.claim <> excluded.claim
          or known.status = 'SENDING' and known.claim = excluded.claim
-      returning address_digest, device_id
+      returning notification_id, address_digest, device_id
     ), known as (
-      select device_id, status, reason from given_up
+      select notification_id, device_id, status, reason, false as claimed from given_up
       union all
-      select k.device_id, k.status, k.reason
-      from notification_deliveries k
-      where k.notification_id = ${notificationId}::uuid and k.address_digest not in (select address_digest from given_up)
-        and k.address_digest not in (select address_digest from claimed)
+      select k.notification_id, k.device_id, k.status, k.reason, false
+      from run
+      join notification_deliveries k on k.notification_id = run.notification_id
+      where (k.notification_id, k.address_digest) not in (select notification_id, address_digest from given_up)
+        and (k.notification_id, k.address_digest) not in (select notification_id, address_digest from claimed)
       union all
-      select device_id, 'SENDING', null from claimed
+      select notification_id, device_id, 'SENDING', null, true from claimed
     )
     select
-      known.device_id, known.status, known.reason, d.address, d.p256dh, d.auth, d.locale, d.unanswered
+      known.notification_id, known.device_id, known.status, known.reason, d.address, d.p256dh, d.auth, d.locale, d.unanswered
     from known
-    left join claimed on claimed.device_id = known.device_id
-    left join devices d on d.id = claimed.device_id`;
-  return {
-    claimed: known.flatMap(({ deviceId: id, address, p256dh, auth, locale, unanswered }) =>
-      id === null || address === null || locale === null || unanswered === null
-        ? []
-        : [{ id, address, p256dh, auth, locale, unanswered }],
-    ),
-    others: known.flatMap(({ address, status, reason }) =>
-      address !== null || status === null ? [] : [{ status, reason }],
-    ),
-  };
+    left join devices d on d.id = known.device_id and known.claimed`;
+  return claims.map(({ notificationId }) => claimedOf(known.filter((row) => row.notificationId === notificationId)));
 }
+
+const claimedOf = (rows: readonly ClaimRow[]): Claimed => ({
+  claimed: rows.flatMap(({ deviceId: id, address, p256dh, auth, locale, unanswered }) =>
+    id === null || address === null || locale === null || unanswered === null
+      ? []
+      : [{ id, address, p256dh, auth, locale, unanswered }],
+  ),
+  others: rows.flatMap(({ address, status, reason }) =>
+    address !== null || status === null ? [] : [{ status, reason }],
+  ),
+});
 
 /** Ends a notification's claims that are `claimSeconds` old: their runs were cut short, and the push may have been sent. */
 export const endCutShort = (db: Db, notificationId: string, claimSeconds: number) =>
@@ -122,44 +137,59 @@ export interface DeliveryResult {
   called: boolean;
 }
 
+/** What a run has done for a notification. */
+export interface RunResult {
+  readonly notificationId: string;
+  /** At least one. */
+  readonly results: readonly DeliveryResult[];
+  /** What becomes of the notification, unless it has other open deliveries; null: it stays open. */
+  readonly settlement: Settlement | null;
+}
+
 /**
- * Stores the results of claimed deliveries, deletes the devices that are GONE and, with a `settlement`, settles the notification
- * unless it has other open deliveries. One statement, because it runs for every push. Returns whether it settled the notification.
+ * Stores the results of claimed deliveries, deletes the devices that are GONE, and settles the notifications that have a settlement
+ * and no other open delivery. One statement, because it runs for every push. Returns for each whether it is settled now.
  */
-export async function updateDeliveries(
-  db: Db,
-  notificationId: string,
-  results: readonly DeliveryResult[],
-  settlement: Settlement | null,
-): Promise<boolean> {
-  if (results.length === 0) return false;
-  return hasRows(db<{ id: string }[]>`
-    with result as (
+export async function updateDeliveries(db: Db, runs: readonly RunResult[]): Promise<boolean[]> {
+  const results = runs.flatMap(({ notificationId, results }) => results.map((each) => ({ notificationId, ...each })));
+  const settlements = runs.flatMap(({ notificationId, settlement }) =>
+    settlement ? [{ notificationId, ...settlement }] : [],
+  );
+  const rows = await db<{ id: string }[]>`
+    with result as materialized (
       select *
       from unnest(
+        ${results.map(({ notificationId }) => notificationId)}::uuid[],
         ${results.map(({ deviceId }) => deviceId)}::uuid[],
         ${results.map(({ status }) => status)}::text[]::delivery_status[],
         ${results.map(({ reason }) => reason)}::text[],
         ${results.map(({ called }) => called)}::boolean[]
-      ) as result (device_id, status, reason, called)
+      ) as result (notification_id, device_id, status, reason, called)
     ), updated as (
       update notification_deliveries delivery
       set status = result.status, reason = result.reason, ended_at = now(),
           attempts = delivery.attempts - (not result.called)::integer
       from result
-      where delivery.notification_id = ${notificationId}::uuid and delivery.device_id = result.device_id
+      where delivery.notification_id = result.notification_id and delivery.device_id = result.device_id
     ), deleted as (
       delete from devices where id in (select device_id from result where status = 'GONE')
     )
-    update notifications
-    set status = ${settlement?.status ?? "SENT"}::notification_status, reason = ${settlement?.reason ?? null}, settled_at = now()
-    where ${settlement !== null}::boolean and id = ${notificationId}::uuid and status in ('QUEUED', 'DEFERRED', 'FAILED')
+    update notifications n
+    set status = settlement.status, reason = settlement.reason, settled_at = now()
+    from unnest(
+      ${settlements.map(({ notificationId }) => notificationId)}::uuid[],
+      ${settlements.map(({ status }) => status)}::text[]::notification_status[],
+      ${settlements.map(({ reason }) => reason)}::text[]
+    ) as settlement (notification_id, status, reason)
+    where n.id = settlement.notification_id and n.status in ('QUEUED', 'DEFERRED', 'FAILED')
       and not exists (
         select from notification_deliveries other
-        where other.notification_id = ${notificationId}::uuid and other.status in ('SENDING', 'LATER')
-          and other.device_id not in (select device_id from result)
+        where other.notification_id = n.id and other.status in ('SENDING', 'LATER')
+          and (other.notification_id, other.device_id) not in (select notification_id, device_id from result)
       )
-    returning id`);
+    returning n.id`;
+  const settled = new Set(rows.map(({ id }) => id));
+  return runs.map(({ notificationId }) => settled.has(notificationId));
 }
 
 export interface Delivery {

@@ -94,16 +94,16 @@ export interface DueRow extends Omit<DueNotification, "kind"> {
   preferences: PushPreferences;
 }
 
-/** Finds an open notification, with all that its push needs; undefined when it is settled, or there is none. */
-export async function findDueNotification(db: Db, id: string): Promise<DueRow | undefined> {
-  const [row] = await db<Row[]>`
+/** Finds open notifications, with all that their push needs; undefined for one that is settled, or does not exist. */
+export async function findDueNotifications(db: Db, ids: readonly string[]): Promise<(DueRow | undefined)[]> {
+  const rows = await db<Row[]>`
     with due as (
       select
         n.id, n.user_id, n.kind, n.order_id, n.partner_id, n.box_id, n.facts, n.created_at, n.expires_at,
         u.timezone, u.deleted_at is null and exists (select from devices d where d.user_id = u.id) as has_devices
       from notifications n
       join users u on u.id = n.user_id
-      where n.id = ${id}::uuid and n.status in ('QUEUED', 'DEFERRED', 'FAILED')
+      where n.id = any(${[...ids]}::uuid[]) and n.status in ('QUEUED', 'DEFERRED', 'FAILED')
     )
     select
       n.id, n.user_id, n.kind, now() as now, n.created_at, n.expires_at,
@@ -124,7 +124,11 @@ export async function findDueNotification(db: Db, id: string): Promise<DueRow | 
     left join cities city on city.id = partner.city_id
     left join orders o on o.id = n.order_id
     left join boxes b on b.id = n.box_id`;
-  if (!row) return undefined;
+  const found = new Map(rows.map((row) => [row.id, dueRowOf(row)]));
+  return ids.map((id) => found.get(id));
+}
+
+function dueRowOf(row: Row): DueRow {
   return {
     ...row,
     subjectId: subjectOf(row.userId, row),

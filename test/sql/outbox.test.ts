@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { adEvents, push } from "../../queues/index.js";
 import { closeDatabase, contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
-import { onJobsDue, replayDeadJobs, replayJob, stageJob, stageJobs } from "../../sql/outbox.js";
+import {
+  completeJobs,
+  onJobsDue,
+  replayDeadJobs,
+  replayJob,
+  stageJob,
+  stageJobs,
+  startJobs,
+} from "../../sql/outbox.js";
 import { insertAdBatch } from "../../sql/queries/ad-batches.js";
 import { bringDeferredForward, updateNotificationStatus } from "../../sql/queries/notifications.js";
 import { receivePosEvents } from "../../sql/queries/pos-events.js";
@@ -140,4 +148,34 @@ test("an open job is found by its key, through an index", async () => {
       explain select from open_jobs where queue = 'ad-events' and key = any (array['a', 'b']::text[])`;
   });
   expect(JSON.stringify(plan)).toContain("staged_jobs_open_by_key");
+});
+
+test("of jobs that are started or completed together, one that a transaction has locked delays no other", async () => {
+  const stage = () => stageJob(sql, push, newPush(), { runAt: new Date(Date.now() + HOUR_MS) });
+  const [free, locked] = [await stage(), await stage()];
+  const runs = [locked, free, "0"].map((id) => ({ id, generation: 0 }));
+  const jobOf = async (id: string) =>
+    (
+      await sql<{ attempts: number; done: boolean }[]>`
+      select attempts, done_at is not null as done from staged_jobs where id = ${id}::bigint`
+    )[0];
+  let starting: ReturnType<typeof startJobs> | undefined;
+  let completing: ReturnType<typeof completeJobs> | undefined;
+
+  await transaction(async (tx) => {
+    await tx`select from staged_jobs where id = ${locked}::bigint for update`;
+    starting = startJobs(contended, runs);
+    await until(async () => (await jobOf(free))?.attempts === 1);
+    expect((await jobOf(locked))?.attempts).toBe(0);
+  });
+  expect(await starting).toMatchObject([{ attempts: 1 }, { attempts: 1 }, undefined]);
+
+  await transaction(async (tx) => {
+    await tx`select from staged_jobs where id = ${locked}::bigint for update`;
+    completing = completeJobs(contended, runs);
+    await until(async () => (await jobOf(free))?.done === true);
+    expect((await jobOf(locked))?.done).toBe(false);
+  });
+  expect(await completing).toEqual([true, true, false]);
+  expect(await completeJobs(sql, runs)).toEqual([false, false, false]);
 });

@@ -28,7 +28,10 @@ test("a claim can be repeated by its own run, however late, until the run stores
   const browser = await addBrowser();
   const id = await notify();
   const [own, other] = [randomUUID(), randomUUID()];
-  const claim = async (token: string) => (await claimDeliveries(sql, id, 20, token)).claimed.map((device) => device.id);
+  const claim = async (token: string) =>
+    (await claimDeliveries(sql, [{ notificationId: id, token }], 20)).flatMap(({ claimed }) =>
+      claimed.map((device) => device.id),
+    );
   expect(await claim(own)).toEqual([browser]);
   expect(await claim(other)).toEqual([]);
   await sql`update notification_deliveries set started_at = now() - interval '1 minute' where notification_id = ${id}::uuid`;
@@ -36,7 +39,7 @@ test("a claim can be repeated by its own run, however late, until the run stores
   expect(await deliveries(id)).toMatchObject([{ status: "SENDING", attempts: 1 }]);
 
   const result = { deviceId: browser, reason: "the push service answered 503", called: true };
-  await updateDeliveries(sql, id, [{ ...result, status: "LATER" }], null);
+  await updateDeliveries(sql, [{ notificationId: id, results: [{ ...result, status: "LATER" }], settlement: null }]);
   // a statement of this run that arrives late claims nothing for it
   expect(await claim(own)).toEqual([]);
   expect(await claim(other)).toEqual([browser]);

@@ -52,7 +52,7 @@ async function notifyAll(boxId: string): Promise<number> {
       attempt: 1,
       signal: new AbortController().signal,
       done: async (tx) => {
-        await completeJob(tx, open.id, 0);
+        await completeJob(tx, { id: open.id, generation: 0 });
       },
     });
     ms += performance.now() - start;

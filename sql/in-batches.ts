@@ -1,0 +1,50 @@
+import { faultOf } from "./db.js";
+
+interface Call<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Returns a function that does `work` for one item, together with all items that are asked for in the same tick or while a batch
+ * runs: a statement for many rows costs little more than one for one row. `work` returns the result of each of its items, in
+ * their order. When it fails, each item is tried alone, so that none fails for another; while Postgres cannot be reached, all fail.
+ */
+export function inBatches<Item, Result>(
+  work: (items: readonly Item[]) => Promise<readonly Result[]>,
+): (item: Item) => Promise<Result> {
+  let waiting: Call<Item, Result>[] = [];
+  let running = false;
+
+  const attempt = async (calls: readonly Call<Item, Result>[]): Promise<void> => {
+    const results = await work(calls.map(({ item }) => item));
+    if (results.length !== calls.length) throw new Error(`a batch of ${calls.length} has ${results.length} results`);
+    results.forEach((result, index) => calls[index]?.resolve(result));
+  };
+  const run = async (calls: readonly Call<Item, Result>[]): Promise<void> => {
+    try {
+      await attempt(calls);
+    } catch (error) {
+      if (calls.length === 1 || faultOf(error) === "unreachable") for (const { reject } of calls) reject(error);
+      else await Promise.all(calls.map((call) => attempt([call]).catch(call.reject)));
+    }
+  };
+  const runAll = async (): Promise<void> => {
+    running = true;
+    // what the present tick asks for belongs to the first batch
+    await null;
+    while (waiting.length > 0) {
+      const calls = waiting;
+      waiting = [];
+      await run(calls);
+    }
+    running = false;
+  };
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (!running) void runAll();
+    });
+}
