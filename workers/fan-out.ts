@@ -3,7 +3,8 @@ import { unmetCondition } from "../lib/domain/notification-kinds.js";
 import { fanOut, push } from "../queues/index.js";
 import type { EventKind } from "../queues/fan-out.js";
 import { sql, transaction, type Db } from "../sql/db.js";
-import { insertNotifications } from "../sql/queries/notifications.js";
+import { inBatches } from "../sql/in-batches.js";
+import { insertNotifications, type NewNotification } from "../sql/queries/notifications.js";
 import {
   isOnOffer,
   lockBoxNotifications,
@@ -11,7 +12,7 @@ import {
   type LargeAudience,
   type SmallAudience,
 } from "../sql/queries/recipients.js";
-import { findBacklog, stageJob, stageJobs } from "../sql/outbox.js";
+import { findBacklog, stageJob } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 
 /** Recipients of a large audience per job. */
@@ -21,29 +22,52 @@ const MOST_WAITING = 1_000;
 const BACKLOG_PAUSE_MS = 2_000;
 
 type EventPayload = { event: EventKind; subjectId: string; after: string | null };
+type EventTask = Task<EventPayload>;
 
-interface Inserted {
-  readonly ids: readonly string[];
-  /** The recipient after whom the next batch begins; null when there is none. */
-  readonly last: string | null;
+/** An event with few recipients. */
+interface SmallEvent {
+  readonly audience: SmallAudience;
+  readonly task: EventTask;
 }
 
-async function notifyAll(tx: Db, { notify }: SmallAudience, { payload }: Task<EventPayload>): Promise<Inserted> {
-  const lists = await Promise.all(
-    notify.map(async ({ kind, to }) => (await to(tx, payload.subjectId)).map((recipient) => ({ ...recipient, kind }))),
-  );
-  return { ids: await insertNotifications(tx, lists.flat()), last: null };
+/** Lists the notifications of an event with few recipients, and stages its follow-up event. */
+async function prepare(tx: Db, { audience, task }: SmallEvent): Promise<readonly NewNotification[]> {
+  const { notify, followUp } = audience;
+  const { payload, requestId } = task;
+  const { subjectId } = payload;
+  const [runAt, ...lists] = await Promise.all([
+    followUp?.at(tx, subjectId),
+    ...notify.map(async ({ kind, to }) =>
+      (await to(tx, subjectId)).map((each) => ({ ...each, kind, requestId: requestId ?? null })),
+    ),
+  ]);
+  if (followUp && runAt)
+    await stageJob(tx, fanOut, { event: followUp.event, subjectId, after: null }, { requestId, runAt });
+  return lists.flat();
 }
 
-/** Inserts the notifications of the next batch of recipients about a box, or logs why there are none. */
+/** Events with few recipients come with every order: those that run at once share a transaction and its statements. */
+const notifyFew = inBatches((events: readonly SmallEvent[]) =>
+  transaction(async (tx) => {
+    const notifications = await Promise.all(events.map((event) => prepare(tx, event)));
+    await insertNotifications(tx, notifications.flat());
+    await Promise.all(events.map(({ task }) => task.done(tx)));
+    return events;
+  }),
+);
+
+/**
+ * Inserts the notifications of the next batch of recipients about a box, or logs why there are none; returns the recipient after
+ * whom another batch begins, or null.
+ */
 async function notifyBatch(
   tx: Db,
   { kind, begin, stillApplies, list }: LargeAudience,
-  { payload: { event, subjectId, after }, log }: Task<EventPayload>,
-): Promise<Inserted> {
-  const skip = (reason: string): Inserted => {
+  { payload: { event, subjectId, after }, requestId, log }: EventTask,
+): Promise<string | null> {
+  const skip = (reason: string): null => {
     log.info({ event, subjectId, reason }, "an event has no recipients");
-    return { ids: [], last: null };
+    return null;
   };
   await lockBoxNotifications(tx, subjectId);
   const unmet = unmetCondition(kind, { orderStatus: null, onOffer: await isOnOffer(tx, subjectId) });
@@ -51,11 +75,23 @@ async function notifyBatch(
   const holds = after === null ? begin : stillApplies;
   if (holds && !(await holds(tx, subjectId))) return skip("the event no longer applies");
   const { recipients, last } = await list(tx, subjectId, after, BATCH);
-  const ids = await insertNotifications(
+  await insertNotifications(
     tx,
-    recipients.map((recipient) => ({ ...recipient, kind })),
+    recipients.map((recipient) => ({ ...recipient, kind, requestId: requestId ?? null })),
   );
-  return { ids, last };
+  return last;
+}
+
+async function notifyMany(audience: LargeAudience, task: EventTask): Promise<void> {
+  const { payload, requestId } = task;
+  const { event, subjectId } = payload;
+  const { jobs, at } = await findBacklog(sql, push, MOST_WAITING);
+  if (jobs === MOST_WAITING) throw new Snooze(new Date(at.getTime() + BACKLOG_PAUSE_MS));
+  await transaction(async (tx) => {
+    const last = await notifyBatch(tx, audience, task);
+    if (last !== null) await stageJob(tx, fanOut, { event, subjectId, after: last }, { requestId });
+    await task.done(tx);
+  });
 }
 
 /**
@@ -63,26 +99,7 @@ async function notifyBatch(
  * that completes the job: wherever a run is cut short, each recipient gets one notification.
  */
 export const fanOutEvent: Handler<EventPayload> = async (task) => {
-  const { event, subjectId } = task.payload;
-  const { requestId } = task;
-  const audience = recipientsOf[event];
-  const followUp = "list" in audience ? undefined : audience.followUp;
-  if ("list" in audience) {
-    const { jobs, at } = await findBacklog(sql, push, MOST_WAITING);
-    if (jobs === MOST_WAITING) throw new Snooze(new Date(at.getTime() + BACKLOG_PAUSE_MS));
-  }
-  await transaction(async (tx) => {
-    const { ids, last } = await ("list" in audience ? notifyBatch(tx, audience, task) : notifyAll(tx, audience, task));
-    await stageJobs(
-      tx,
-      push,
-      ids.map((notificationId) => ({ notificationId })),
-      { requestId },
-    );
-    if (last !== null) await stageJob(tx, fanOut, { event, subjectId, after: last }, { requestId });
-    const runAt = await followUp?.at(tx, subjectId);
-    if (followUp && runAt)
-      await stageJob(tx, fanOut, { event: followUp.event, subjectId, after: null }, { requestId, runAt });
-    await task.done(tx);
-  });
+  const audience = recipientsOf[task.payload.event];
+  if ("list" in audience) await notifyMany(audience, task);
+  else await notifyFew({ audience, task });
 };

@@ -53,21 +53,32 @@ export const factsOf = (subject: Subject): Facts => ({
 const subjectOf = (userId: string, { boxId, orderId, partnerId }: Subject): string =>
   boxId ?? orderId ?? partnerId ?? userId;
 
-/** Inserts notifications, without repeating a kind for the same recipient and order; returns the ids of the new ones. */
-export async function insertNotifications(
-  db: Db,
-  notifications: readonly (Recipient & { readonly kind: NotificationKind })[],
-): Promise<string[]> {
-  if (notifications.length === 0) return [];
-  const rows = await db<{ id: string }[]>`
-    insert into notifications (user_id, kind, order_id, partner_id, box_id, facts)
-    select "userId", kind, "orderId", "partnerId", "boxId", coalesce(facts, '{}')
-    from jsonb_to_recordset(${db.json(notifications)}) as added (
-      "userId" uuid, kind text, "orderId" uuid, "partnerId" uuid, "boxId" uuid, facts jsonb
+/** A notification to be inserted. */
+export type NewNotification = Recipient & {
+  readonly kind: NotificationKind;
+  /** The request that caused it, if one did. */
+  readonly requestId: string | null;
+};
+
+/** Inserts notifications, without repeating a kind for the same recipient and order, and stages the pushes of the new ones. */
+export async function insertNotifications(db: Db, notifications: readonly NewNotification[]): Promise<void> {
+  if (notifications.length === 0) return;
+  await db`
+    with added as materialized (
+      select new_id() as id, "userId", kind, "orderId", "partnerId", "boxId", coalesce(facts, '{}') as facts, "requestId"
+      from jsonb_to_recordset(${db.json(notifications)}) as added (
+        "userId" uuid, kind text, "orderId" uuid, "partnerId" uuid, "boxId" uuid, facts jsonb, "requestId" text
+      )
+    ), inserted as (
+      insert into notifications (id, user_id, kind, order_id, partner_id, box_id, facts)
+      select id, "userId", kind, "orderId", "partnerId", "boxId", facts from added
+      on conflict (order_id, user_id, kind) where order_id is not null do nothing
+      returning id
     )
-    on conflict (order_id, user_id, kind) where order_id is not null do nothing
-    returning id`;
-  return rows.map(({ id }) => id);
+    select stage_jobs('push', jsonb_agg(jsonb_build_object('notificationId', id)), "requestId")::text
+    from inserted
+    join added using (id)
+    group by "requestId"`;
 }
 
 interface Row extends Subject, Omit<DueRow, "subjectId" | "facts" | "data" | "preferences" | "hasDevices"> {

@@ -61,7 +61,9 @@ function payloadsOf(expression: string, id: string | number): Record<string, unk
 const calls = [...functions, ...code].flatMap(({ file, text }) =>
   [...text.matchAll(/(?<!function )\bstage_jobs?\(/g)].map((call) => {
     const [queue = "", payload = ""] = argumentsAt(text, call.index + call[0].length);
-    return { file, queue: literal(queue), payload: payload.replaceAll(/\s+/g, " ") };
+    // many jobs have an aggregate of their payloads
+    const one = /^jsonb_agg\((.*)\)$/s.exec(payload)?.[1] ?? payload;
+    return { file, queue: literal(queue), payload: one.replaceAll(/\s+/g, " ") };
   }),
 );
 /** The calls that do not pass on a contract's own payload. */
