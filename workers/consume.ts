@@ -5,7 +5,7 @@ import { inBatches } from "../sql/in-batches.js";
 import { log, type Logger } from "../lib/process/log.js";
 import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import { sql, type Db } from "../sql/db.js";
+import { batches, sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/outbox.js";
 import { jobDurations, type Outcome } from "./metrics.js";
 
@@ -44,8 +44,8 @@ interface Ending {
 }
 
 // of all queues together
-const startJob = inBatches((runs: readonly staged.JobRun[]) => staged.startJobs(sql, runs));
-const completeJob = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(sql, runs));
+const startJob = inBatches((runs: readonly staged.JobRun[]) => staged.startJobs(batches, runs));
+const completeJob = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(batches, runs));
 
 /** Thrown by `done` when another run has completed the job. */
 class AlreadyDone extends Error {

@@ -19,7 +19,7 @@ import { later, LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-
 import { isKnownService, originOf, sendPush, serviceOf } from "../lib/messaging/push.js";
 import { Bulkhead, Busy, takePlace } from "../lib/outbound/bulkhead.js";
 import { push } from "../queues/index.js";
-import { contended, sql, transaction } from "../sql/db.js";
+import { batches, sql, transaction } from "../sql/db.js";
 import {
   claimDeliveries,
   endCutShort,
@@ -59,9 +59,9 @@ const statusOf = {
   later: "LATER",
 } as const satisfies Record<PushOutcome["result"], DeliveryResult["status"]>;
 
-const findDue = inBatches((ids: readonly string[]) => findDueNotifications(sql, ids));
-const claim = inBatches((claims: readonly Claim[]) => claimDeliveries(contended, claims, CLAIM_SECONDS));
-const update = inBatches((runs: readonly RunResult[]) => updateDeliveries(sql, runs));
+const findDue = inBatches((ids: readonly string[]) => findDueNotifications(batches, ids));
+const claim = inBatches((claims: readonly Claim[]) => claimDeliveries(batches, claims, CLAIM_SECONDS));
+const update = inBatches((runs: readonly RunResult[]) => updateDeliveries(batches, runs));
 
 const services = new Bulkhead(slotsOf(push), isKnownService);
 

@@ -37,6 +37,8 @@ export interface Connection {
 export interface ConnectionOptions {
   /** The server's timeout for each statement. */
   timeoutMs?: number;
+  /** Whether a statement is planned once, for any parameters. */
+  genericPlans?: boolean;
   onNotification?: (payload: string) => void;
 }
 
@@ -62,7 +64,7 @@ const READ_ONLY = "25006";
  */
 export function openConnection(
   purpose: string,
-  { timeoutMs = config.DATABASE_TIMEOUT_MS, onNotification }: ConnectionOptions = {},
+  { timeoutMs = config.DATABASE_TIMEOUT_MS, genericPlans = false, onNotification }: ConnectionOptions = {},
 ): Connection {
   /** The rejections of what waits for the session. */
   const dependants = new Set<(error: DatabaseError) => void>();
@@ -123,6 +125,7 @@ export function openConnection(
       TimeZone: "UTC",
       statement_timeout: timeoutMs,
       idle_in_transaction_session_timeout: config.DATABASE_TIMEOUT_MS,
+      ...(genericPlans && { plan_cache_mode: "force_generic_plan" }),
     },
     ssl: config.POSTGRES.tls,
     socket: openSocket,

@@ -7,6 +7,8 @@ export interface PoolLimits {
   connections: number;
   /** The server's timeout for each statement. */
   timeoutMs?: number;
+  /** Whether a statement is planned once, for any parameters. */
+  genericPlans?: boolean;
 }
 
 /**
@@ -24,7 +26,7 @@ const isFreer = (one: Connection, other: Connection): boolean => {
  */
 export function openPool(
   purpose: string,
-  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS }: PoolLimits,
+  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS, genericPlans = false }: PoolLimits,
   onStaged?: () => void,
 ) {
   const connections = new Set<Connection>();
@@ -39,7 +41,7 @@ export function openPool(
       else if (!best || isFreer(connection, best)) best = connection;
     }
     if (best && connections.size >= max) return best;
-    const connection = openConnection(purpose, { timeoutMs });
+    const connection = openConnection(purpose, { timeoutMs, genericPlans });
     connections.add(connection);
     return connection;
   }

@@ -107,7 +107,7 @@ type Options = { headers?: Record<string, string> };
 export class Client {
   constructor(
     readonly url: string,
-    readonly token: string | null = null,
+    public token: string | null = null,
   ) {}
 
   as(token: string | null): Client {

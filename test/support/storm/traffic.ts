@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../api.js";
-import { newPhone, type Character } from "../cast.js";
+import { newPhone, signIn, type Character } from "../cast.js";
 import type { OwnPostgres } from "../own-postgres.js";
 import { pictureBytes } from "../pictures.js";
 import type { Random } from "../random.js";
@@ -200,6 +200,15 @@ export async function startTraffic(
   let backlog = 0;
   const goesOn = () => !enough;
 
+  const { operator, sellers, customers } = market;
+  const characters = [operator, ...sellers.map(({ owner }) => owner), ...customers];
+  /** A storm may last for hours, a token lasts for 15 minutes. */
+  const renewTokens = async (): Promise<void> => {
+    for (let tick = 1; goesOn(); tick += 1) {
+      if (tick % 300 === 0) await Promise.all(characters.map(signIn));
+      await delay(1_000);
+    }
+  };
   const watchBacklog = async (): Promise<void> => {
     while (goesOn()) {
       const [jobs] = await ask<{ open: number }>(
@@ -220,6 +229,7 @@ export async function startTraffic(
   };
   const running = Promise.all([
     watchBacklog(),
+    renewTokens(),
     ...kinds.flatMap((kind) => Array.from({ length: kind.clients }, (_, n) => keepActing(kind, n))),
   ]);
   running.catch(() => (enough = true));
