@@ -33,7 +33,7 @@ export function inBatches<Item, Result>(
   const runAll = async (): Promise<void> => {
     running = true;
     // what the present tick asks for belongs to the first batch
-    await null;
+    await Promise.resolve();
     while (waiting.length > 0) {
       const calls = waiting;
       waiting = [];

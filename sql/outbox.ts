@@ -141,14 +141,16 @@ export async function startJobs(db: Db, runs: readonly JobRun[]): Promise<(Start
       from unnest(${idsOf(runs)}::bigint[], ${generationsOf(runs)}::integer[]) as run (id, generation)
       join staged_jobs job on job.id = run.id and job.generation = run.generation and job.done_at is null
       for no key update of job skip locked
+    ), started as (
+      update staged_jobs job
+      set attempts = attempts + 1
+      from run
+      where job.id = run.id
+      returning job.id, payload, request_id, attempts, dead_at
     )
-    update staged_jobs job
-    set attempts = attempts + 1
-    from run
-    where job.id = run.id
-    returning job.id::text, payload, request_id, attempts, dead_at is not null as was_dead`;
+    select id::text, payload, request_id, attempts, dead_at is not null as was_dead from started`;
   const started = new Map(rows.map((row) => [row.id, row]));
-  return Promise.all(runs.map((run) => started.get(run.id) ?? startJob(db, run)));
+  return Promise.all(runs.map(async (run) => started.get(run.id) ?? (await startJob(db, run))));
 }
 
 async function startJob(db: Db, { id, generation }: JobRun): Promise<StartedJob | undefined> {
@@ -173,14 +175,16 @@ export async function completeJobs(db: Db, runs: readonly JobRun[]): Promise<boo
       from unnest(${idsOf(runs)}::bigint[], ${generationsOf(runs)}::integer[]) as run (id, generation)
       join staged_jobs job on job.id = run.id and job.generation = run.generation and job.done_at is null
       for no key update of job skip locked
+    ), completed as (
+      update staged_jobs job
+      set done_at = now(), dead_at = null, last_error = null
+      from run
+      where job.id = run.id
+      returning job.id
     )
-    update staged_jobs job
-    set done_at = now(), dead_at = null, last_error = null
-    from run
-    where job.id = run.id
-    returning job.id::text`;
+    select id::text from completed`;
   const completed = new Set(rows.map(({ id }) => id));
-  return Promise.all(runs.map((run) => completed.has(run.id) || completeJob(db, run)));
+  return Promise.all(runs.map(async (run) => completed.has(run.id) || (await completeJob(db, run))));
 }
 
 /** Marks a job done; false when it was done, or is superseded by a later generation. */

@@ -75,6 +75,8 @@ async function measureOn(lab: Lab, requests: Requests, env: NodeJS.ProcessEnv, e
         load,
         plan,
       );
+      // a plan that was made while the tables were almost empty would be kept
+      if (round === 0) await client.query("analyze");
       if (followed && round > 0) rounds.push(followed);
     }
   } finally {

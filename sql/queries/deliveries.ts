@@ -52,31 +52,30 @@ export interface Claimed {
 export async function claimDeliveries(db: Db, claims: readonly Claim[], claimSeconds: number): Promise<Claimed[]> {
   const known = await db<ClaimRow[]>`
     with run as materialized (
-      select run.notification_id, run.claim, n.user_id
+      select run.notification_id, run.claim, (select n.user_id from notifications n where n.id = run.notification_id) as user_id
       from unnest(
         ${claims.map(({ notificationId }) => notificationId)}::uuid[], ${claims.map(({ token }) => token)}::uuid[]
       ) as run (notification_id, claim)
-      join notifications n on n.id = run.notification_id
     ), given_up as (
-      update notification_deliveries known
-      set status = case when status = 'SENDING' then 'UNKNOWN' else 'GONE' end::delivery_status,
-          reason = case when status = 'SENDING' then ${cutShort} else 'no longer a device of this user' end,
+      update notification_deliveries delivery
+      set status = case when delivery.status = 'SENDING' then 'UNKNOWN' else 'GONE' end::delivery_status,
+          reason = case when delivery.status = 'SENDING' then ${cutShort} else 'no longer a device of this user' end,
           ended_at = now()
       from run
-      where known.notification_id = run.notification_id
+      where delivery.notification_id = run.notification_id
         and (
           (
-            status = 'SENDING' and started_at <= now() - interval '1 second' * ${claimSeconds}::integer
-            and known.claim <> run.claim
+            delivery.status = 'SENDING' and delivery.started_at <= now() - interval '1 second' * ${claimSeconds}::integer
+            and delivery.claim <> run.claim
           )
           or (
-            status = 'LATER'
+            delivery.status = 'LATER'
             and not exists (
-              select from devices d where d.user_id = run.user_id and d.address_digest = known.address_digest
+              select from devices d where d.user_id = run.user_id and d.address_digest = delivery.address_digest
             )
           )
         )
-      returning known.notification_id, address_digest, device_id, status, reason
+      returning delivery.notification_id, delivery.address_digest, delivery.device_id, delivery.status, delivery.reason
     ), claimed as (
       insert into notification_deliveries as known (notification_id, device_id, platform, address_digest, claim)
       select run.notification_id, d.id, d.platform, d.address_digest, run.claim

@@ -63,7 +63,7 @@ export type NewNotification = Recipient & {
 /** Inserts notifications, without repeating a kind for the same recipient and order, and stages the pushes of the new ones. */
 export async function insertNotifications(db: Db, notifications: readonly NewNotification[]): Promise<void> {
   if (notifications.length === 0) return;
-  await db`
+  await db<{ staged: string | null }[]>`
     with added as materialized (
       select new_id() as id, "userId", kind, "orderId", "partnerId", "boxId", coalesce(facts, '{}') as facts, "requestId"
       from jsonb_to_recordset(${db.json(notifications)}) as added (
@@ -75,7 +75,7 @@ export async function insertNotifications(db: Db, notifications: readonly NewNot
       on conflict (order_id, user_id, kind) where order_id is not null do nothing
       returning id
     )
-    select stage_jobs('push', jsonb_agg(jsonb_build_object('notificationId', id)), "requestId")::text
+    select stage_jobs('push', jsonb_agg(jsonb_build_object('notificationId', id)), "requestId")::text as staged
     from inserted
     join added using (id)
     group by "requestId"`;

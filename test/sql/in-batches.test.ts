@@ -12,8 +12,8 @@ test("what is asked for in one tick is done together, and what is asked for mean
     return numbers.map((number) => number * 2);
   });
   const first = [double(1), double(2)];
-  await null;
-  await null;
+  await Promise.resolve();
+  await Promise.resolve();
   const second = [double(3), double(4)];
   start?.();
   expect(await Promise.all([...first, ...second])).toEqual([2, 4, 6, 8]);
