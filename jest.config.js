@@ -4,8 +4,14 @@ const leavesOut = process.env["TEST_FULL"] !== "1" && !process.argv.some((argume
 /** @type {import("jest").Config} */
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
-  // plans among a million orders, pages in a browser, faults other than those of the storm, and what runs once for each broker
-  testPathIgnorePatterns: leavesOut ? ["<rootDir>/test/(scale|browser|faults/(?!storm))", "\\.redis\\.test\\.ts$"] : [],
+  // plans among a million orders, pages in a browser, starts of everything, faults other than those of the storm, and what runs
+  // once for each broker
+  testPathIgnorePatterns: leavesOut
+    ? [
+        "<rootDir>/test/(scale|browser|faults/(?!storm)|scripts/(demo|embedded|first|restore|start))",
+        "\\.redis\\.test\\.ts$",
+      ]
+    : [],
   testEnvironment: "<rootDir>/test/support/environment.js",
   globalSetup: "<rootDir>/test/support/global-setup.js",
   globalTeardown: "<rootDir>/test/support/global-teardown.js",

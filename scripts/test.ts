@@ -8,5 +8,5 @@ const lint = paths.length > 0 ? 0 : await runTool("npm", ["run", "--silent", "li
 process.exitCode = lint || (await runTool("npm", ["run", "--silent", "test:unit", "--", ...paths]));
 if (paths.length === 0 && process.env["TEST_FULL"] !== "1")
   process.stdout.write(
-    "Left out: plans, pages in a browser, single faults, and the other broker. TEST_FULL=1 npm test runs these too.\n",
+    "Left out: plans, a browser, starts of everything, single faults and the other broker. TEST_FULL=1 npm test runs these too.\n",
   );
