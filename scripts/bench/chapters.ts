@@ -21,6 +21,7 @@ import { measureMachinery } from "./machinery.js";
 import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
 import { pullMenus, takeWebhooks } from "./pos.js";
+import { compareOrderSql } from "./order-sql.js";
 import type { Program } from "./program.js";
 import { deliverBesideSilence, deliverMessages, processNotifications, notifyFollowers } from "./push.js";
 import { rollUpDays } from "./rollups.js";
@@ -165,6 +166,10 @@ const processes: Measure = async (lab, marketplace, effort) => {
 export const chapters: Record<string, { title: string; measure: Measure }> = {
   orders: { title: "Place an order over HTTP", measure: placeOrders },
   life: { title: "Place orders, and do all the work that they cause", measure: followOrders },
+  "order-sql": {
+    title: "Place an order in Postgres, against one statement that checks nothing",
+    measure: compareOrderSql,
+  },
   "hot-box": { title: "All clients order the same box", measure: orderHotBox },
   box: { title: "Read one box", measure: readBox },
   list: { title: "List 20 boxes of a city", measure: listOffers },

@@ -43,6 +43,16 @@ export const HotRowPlan = z.object({
 });
 export type HotRowPlan = z.output<typeof HotRowPlan>;
 
+/** Orders of these boxes by these users, one after the other in one session. */
+export const OrderSqlPlan = z.object({
+  how: z.enum(["function", "bare"]),
+  seconds: z.number(),
+  userIds: z.array(z.uuid()),
+  boxes: z.array(z.object({ id: z.uuid(), partnerId: z.uuid() })),
+  totalMinor: z.int(),
+});
+export type OrderSqlPlan = z.output<typeof OrderSqlPlan>;
+
 const Handle = z.enum(["sql", "lookups", "contended", "postgres.js"]);
 
 /** Reads of these boxes by `clients` clients, beside as many others that do other work through the same or another handle. */
@@ -79,7 +89,7 @@ export const DeliveryPlan = z.object({
 });
 export type DeliveryPlan = z.output<typeof DeliveryPlan>;
 
-/** The CPU time is per message. */
+/** The CPU time is per message, or per order. */
 export const DeliveryRate = z.object({ perSecond: z.number(), cpuMicros: z.number() });
 
 /** Notifications to process through the service, or as many empty jobs through BullMQ alone. */

@@ -1,0 +1,33 @@
+import { statSync } from "node:fs";
+import type { Measure } from "./chapter.js";
+import { median, print, printGoal, printRow } from "./compare.js";
+import { PRICE } from "./marketplace.js";
+import { DeliveryRate, type OrderSqlPlan } from "./messages.js";
+
+const MOST_RATIO = 1.6;
+
+/** Compares Postgres's CPU time for an order with that of one statement that writes the same rows without a check. */
+export const compareOrderSql: Measure = async (lab, { userIds, boxes }, { rounds, seconds, warmUpSeconds }) => {
+  if (!statSync("/proc/self/schedstat", { throwIfNoEntry: false })) {
+    print("  skipped: this system has no /proc");
+    return;
+  }
+  const program = await lab.start("scripts/bench/programs/order-sql");
+  const totalMinor = Math.round(PRICE * 100);
+  const place = async (how: OrderSqlPlan["how"], duration: number) => {
+    const plan: OrderSqlPlan = { how, seconds: duration, userIds, boxes, totalMinor };
+    return (await program.ask(plan, DeliveryRate)).cpuMicros;
+  };
+  const micros: Record<OrderSqlPlan["how"], number[]> = { function: [], bare: [] };
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const how of ["function", "bare"] as const) {
+      const cpu = await place(how, round === 0 ? warmUpSeconds : seconds);
+      if (round > 0) micros[how].push(cpu);
+    }
+  }
+  const [checked, bare] = [median(micros.function), median(micros.bare)];
+  printRow("place_order", [`CPU ${checked.toFixed(0)} µs`]);
+  printRow("one statement that checks nothing", [`CPU ${bare.toFixed(0)} µs`]);
+  const ratio = checked / bare;
+  printGoal("CPU time, of that", `${ratio.toFixed(2)} ×`, `≤ ${MOST_RATIO} ×`, ratio <= MOST_RATIO);
+};
