@@ -69,7 +69,7 @@ test("the build has nothing for developers, and needs no package of theirs", () 
 });
 
 test("the build has the files and folders that its programs read beside themselves", async () => {
-  const copied = /^const assets = \[(.*)\];$/m.exec(await readFile("scripts/build.ts", "utf8"))?.[1] ?? "";
+  const copied = /^const assets = \[(.*)\];$/m.exec(await readFile("scripts/copy-assets.ts", "utf8"))?.[1] ?? "";
   const assets = [...copied.matchAll(/"([^"]+)"/g)].map(([, path]) => path);
   const read = await Promise.all(
     files.map(async (file) => {

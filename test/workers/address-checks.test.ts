@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { Character } from "../support/cast.js";
 import { startGeocoder } from "../support/geocoder.js";
+import { until } from "../support/until.js";
 
 const geocoder = await startGeocoder();
 process.env["GEOCODER"] = "openstreetmap";
@@ -89,6 +90,7 @@ test("a partner has one open check, which compares the address that it has in th
   const release = geocoder.hold();
   const checking = checkAddress(task({ partnerId }));
   checking.catch(() => undefined);
+  await until(() => geocoder.asked.length > 0);
   await owner.client.put("/api/v1/partners/me", { address: "Мост" });
   release();
   await expect(checking).rejects.toThrow("snoozed until");

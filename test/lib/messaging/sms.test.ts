@@ -143,7 +143,7 @@ describe("a message that was", () => {
   test("possibly accepted: no answer in time", async () => {
     const { sendSms, SmsRefused } = await smsWith();
     gateway.answerWith("hang");
-    const error: unknown = await sendSms(phone, "text", log, 300).catch((thrown: unknown) => thrown);
+    const error: unknown = await sendSms(phone, "text", log, 3_000).catch((thrown: unknown) => thrown);
     expect(String(error)).toContain("TimeoutError");
     expect(error).not.toBeInstanceOf(SmsRefused);
     expect(gateway.received).toHaveLength(1);
