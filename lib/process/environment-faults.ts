@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import type { SoundVariables } from "./environment.js";
 import { PRIVATE_ORIGINS } from "./origins.js";
 import { isVapidPair } from "./push-keys.js";
@@ -64,6 +65,11 @@ function faultsInProduction(env: SoundVariables): Fault[] {
   else if (!env.PUBLIC_URL.startsWith("https:")) refuse("PUBLIC_URL", "must be https in production");
   if (env.S3_BUCKET === undefined && env.STORAGE_DIR === undefined)
     refuse("STORAGE_DIR", "is missing, and so is S3_BUCKET: files need a folder that all processes share, or a bucket");
+  if (env.S3_BUCKET === undefined && env.STORAGE_DIR !== undefined && !isAbsolute(env.STORAGE_DIR))
+    refuse(
+      "STORAGE_DIR",
+      "must be an absolute path in production: processes started elsewhere would use another folder",
+    );
   if (env.SMS_SENDER === undefined)
     refuse("SMS_SENDER", "is missing; in production it is `http`, and SMS_HTTP_URL the gateway for login codes");
   else if (env.SMS_SENDER !== "http") refuse("SMS_SENDER", "must be `http` in production");

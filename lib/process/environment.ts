@@ -163,7 +163,7 @@ export const environment = z
       .string()
       .optional()
       .describe(
-        "where uploaded files are kept; required in production without `S3_BUCKET`; default `files` in `DATA_DIR`",
+        "where uploaded files are kept; in production an absolute path, required without `S3_BUCKET`; default `files` in `DATA_DIR`",
       ),
     S3_BUCKET: z
       .string()

@@ -122,6 +122,8 @@ describe("production", () => {
     [{ ALLOW_PRIVATE_ADDRESSES: "1" }, "ALLOW_PRIVATE_ADDRESSES must not be set in production"],
     [{ CORS_ORIGINS: "https://a.test,private" }, "CORS_ORIGINS must not have `private` in production"],
     [{ RATE_LIMIT_DISABLED: "1" }, "RATE_LIMIT_DISABLED must not be set in production"],
+    [{ STORAGE_DIR: "files" }, "STORAGE_DIR must be an absolute path in production"],
+    [{ STORAGE_DIR: "./srv/files" }, "STORAGE_DIR must be an absolute path in production"],
   ])("refuses %j", (given, words) => {
     expect(() => readConfig({ ...production, ...given })).toThrow(`Wrong configuration: ${words}`);
   });
