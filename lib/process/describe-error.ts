@@ -1,7 +1,13 @@
 const LONGEST = 300;
 
+/**
+ * Anything between apostrophes. After a letter one opens nothing ("certificate's"), and before a letter or digit it closes
+ * nothing ('O'Brien'), unless no other does.
+ */
+const IN_APOSTROPHES = /(?<!\p{L})'[^']*(?:'(?=[\p{L}\p{N}])[^']*)*'/gu;
+
 /** Values that libraries quote in their messages: anything in quotes, e-mail addresses, long runs of digits. */
-const QUOTED_VALUES = [/"[^"]*"/g, /'[^']*'/g, /[^\s<>]+@[^\s<>]+/g, /\+?\d(?:[\s()-]*\d){6,}/g];
+const QUOTED_VALUES = [/"[^"]*"/g, IN_APOSTROPHES, /[^\s<>]+@[^\s<>]+/g, /\+?\d(?:[\s()-]*\d){6,}/g];
 
 /**
  * Describes an error in one line for the job's row, the dashboard and the log. Messages may quote the data they failed on,
