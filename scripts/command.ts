@@ -4,17 +4,17 @@
  */
 
 interface Command {
-  /** How it is called. */
+  /** How it is called; without a bracket or `--` it takes no arguments. */
   readonly call: string;
   readonly what: string;
 }
 
 const commands: Readonly<Record<string, Command>> = {
   start: {
-    call: "npm start, or npm run dev",
+    call: "npm start [-- --watch], or npm run dev",
     what: "Runs everything on this machine: Postgres (unless DATABASE_URL names one), the API and the workers. With dev they restart when the source changes.",
   },
-  demo: { call: "npm run demo", what: "Plays a day on the running npm start, over HTTP alone. It takes no arguments." },
+  demo: { call: "npm run demo", what: "Plays a day on the running npm start, over HTTP alone." },
   "log-in": {
     call: "npm run --silent log-in [-- +79991234567]",
     what: "Prints an access token of the running npm start, the admin's without a phone. It keeps the login in DATA_DIR.",
@@ -90,4 +90,10 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.
 if (command && process.argv.includes("--help")) {
   process.stdout.write(`${usage}\n\n${command.what}\n`);
   process.exit(0);
+}
+
+// one that is ignored would seem to work
+if (command && process.argv.length > 2 && !/[[<]| -- /.test(command.call)) {
+  process.stderr.write(`${usage}; it takes no arguments\n`);
+  process.exit(1);
 }

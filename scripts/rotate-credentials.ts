@@ -9,7 +9,6 @@ import {
   updateEncryptedCredentials,
   type EncryptedCredentials,
 } from "../sql/queries/pos-credentials.js";
-import { usage } from "./command.js";
 
 /**
  * Encrypts credentials that are under another key with the first of CREDENTIALS_KEYS, while the service runs. It can be
@@ -17,8 +16,6 @@ import { usage } from "./command.js";
  */
 
 const BATCH = 500;
-
-if (process.argv.length > 2) exitWithLine(usage);
 
 function rewrap({ partnerId, encrypted }: EncryptedCredentials): string | null {
   try {

@@ -15,7 +15,6 @@ import {
   registerPartner,
   upload,
 } from "../client/src/index.js";
-import { usage } from "../command.js";
 import { findService } from "./address.js";
 import { Caller, until } from "./http.js";
 import { importElsewhere, sendMenu } from "./menus.js";
@@ -28,11 +27,6 @@ import { signInAgain } from "./tokens.js";
  * Plays a day on a running development service (`npm start`) over HTTP alone, and prints each step. It can be run
  * repeatedly: every run registers its own bakery and customer.
  */
-
-if (process.argv.length > 2) {
-  process.stderr.write(`${usage}\n`);
-  process.exit(1);
-}
 
 const adminPhone = (process.env["ADMIN_PHONES"] ?? "+79990000000").split(",")[0] ?? "";
 const code = process.env["OTP_FIXED_CODE"] ?? "000000";

@@ -54,6 +54,18 @@ test.each([
   });
 });
 
+test.each(["build", "client/main", "demo/main", "keys", "migrate", "rotate-credentials", "write-variables"])(
+  "%s refuses an argument, in one line, and does nothing",
+  async (name) => {
+    expect(await run(`scripts/${name}.ts`, ["--bogus"])).toEqual({
+      code: 1,
+      out: "",
+      err: expect.stringMatching(/^Usage: (?:npm|node) [^\n]+; it takes no arguments\n$/),
+      left: [],
+    });
+  },
+);
+
 test("in production a script reports everything that is missing", async () => {
   const { code, out, err } = await run("scripts/check/main.ts", [], { NODE_ENV: "production" });
   expect({ code, out }).toEqual({ code: 1, out: "" });

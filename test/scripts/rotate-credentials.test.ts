@@ -81,5 +81,8 @@ test("does not overwrite credentials that changed meanwhile", async () => {
 });
 
 test("takes no arguments", async () => {
-  expect(await rotate(["all"])).toEqual({ code: 1, output: "Usage: npm run rotate-credentials\n" });
+  expect(await rotate(["all"])).toEqual({
+    code: 1,
+    output: "Usage: npm run rotate-credentials; it takes no arguments\n",
+  });
 });
