@@ -66,6 +66,12 @@ test.each(["build", "client/main", "demo/main", "keys", "migrate", "rotate-crede
   },
 );
 
+test("fuzz sends nothing in production", async () => {
+  const { code, out, err } = await run("scripts/fuzz.ts", [], { NODE_ENV: "production" });
+  expect({ code, out }).toEqual({ code: 1, out: "" });
+  expect(err).toMatch(/^Hostile requests [^\n]+ not sent in production\.\n$/);
+});
+
 test("in production a script reports everything that is missing", async () => {
   const { code, out, err } = await run("scripts/check/main.ts", [], { NODE_ENV: "production" });
   expect({ code, out }).toEqual({ code: 1, out: "" });
