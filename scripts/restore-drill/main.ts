@@ -10,7 +10,7 @@ import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js"
 import { migrate } from "../../sql/migrate.js";
 import { usage } from "../command.js";
 import { atOneMoment, differences, readContents, type Contents } from "./contents.js";
-import { checkTools, dump, restore } from "./tools.js";
+import { checkTools, dump, restore, writeAuthorities } from "./tools.js";
 
 /**
  * `npm run restore-drill [-- backup.dump]`: dumps the database, restores the dump into a new database on the same server,
@@ -139,15 +139,17 @@ async function drill(): Promise<string[]> {
   undo.push(() => rm(folder, { recursive: true, force: true }));
   const file = backup === undefined ? join(folder, "dump") : `${resolve(backup)}.new`;
   if (backup !== undefined) undo.push(() => rm(file, { force: true }));
+  const authorities = join(folder, "authorities.pem");
+  await writeAuthorities(authorities);
   const copyUrl = await createCopy(admin, settings);
 
   const source = await connect(config.DATABASE_URL);
   const dumped = await atOneMoment(source, async () => {
     const { rows } = await source.query<{ snapshot: string }>("select pg_export_snapshot() as snapshot");
-    await dump(config.DATABASE_URL, rows[0]?.snapshot ?? "", file, signal);
+    await dump({ databaseUrl: config.DATABASE_URL, authorities, signal }, rows[0]?.snapshot ?? "", file);
     return readContents(source, signal);
   });
-  const complaint = await restore(copyUrl, file, signal);
+  const complaint = await restore({ databaseUrl: copyUrl, authorities, signal }, file);
   const copy = await connect(copyUrl);
   const restored = await atOneMoment(copy, () => readContents(copy, signal));
   process.stdout.write(report(restored));

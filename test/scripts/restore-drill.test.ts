@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import type { Bakery, Character } from "../support/cast.js";
+import { describeWithOpenssl, makeCertificates, present } from "../support/certificates.js";
 import { compiled } from "../support/compiled.js";
 import { describeWithPgDump, startInstalledPostgres, type InstalledPostgres } from "../support/installed-postgres.js";
 import { ended } from "../support/processes.js";
@@ -199,5 +200,19 @@ describeWithPgDump("the restore drill", () => {
     expect(await ended(child)).toEqual({ code: 1, signal: null });
     expect(complaint).toBe("The drill was stopped.\n");
     expect(await databases()).toEqual(before);
+  });
+
+  describeWithOpenssl("over TLS", () => {
+    test("checks the server as Node.js does, by the authorities that NODE_EXTRA_CA_CERTS adds", async () => {
+      const { authority, right } = await makeCertificates();
+      await present(ask, right);
+      const env = await environment();
+      for (const parameters of ["sslmode=verify-full", "sslmode=verify-full&sslrootcert=system"]) {
+        const given = { ...env, DATABASE_URL: `${server.url}?${parameters}`, NODE_EXTRA_CA_CERTS: authority };
+        const { code, output } = await runScript("restore-drill/main", [], given);
+        expect(output).toContain("\nThe copy equals the original: ");
+        expect(code).toBe(0);
+      }
+    });
   });
 });

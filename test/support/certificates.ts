@@ -1,9 +1,11 @@
 import { execFile, spawnSync } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { chown, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe } from "@jest/globals";
+import type pg from "pg";
 import { scratchFolder } from "./scratch.js";
+import { until } from "./until.js";
 
 const opensslAvailable = spawnSync("openssl", ["version"]).status === 0;
 
@@ -76,4 +78,27 @@ export async function makeCertificates(): Promise<Certificates> {
     otherHost: await one.issue("DNS:localhost", 2020, 2040),
     otherAuthority: await other.issue(both, 2020, 2040),
   };
+}
+
+type Ask = <Row extends pg.QueryResultRow>(text: string) => Promise<Row[]>;
+
+/** Makes new connections to the Postgres that `ask` queries get this certificate. */
+export async function present(ask: Ask, { certificate, key }: Certificate): Promise<void> {
+  const [settings] = await ask<{ folder: string; loaded: string }>(
+    "select current_setting('data_directory') as folder, pg_conf_load_time()::text as loaded",
+  );
+  const folder = settings?.folder ?? "";
+  const { uid, gid } = await stat(folder);
+  for (const [name, pem] of Object.entries({ "server.crt": certificate, "server.key": key })) {
+    await writeFile(join(folder, name), pem, { mode: 0o600 });
+    await chown(join(folder, name), uid, gid);
+  }
+  await ask("alter system set ssl = on");
+  await ask("select pg_reload_conf()");
+  await until(async () => {
+    const [now] = await ask<{ loaded: string; ssl: string }>(
+      "select pg_conf_load_time()::text as loaded, current_setting('ssl') as ssl",
+    );
+    return now?.ssl === "on" && now.loaded !== settings?.loaded;
+  });
 }

@@ -1,16 +1,9 @@
 import { spawn } from "node:child_process";
-import { chown, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import postgres from "postgres";
 import { pgOptions, readDatabaseUrl } from "../../../lib/process/server-address.js";
-import {
-  describeWithOpenssl,
-  makeCertificates,
-  type Certificate,
-  type Certificates,
-} from "../../support/certificates.js";
+import { describeWithOpenssl, makeCertificates, present, type Certificates } from "../../support/certificates.js";
 import { compiled } from "../../support/compiled.js";
 import { startOwnPostgres, type OwnPostgres } from "../../support/own-postgres.js";
 import { ended } from "../../support/processes.js";
@@ -24,27 +17,6 @@ beforeAll(async () => {
   [server, certificates] = await Promise.all([startOwnPostgres(), makeCertificates()]);
 });
 afterAll(() => server.stop());
-
-/** Makes new connections get this certificate. */
-async function present({ certificate, key }: Certificate): Promise<void> {
-  const [settings] = await server.ask<{ folder: string; loaded: string }>(
-    "select current_setting('data_directory') as folder, pg_conf_load_time()::text as loaded",
-  );
-  const folder = settings?.folder ?? "";
-  const { uid, gid } = await stat(folder);
-  for (const [name, pem] of Object.entries({ "server.crt": certificate, "server.key": key })) {
-    await writeFile(join(folder, name), pem, { mode: 0o600 });
-    await chown(join(folder, name), uid, gid);
-  }
-  await server.ask("alter system set ssl = on");
-  await server.ask("select pg_reload_conf()");
-  await until(async () => {
-    const [now] = await server.ask<{ loaded: string; ssl: string }>(
-      "select pg_conf_load_time()::text as loaded, current_setting('ssl') as ssl",
-    );
-    return now?.ssl === "on" && now.loaded !== settings?.loaded;
-  });
-}
 
 /** The server's address with these parameters; `{ca}` stands for the authority's file. */
 const addressWith = (parameters: string) =>
@@ -112,7 +84,7 @@ describeWithOpenssl("pg and postgres.js understand the same by", () => {
     ["sslmode=verify-full&sslrootcert=system", none],
   ])("%s", async (parameters, expected) => {
     for (const kind of kinds) {
-      await present(certificates[kind]);
+      await present(server.ask, certificates[kind]);
       const url = addressWith(parameters);
       expect([kind, await withPg(url), await withPostgres(url)]).toEqual([kind, expected[kind], expected[kind]]);
     }
@@ -121,7 +93,7 @@ describeWithOpenssl("pg and postgres.js understand the same by", () => {
 
 describeWithOpenssl("with a server that the address does not trust", () => {
   test("release says why, and the API runs and is not ready until it can", async () => {
-    await present(certificates.otherHost);
+    await present(server.ask, certificates.otherHost);
     const byAddress = addressWith("sslmode=verify-full&sslrootcert={ca}");
     const byName = byAddress.replace("127.0.0.1", "localhost");
     expect(await runScript("migrate", [], { DATABASE_URL: byAddress })).toEqual({
