@@ -19,7 +19,7 @@ async function run(script: string, args: readonly string[], given: NodeJS.Proces
 /** The scripts that package.json names, by their npm name. */
 const { scripts } = JSON.parse(await readFile("package.json", "utf8")) as { scripts: Record<string, string> };
 const own = Object.entries(scripts).flatMap(([name, line]) => {
-  const [, path] = /^(?:tsx|node --import tsx) (scripts\/\S+\.ts)/.exec(line) ?? [];
+  const [, path] = /^(?:tsx(?: --import \S+)?|node --import tsx) (scripts\/\S+\.ts)/.exec(line) ?? [];
   return path === undefined ? [] : [[name, path] as const];
 });
 
