@@ -53,14 +53,16 @@ export const documentAddress = (name: string): string =>
 export const dataAddress = (name: string): string =>
   `${config.PUBLIC_URL}/files/${name}.json?${signature(`data ${name}`, new Date(Date.now() + DOCUMENT_SECONDS * 1_000))}`;
 
-/** The subject of the signature of a part's address. */
-export const partSubject = ({ key, uploadId }: PartsUpload, part: string): string => `part ${key} ${uploadId} ${part}`;
+/** The subject of the signature of a part's address; `bytes` is empty where the part may have any size. */
+export const partSubject = ({ key, uploadId }: PartsUpload, part: string, bytes: string): string =>
+  `part ${key} ${uploadId} ${part} ${bytes}`;
 
-/** Returns the address at which this service takes one part by PUT, without a token, until `expiresAt`. */
-export function partAddress(upload: PartsUpload, partNumber: number, expiresAt: Date): string {
+/** Returns the address at which this service takes one part by PUT, without a token, until `expiresAt`: of `bytes`, or of any size. */
+export function partAddress(upload: PartsUpload, partNumber: number, bytes: number | null, expiresAt: Date): string {
   const path = `/files/uploads/${encodeURIComponent(upload.uploadId)}/${partNumber}`;
-  const query = signature(partSubject(upload, String(partNumber)), expiresAt);
-  return `${config.PUBLIC_URL}${path}?key=${encodeURIComponent(upload.key)}&${query}`;
+  const size = bytes === null ? "" : String(bytes);
+  const query = signature(partSubject(upload, String(partNumber), size), expiresAt);
+  return `${config.PUBLIC_URL}${path}?key=${encodeURIComponent(upload.key)}&bytes=${size}&${query}`;
 }
 
 /** This deployment's storage. */

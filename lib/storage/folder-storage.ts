@@ -8,11 +8,12 @@ import { isNativeError } from "node:util/types";
 import { faultOf, folderFault, makeFolder } from "../process/folders.js";
 import { checkedKey } from "./storage-key.js";
 import {
+  checkSize,
   NoFile,
-  partsTooLarge,
   StorageUnavailable,
   WrongParts,
   type PartsUpload,
+  type SizeRange,
   type Storage,
   type UploadedPart,
 } from "./storage.js";
@@ -100,13 +101,16 @@ export function folderStorage(folder: string): Storage {
     });
   };
 
-  const joinOnce = async ({ key, uploadId }: PartsUpload, parts: readonly UploadedPart[], maxBytes: number) => {
+  const joinOnce = async ({ key, uploadId }: PartsUpload, parts: readonly UploadedPart[], range: SizeRange) => {
     const keys = await partKeys(
       uploadId,
       [...parts].sort((a, b) => a.partNumber - b.partNumber),
     );
     const sizes = await Promise.all(keys.map(size));
-    if (sizes.reduce<number>((total, each) => total + (each ?? 0), 0) > maxBytes) throw partsTooLarge(maxBytes);
+    checkSize(
+      sizes.reduce<number>((total, each) => total + (each ?? 0), 0),
+      range,
+    );
     await makeFolder(dirname(pathOf(key)));
     await write(() => pathOf(key), bytesOf(keys)).catch((error: unknown) => {
       throw error instanceof NoFile ? new WrongParts("this upload is over, or a part was sent again") : error;
@@ -154,11 +158,11 @@ export function folderStorage(folder: string): Storage {
       }
       return `"${digest}"`;
     }),
-    joinParts: onDisk(async (upload, parts, maxBytes) => {
+    joinParts: onDisk(async (upload, parts, range) => {
       const { uploadId } = upload;
       const turn = (joining.get(uploadId) ?? Promise.resolve())
         .catch(nothing)
-        .then(() => joinOnce(upload, parts, maxBytes));
+        .then(() => joinOnce(upload, parts, range));
       joining.set(uploadId, turn);
       try {
         await turn;

@@ -21,8 +21,8 @@ import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { checkedKey } from "./storage-key.js";
 import {
+  checkSize,
   NoFile,
-  partsTooLarge,
   StorageUnavailable,
   WrongParts,
   type PartsUpload,
@@ -207,14 +207,16 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       }
     },
 
-    async joinParts({ key, uploadId }, parts, maxBytes) {
+    async joinParts({ key, uploadId }, parts, range) {
       if (parts.length === 0) throw new WrongParts("no part is named");
       const inOrder = parts.toSorted((one, other) => one.partNumber - other.partNumber);
       try {
         const sizes = await sizesOf({ key, uploadId });
         // a part that is not listed is refused when the parts are joined
-        if (inOrder.reduce((total, part) => total + (sizes.get(nameOf(part)) ?? 0), 0) > maxBytes)
-          throw partsTooLarge(maxBytes);
+        checkSize(
+          inOrder.reduce((total, part) => total + (sizes.get(nameOf(part)) ?? NaN), 0),
+          range,
+        );
         await client.send(
           new CompleteMultipartUploadCommand({
             ...at(key),

@@ -18,14 +18,22 @@ export interface UploadedPart {
   etag: string;
 }
 
-/** The named parts are not those that were uploaded, or are too large. */
+/** The sizes in bytes that a file may have. */
+export interface SizeRange {
+  least: number;
+  most: number;
+}
+
+/** The named parts are not those that were uploaded, or have another size than the upload began with. */
 export class WrongParts extends Error {
   override name = "WrongParts";
 }
 
-/** The error for parts that exceed the size that their upload began with. */
-export const partsTooLarge = (maxBytes: number) =>
-  new WrongParts(`the parts have more than the ${maxBytes} bytes that the upload began with`);
+/** Throws WrongParts for parts whose size is not one that their upload began with. */
+export function checkSize(bytes: number, { least, most }: SizeRange): void {
+  if (bytes > most) throw new WrongParts(`the parts have more than the ${most} bytes that the upload began with`);
+  if (bytes < least) throw new WrongParts(`the parts have fewer than the ${least} bytes that the upload began with`);
+}
 
 /** Storage does not answer, or refuses; the client is not at fault. The message is for operators. */
 export class StorageUnavailable extends Error {
@@ -61,9 +69,9 @@ export interface Storage {
   putPart(upload: PartsUpload, partNumber: number, body: Readable, bytes: number): Promise<string>;
   /**
    * Joins the parts into the file, in the order of their numbers. Throws WrongParts, and stores nothing, when one is missing or
-   * was replaced, or when together they exceed `maxBytes`.
+   * was replaced, or when their size together is not one of `sizes`.
    */
-  joinParts(upload: PartsUpload, parts: readonly UploadedPart[], maxBytes: number): Promise<void>;
+  joinParts(upload: PartsUpload, parts: readonly UploadedPart[], sizes: SizeRange): Promise<void>;
   /** Deletes the parts of an unfinished upload. */
   dropParts(upload: PartsUpload): Promise<void>;
   /** Deletes what killed processes left unfinished before `since`, where the key passes `isFileKey`. */

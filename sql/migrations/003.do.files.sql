@@ -14,8 +14,8 @@ create table files (
   height integer check (height > 0),
   -- storage's name for an upload in parts
   upload_id text,
-  -- so many of its first parts are full for certain
-  full_parts integer check (full_parts >= 0),
+  -- of an upload in parts: it has at least so many bytes, and at most `size`
+  least_size bigint check (least_size >= 0),
   -- when an unfinished upload may be deleted
   expires_at timestamptz,
   -- since when nothing shows this image; null while something does, and always for documents

@@ -12,8 +12,8 @@ export interface FileRow {
   width: number | null;
   height: number | null;
   uploadId: string | null;
-  /** Of an upload in parts: how many parts are full for certain. */
-  fullParts: number | null;
+  /** Of an upload in parts: the declared minimum, in bytes. */
+  leastSize: number | null;
   /** When an unfinished upload expires. */
   expiresAt: Date | null;
   expired: boolean;
@@ -23,8 +23,8 @@ export interface FileRow {
 export interface NewFile {
   name: string;
   contentType: string;
-  /** For an upload in parts: the storage's id of the upload, the maximum size in bytes, and how many parts are full for certain. */
-  inParts: { uploadId: string; size: number; fullParts: number } | null;
+  /** For an upload in parts: the storage's id of the upload, and the maximum and minimum size in bytes. */
+  inParts: { uploadId: string; size: number; leastSize: number } | null;
   expiresAt: Date;
 }
 
@@ -67,17 +67,17 @@ export const countMenuUploads = (db: Db, partnerId: string) =>
 /** Inserts a file before its upload, so that the bytes of an upload that never finishes can be found; returns its id. */
 export const insertFile = (db: Db, userId: string, file: NewFile) =>
   onlyValue(db<{ id: string }[]>`
-    insert into files (user_id, name, content_type, upload_id, size, full_parts, expires_at)
+    insert into files (user_id, name, content_type, upload_id, size, least_size, expires_at)
     values (
       ${userId}::uuid, ${file.name}, ${file.contentType}, ${file.inParts?.uploadId ?? null},
-      ${file.inParts?.size ?? null}::bigint, ${file.inParts?.fullParts ?? null}::integer, ${file.expiresAt}::timestamptz
+      ${file.inParts?.size ?? null}::bigint, ${file.inParts?.leastSize ?? null}::bigint, ${file.expiresAt}::timestamptz
     )
     returning id`);
 
 /** Finds a file. */
 export const findFile = (db: Db, id: string) =>
   firstRow(db<FileRow[]>`
-    select id, name, status, content_type, size, width, height, upload_id, full_parts,
+    select id, name, status, content_type, size, width, height, upload_id, least_size,
            expires_at, coalesce(expires_at <= now(), false) as expired
     from files
     where id = ${id}::uuid`);
@@ -89,7 +89,7 @@ export const fileStillExists = (db: Db, id: string) =>
 /** Finds a file of a user. */
 export const findOwnFile = (db: Db, id: string, userId: string) =>
   firstRow(db<FileRow[]>`
-    select id, name, status, content_type, size, width, height, upload_id, full_parts,
+    select id, name, status, content_type, size, width, height, upload_id, least_size,
            expires_at, coalesce(expires_at <= now(), false) as expired
     from files
     where id = ${id}::uuid and user_id = ${userId}::uuid`);
@@ -101,7 +101,7 @@ export interface ListedFile extends FileRow {
 /** Lists a user's files, newest first, after the one with id `after`, without expired uploads. */
 export const listOwnFiles = (db: Db, userId: string, after: string | null, limit: number) =>
   db<ListedFile[]>`
-    select id, name, status, content_type, size, width, height, upload_id, full_parts,
+    select id, name, status, content_type, size, width, height, upload_id, least_size,
            expires_at, coalesce(expires_at <= now(), false) as expired, created_at
     from files
     where user_id = ${userId}::uuid
@@ -117,7 +117,7 @@ export const listOwnFiles = (db: Db, userId: string, after: string | null, limit
 export const updateFileStored = (db: Db, id: string, size: number) =>
   firstRow(db<{ ahead: number }[]>`
     with stored as (
-      update files set status = 'STORED', size = ${size}::bigint, expires_at = null, upload_id = null, full_parts = null
+      update files set status = 'STORED', size = ${size}::bigint, expires_at = null, upload_id = null, least_size = null
       where id = ${id}::uuid and status = 'UPLOADING'
       returning user_id
     )
@@ -129,7 +129,7 @@ export const updateFileStored = (db: Db, id: string, size: number) =>
 /** Settles an uploaded document as READY; false when it is not UPLOADING. */
 export const updateDocumentReady = (db: Db, id: string, size: number) =>
   hasRows(db`
-    update files set status = 'READY', size = ${size}::bigint, expires_at = null, upload_id = null, full_parts = null, settled_at = now()
+    update files set status = 'READY', size = ${size}::bigint, expires_at = null, upload_id = null, least_size = null, settled_at = now()
     where id = ${id}::uuid and status = 'UPLOADING'`);
 
 /** Settles a converted image as READY, with its new size; false when it is not STORED. */

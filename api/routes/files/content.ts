@@ -3,7 +3,7 @@ import { Router, type Request, type Response } from "express";
 import { files, isSigned, keysOf, partSubject } from "../../../lib/storage/file-store.js";
 import { WrongParts, type Range } from "../../../lib/storage/storage.js";
 import { PART_BYTES } from "./parts.js";
-import { addressExpired, lengthMissing } from "./refusals.js";
+import { addressExpired, lengthMissing, otherLength } from "./refusals.js";
 import { notFound } from "../../http/refusals.js";
 import { hasTag } from "../../http/answer.js";
 import { allowSlowBody } from "../../http/body-time.js";
@@ -92,9 +92,11 @@ fileContent.get("/files/:file", async (request, response) => {
 fileContent.put("/files/uploads/:uploadId/:part", async (request, response) => {
   const { uploadId, part } = request.params;
   const upload = { key: text(request.query["key"]), uploadId };
-  if (!isSigned(partSubject(upload, part), signatureOf(request))) throw addressExpired();
+  const size = text(request.query["bytes"]);
+  if (!isSigned(partSubject(upload, part, size), signatureOf(request))) throw addressExpired();
   const bytes = Number(request.headers["content-length"]);
   if (Number.isNaN(bytes)) throw lengthMissing();
+  if (size !== "" && bytes !== Number(size)) throw otherLength({ size: Number(size) });
   if (bytes > PART_BYTES) throw fileTooLarge({ maxBytes: PART_BYTES });
   allowSlowBody(request);
   const body = receiveBody(request, PART_BYTES);

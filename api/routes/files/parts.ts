@@ -23,26 +23,27 @@ const PARTS_MS = 6 * 60 * 60_000;
 /** A file that is being uploaded in parts. */
 interface PartsFile extends Pick<FileRow, "id" | "name" | "contentType"> {
   size: number;
-  fullParts: number;
+  leastSize: number;
   uploadId: string;
   expiresAt: Date;
 }
 
 export const comesInParts = (file: FileRow): file is FileRow & PartsFile =>
-  file.uploadId !== null && file.size !== null && file.fullParts !== null && file.expiresAt !== null;
+  file.uploadId !== null && file.size !== null && file.leastSize !== null && file.expiresAt !== null;
 
 /**
  * Returns how to continue an upload that has begun; its addresses are new each time. A bucket gets the full parts directly: it
  * can be signed for a part of one size, not for any up to a limit. This service takes those in which the file may end.
  */
 export async function presentPolicy(file: PartsFile): Promise<z.output<typeof UploadPolicy>> {
-  const { size: most, fullParts, uploadId, expiresAt } = file;
+  const { size: most, leastSize, uploadId, expiresAt } = file;
+  const fullParts = Math.floor(leastSize / PART_BYTES);
   const upload = { key: keyOf(file), uploadId };
   const numbers = Array.from({ length: Math.ceil(most / PART_BYTES) }, (_, index) => index + 1);
   const parts = numbers.map(async (partNumber) => {
     const size = partNumber <= fullParts ? PART_BYTES : null;
     const direct = size === null ? null : await storage.partUrl(upload, partNumber, size, expiresAt);
-    const url = direct ?? partAddress(upload, partNumber, expiresAt);
+    const url = direct ?? partAddress(upload, partNumber, size, expiresAt);
     return { partNumber, url, method: "PUT" as const, size };
   });
   return {
@@ -63,8 +64,7 @@ export async function beginParts(
   const name = newFileName();
   const upload = await storage.beginParts(keyOf({ contentType, name }), contentType);
   const expiresAt = new Date(Date.now() + PARTS_MS);
-  const fullParts = Math.floor(leastBytes / PART_BYTES);
-  const inParts = { uploadId: upload.uploadId, size: mostBytes, fullParts };
+  const inParts = { uploadId: upload.uploadId, size: mostBytes, leastSize: leastBytes };
   const fileId = await beginUpload(userId, { name, contentType, inParts, expiresAt }).catch(async (error: unknown) => {
     await storage.dropParts(upload);
     throw error;
@@ -75,7 +75,8 @@ export async function beginParts(
 /** Joins the parts of an upload and returns the file's size; works also when an interrupted request has joined them. */
 async function join(file: FileRow & PartsFile, parts: z.output<typeof Parts>): Promise<number> {
   const upload = { key: keyOf(file), uploadId: file.uploadId };
-  const wrong = await storage.joinParts(upload, parts, file.size).catch((error: unknown) => {
+  const sizes = { least: file.leastSize, most: file.size };
+  const wrong = await storage.joinParts(upload, parts, sizes).catch((error: unknown) => {
     if (error instanceof WrongParts) return error;
     throw error;
   });
@@ -119,8 +120,8 @@ partUploads.post(
     name: "completeUpload",
     summary: "Finish an upload in parts",
     description:
-      "Responds like the upload of a smaller file, and may be repeated. When a part is missing, or the parts together are " +
-      "larger than the file was announced, nothing changes.",
+      "Responds like the upload of a smaller file, and may be repeated. When a part is missing, or the parts together have " +
+      "another size than the file was announced with, nothing changes.",
     auth: "USER",
     body: z.object({ parts: Parts }),
     answers: { 201: StoredFile, 202: Pending },

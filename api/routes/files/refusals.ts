@@ -77,6 +77,12 @@ export const lengthMissing = refusal(
   "A part must be sent with its Content-Length.",
   "Send the part as a whole, not as a stream of unknown length.",
 );
+export const otherLength = refusalWith(403, "FORBIDDEN", "OTHER_LENGTH", {
+  detail: ({ size }) => `This address takes a part of exactly ${size} bytes.`,
+  remedy: "Cut the file after every `partSize` bytes, and send each part as a whole. A bucket answers 403 too.",
+  facts: { size: z.int() },
+  example: { size: 8_388_608 },
+});
 
 /** Why an upload that is complete may be refused. */
 export const settleErrors = [notAccepted, imageUnreadable, tooManyUploads, documentsFull, storageUnreachable];

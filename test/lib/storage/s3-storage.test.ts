@@ -12,7 +12,7 @@ import {
 } from "../../../lib/storage/storage.js";
 import { startS3, type Fault } from "../../support/s3.js";
 import { checkSignature } from "../../support/s3-signature.js";
-import { describeParts, describeStorage } from "./storage-promises.js";
+import { describeParts, describeStorage, upTo } from "./storage-promises.js";
 
 const PART_BYTES = 5 * 1_048_576;
 
@@ -64,7 +64,11 @@ describe("a request to S3", () => {
     await put("long.webp", Buffer.alloc(PART_BYTES + 1));
     await get("long.webp");
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
-    await storage.joinParts(upload, [{ partNumber: 1, etag: await uploadPart(upload, 1, Buffer.from("part")) }], 4);
+    await storage.joinParts(
+      upload,
+      [{ partNumber: 1, etag: await uploadPart(upload, 1, Buffer.from("part")) }],
+      upTo(4),
+    );
     const types = ["short.webp", "long.webp", "parts.pdf"].map((key) => s3.objects.get(key)?.headers["content-type"]);
     expect(types).toEqual(["image/webp", "image/webp", "application/pdf"]);
     expect(s3.asked.flatMap(({ headers }) => headers).filter((name) => name.includes("checksum"))).toEqual([]);
@@ -96,7 +100,7 @@ describe("a request to S3", () => {
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
     const part = { partNumber: 1, etag: await uploadPart(upload, 1, Buffer.from("part")) };
     failures("CompleteMultipartUpload", fault, 1);
-    await storage.joinParts(upload, [part], 4);
+    await storage.joinParts(upload, [part], upTo(4));
     const other = await storage.beginParts("other.pdf", "application/pdf");
     failures("AbortMultipartUpload", fault, 1);
     await storage.dropParts(other);
@@ -124,10 +128,10 @@ describe("a request to S3", () => {
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
     const part = { partNumber: 1, etag: await uploadPart(upload, 1, Buffer.from("part")) };
     failures("CompleteMultipartUpload", "late", 3);
-    const outcome = storage.joinParts(upload, [part], 4);
+    const outcome = storage.joinParts(upload, [part], upTo(4));
     await expect(outcome).rejects.toThrow("InternalError");
     await expect(outcome).rejects.not.toThrow(WrongParts);
-    await storage.joinParts(upload, [part], 4);
+    await storage.joinParts(upload, [part], upTo(4));
     expect(await get("parts.pdf")).toEqual(Buffer.from("part"));
   });
 });
@@ -203,16 +207,18 @@ describe("parts", () => {
   test("can be joined again when the answer was lost", async () => {
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
     const parts = await only(upload, Buffer.from("part"));
-    await storage.joinParts(upload, parts, 100);
-    await storage.joinParts(upload, parts, 100);
-    await expect(storage.joinParts(upload, [{ partNumber: 1, etag: '"another"' }], 4)).rejects.toThrow(WrongParts);
+    await storage.joinParts(upload, parts, upTo(100));
+    await storage.joinParts(upload, parts, upTo(100));
+    await expect(storage.joinParts(upload, [{ partNumber: 1, etag: '"another"' }], upTo(4))).rejects.toThrow(
+      WrongParts,
+    );
   });
 
   test("are refused when they are too small, except the last", async () => {
     const upload = await storage.beginParts("parts.pdf", "application/pdf");
     const [first] = await only(upload, Buffer.from("small"));
     const parts = [...(first ? [first] : []), { partNumber: 2, etag: await uploadPart(upload, 2, Buffer.from("x")) }];
-    await expect(storage.joinParts(upload, parts, 100)).rejects.toThrow(WrongParts);
+    await expect(storage.joinParts(upload, parts, upTo(100))).rejects.toThrow(WrongParts);
   });
 
   test("have URLs for one part of one upload, which expire and allow no unsigned headers", async () => {
@@ -283,7 +289,7 @@ describe("the access key", () => {
       wrong.read("a.webp"),
       wrong.delete("a.webp"),
       wrong.beginParts("a.webp", "image/webp"),
-      wrong.joinParts(upload, [{ partNumber: 1, etag: "x" }], 1),
+      wrong.joinParts(upload, [{ partNumber: 1, etag: "x" }], upTo(1)),
       wrong.putPart(upload, 1, Readable.from([Buffer.from("a")]), 1),
       wrong.dropParts(upload),
       open({ endpoint: "http://127.0.0.1:9" }).size("a.webp"),

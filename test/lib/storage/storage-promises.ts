@@ -117,6 +117,9 @@ export function describeStorage(name: string, { storage, count }: Trial): void {
   });
 }
 
+/** The sizes up to `most`. */
+export const upTo = (most: number) => ({ least: 0, most });
+
 /** The promises of every storage for files in parts. */
 export function describeParts(name: string, { storage, count, uploadPart }: PartsTrial): void {
   describe(`files that come to ${name} in parts`, () => {
@@ -141,7 +144,7 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       const upload = await begin("parts/one.pdf");
       const parts = await sendAll(upload);
       expect(await storage().size("parts/one.pdf")).toBeNull();
-      await storage().joinParts(upload, parts, whole.length);
+      await storage().joinParts(upload, parts, upTo(whole.length));
       expect(await storage().size("parts/one.pdf")).toBe(whole.length);
       expect((await get(storage(), "parts/one.pdf")).equals(whole)).toBe(true);
       const seam = { start: first.length - 2, end: first.length + 1 };
@@ -156,7 +159,7 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       const upload = await begin("parts/place.pdf");
       const parts = [{ partNumber: 1, etag: await uploadPart(upload, 1, third) }];
       expect(await get(storage(), "parts/place.pdf")).toEqual(Buffer.from("before"));
-      await storage().joinParts(upload, parts, whole.length);
+      await storage().joinParts(upload, parts, upTo(whole.length));
       expect(await get(storage(), "parts/place.pdf")).toEqual(third);
     });
 
@@ -164,10 +167,10 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       const upload = await begin("parts/again.pdf");
       const stale = await uploadPart(upload, 1, Buffer.from("the first try"));
       const etag = await uploadPart(upload, 1, third);
-      await expect(storage().joinParts(upload, [{ partNumber: 1, etag: stale }], whole.length)).rejects.toThrow(
+      await expect(storage().joinParts(upload, [{ partNumber: 1, etag: stale }], upTo(whole.length))).rejects.toThrow(
         WrongParts,
       );
-      await storage().joinParts(upload, [{ partNumber: 1, etag }], whole.length);
+      await storage().joinParts(upload, [{ partNumber: 1, etag }], upTo(whole.length));
       expect(await get(storage(), "parts/again.pdf")).toEqual(third);
     });
 
@@ -184,26 +187,28 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
         [one, one, two],
       ];
       for (const parts of wrong)
-        await expect(storage().joinParts(upload, parts, whole.length)).rejects.toThrow(WrongParts);
+        await expect(storage().joinParts(upload, parts, upTo(whole.length))).rejects.toThrow(WrongParts);
       expect(await storage().size("parts/wrong.pdf")).toBeNull();
-      await storage().joinParts(upload, [one, two], whole.length);
+      await storage().joinParts(upload, [one, two], upTo(whole.length));
       expect(await storage().size("parts/wrong.pdf")).toBe(first.length + second.length);
     });
 
-    test("are refused when together they are too large, and nothing is joined", async () => {
+    test("are refused when together they have too many or too few bytes, and nothing is joined", async () => {
       const upload = await begin("parts/large.pdf");
       const parts = await sendAll(upload);
-      await expect(storage().joinParts(upload, parts, whole.length - 1)).rejects.toThrow(WrongParts);
+      await expect(storage().joinParts(upload, parts, upTo(whole.length - 1))).rejects.toThrow(WrongParts);
+      const more = { least: whole.length + 1, most: 2 * whole.length };
+      await expect(storage().joinParts(upload, parts, more)).rejects.toThrow(WrongParts);
       expect(await storage().size("parts/large.pdf")).toBeNull();
-      await storage().joinParts(upload, parts, whole.length);
+      await storage().joinParts(upload, parts, { least: whole.length, most: whole.length });
       expect(await storage().size("parts/large.pdf")).toBe(whole.length);
     });
 
     test("of one upload cannot be used in another with the same key", async () => {
       const [upload, other] = [await begin("parts/two.pdf"), await begin("parts/two.pdf")];
       const part = { partNumber: 1, etag: await uploadPart(upload, 1, third) };
-      await expect(storage().joinParts(other, [part], whole.length)).rejects.toThrow(WrongParts);
-      await storage().joinParts(upload, [part], whole.length);
+      await expect(storage().joinParts(other, [part], upTo(whole.length))).rejects.toThrow(WrongParts);
+      await storage().joinParts(upload, [part], upTo(whole.length));
       await storage().dropParts(other);
       expect(await get(storage(), "parts/two.pdf")).toEqual(third);
     });
@@ -215,13 +220,17 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
       await storage().dropParts(upload);
       expect(await count()).toBe(before);
       await storage().dropParts(upload);
-      await expect(storage().joinParts(upload, parts, whole.length)).rejects.toThrow(WrongParts);
+      await expect(storage().joinParts(upload, parts, upTo(whole.length))).rejects.toThrow(WrongParts);
       expect(await storage().size("parts/dropped.pdf")).toBeNull();
     });
 
     test("that were joined are not affected by dropping the upload", async () => {
       const upload = await begin("parts/done.pdf");
-      await storage().joinParts(upload, [{ partNumber: 1, etag: await uploadPart(upload, 1, third) }], third.length);
+      await storage().joinParts(
+        upload,
+        [{ partNumber: 1, etag: await uploadPart(upload, 1, third) }],
+        upTo(third.length),
+      );
       await storage().dropParts(upload);
       expect(await get(storage(), "parts/done.pdf")).toEqual(third);
     });
@@ -241,7 +250,7 @@ export function describeParts(name: string, { storage, count, uploadPart }: Part
     test.each(["../x", "a//b", "", "a b"])("cannot have the key %j", async (key) => {
       const upload = { key, uploadId: "1" };
       await expect(begin(key)).rejects.toThrow("malformed");
-      await expect(storage().joinParts(upload, [{ partNumber: 1, etag: "x" }], 1)).rejects.toThrow("malformed");
+      await expect(storage().joinParts(upload, [{ partNumber: 1, etag: "x" }], upTo(1))).rejects.toThrow("malformed");
     });
   });
 }

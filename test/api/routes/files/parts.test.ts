@@ -55,7 +55,7 @@ describe("a file above 10 MB", () => {
     expect(again.body).toEqual(done.body);
     expect((await anna.client.get(location)).body).toEqual(done.body);
     expect(outcome(await complete(policy, parts))).toBe("201");
-    expect((await fetch(here(policy.parts[0]?.url), { method: "PUT", body: "x" })).status).toBe(404);
+    expect((await fetch(here(policy.parts.at(-1)?.url), { method: "PUT", body: "x" })).status).toBe(404);
   });
 
   test("is announced with its size and its first bytes, so that it is not sent twice", async () => {
@@ -92,6 +92,27 @@ describe("a file above 10 MB", () => {
       [{ path: "parts", message: expect.stringMatching(/^the parts have more than the \d+ bytes/) }],
     ]);
     expect(outcome(await complete(policy, await sendParts(big, policy)))).toBe("201");
+  });
+
+  test("cannot be completed with fewer bytes than it was announced with", async () => {
+    const announced = await anna.client.post(`${path}?size=9000000`, fileForm(pdf, "application/pdf"));
+    const policy = policyOf(announced);
+    const [first, last] = policy.parts;
+    const short = await fetch(here(first?.url), { method: "PUT", body: Buffer.alloc(1_000) });
+    expect([short.status, await short.json()]).toMatchObject([403, { reason: "OTHER_LENGTH", size: policy.partSize }]);
+    const unsized = here(first?.url).replace(`bytes=${policy.partSize}`, "bytes=");
+    expect((await fetch(unsized, { method: "PUT", body: Buffer.alloc(1_000) })).status).toBe(403);
+
+    const document = Buffer.concat([pdf, Buffer.alloc(9_000_000 - pdf.length)]);
+    const parts = await sendParts(document.subarray(0, policy.partSize + 500), policy);
+    const refused = await complete(policy, parts);
+    expect([outcome(refused), refused.body["errors"]]).toEqual([
+      "400 VALIDATION_ERROR",
+      [{ path: "parts", message: "the parts have fewer than the 9000000 bytes that the upload began with" }],
+    ]);
+    const rest = await sendParts(document, { ...policy, parts: last ? [last] : [] });
+    const done = await complete(policy, [...parts.slice(0, 1), ...rest]);
+    expect([outcome(done), done.body["size"]]).toEqual(["201", 9_000_000]);
   });
 
   test("is uploaded in parts also when its size is not declared", async () => {
@@ -142,7 +163,7 @@ describe("a file above 10 MB", () => {
 
   test("accepts no more parts once it is deleted", async () => {
     const reply = await upload(big, "image/png");
-    const [part] = policyOf(reply).parts;
+    const part = policyOf(reply).parts.at(-1);
     const put = async () => (await fetch(here(part?.url), { method: "PUT", body: "x" })).status;
     expect(await put()).toBe(200);
     expect((await anna.client.delete(`/api/v1/files/${reply.string("fileId")}`)).status).toBe(204);
@@ -154,20 +175,22 @@ describe("a file above 10 MB", () => {
 
   test("is refused when its content differs from its first bytes", async () => {
     const policy = policyOf(await upload(big, "image/png"));
-    const parts = await sendParts(Buffer.concat([await pictureBytes("jpeg"), Buffer.alloc(5_000)]), policy);
+    const another = Buffer.alloc(big.length);
+    (await pictureBytes("jpeg")).copy(another);
+    const parts = await sendParts(another, policy);
     expect(outcome(await complete(policy, parts))).toBe("400 UNSUPPORTED_MEDIA_TYPE");
     expect(outcome(await complete(policy, parts))).toBe("404 NOT_FOUND");
   });
 
   test("accepts only parts with a valid URL and of the allowed size", async () => {
     const policy = policyOf(await upload(big, "image/png"));
-    const url = new URL(here(policy.parts[0]?.url));
+    const url = new URL(here(policy.parts.at(-1)?.url));
     const put = async (change: (url: URL) => void, body: string | Buffer = "x") => {
       const changed = new URL(url);
       change(changed);
       return (await fetch(changed, { method: "PUT", body })).status;
     };
-    expect(await put((changed) => (changed.pathname = changed.pathname.replace(/1$/, "2")))).toBe(403);
+    expect(await put((changed) => (changed.pathname = changed.pathname.replace(/\d+$/, "1")))).toBe(403);
     expect(await put((changed) => changed.searchParams.set("expires", "99999999999"))).toBe(403);
     expect(await put((changed) => changed.searchParams.delete("signature"))).toBe(403);
     expect(await put(() => undefined, Buffer.alloc(policy.partSize + 1))).toBe(413);
