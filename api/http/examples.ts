@@ -20,7 +20,6 @@ const examples: Readonly<Record<string, unknown>> = {
   day: 1,
   "CampaignDay.day": "2026-06-01",
   description: "Bread and pastry of today",
-  detail: "price: must have at most two decimals",
   discountCents: 2_499,
   discountPercent: 10,
   distanceMeters: 412.5,

@@ -72,7 +72,7 @@ function declare(error: ApiError, remedy: string, facts: Shape): Refusal {
       type: z.literal(example.type).meta({ description: "explains the reason, below the API's address" }),
       title: z.literal(example.title),
       status: z.literal(status),
-      detail: z.string().meta({ description: "for people; its wording may change" }),
+      detail: z.string().meta({ description: "for people; its wording may change", example: error.message }),
       code: z.literal(code),
       reason: z.literal(reason),
       requestId: z.string(),

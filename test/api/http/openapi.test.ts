@@ -187,6 +187,14 @@ describe.each(operations)("$name", ({ path, operation }) => {
 
 const schemas = new Ajv2020({ strict: false, validateFormats: false }).addSchema({ ...document, $id: "openapi" });
 
+test("the examples of a problem's fields are its own", () => {
+  const details = declaredRefusals().map(({ schema, example }) => {
+    const described = document.components?.schemas?.[schema.meta()?.id ?? ""];
+    return [Schema.parse(Schema.parse(described).properties?.["detail"]).example, example["detail"]];
+  });
+  for (const [shown, own] of details) expect(shown).toBe(own);
+});
+
 test.each(declaredRefusals())("the example of $reason satisfies its schema", ({ schema, example }) => {
   const validate = schemas.getSchema(`openapi#/components/schemas/${schema.meta()?.id ?? ""}`);
   expect(validate?.(JSON.parse(JSON.stringify(example)))).toBe(true);
