@@ -168,7 +168,7 @@ function declareMove(path: `/:id/${string}`, title: Title, description: string, 
       description,
       auth: "ADMIN",
       answers: { 200: Campaign },
-      errors: [campaignEnded, campaignMoveNotAllowed],
+      errors: move === "ACTIVATE" ? [campaignEnded, campaignMoveNotAllowed] : [campaignMoveNotAllowed],
     },
     async ({ user, params }) => {
       const moved = await moveCampaign(sql, params.id, move, user.id);
@@ -176,7 +176,10 @@ function declareMove(path: `/:id/${string}`, title: Title, description: string, 
       const campaign = found(await findCampaign(sql, params.id), "This campaign");
       if (campaign.status === campaignMoves[move].to) return ok(present(campaign));
       const allowed = campaignMoves[move].from.some((status) => status === campaign.status);
-      throw allowed ? campaignEnded() : campaignMoveNotAllowed({ campaignStatus: campaign.status });
+      // only an activation looks at the dates
+      throw allowed && move === "ACTIVATE"
+        ? campaignEnded()
+        : campaignMoveNotAllowed({ campaignStatus: campaign.status });
     },
   );
 }

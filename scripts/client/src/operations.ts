@@ -6787,7 +6787,7 @@ export function pauseCampaign({ id }: {
         data: NotFoundProblem;
     } | {
         status: 409;
-        data: CampaignEndedProblem | CampaignMoveNotAllowedProblem;
+        data: CampaignMoveNotAllowedProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -6825,7 +6825,7 @@ export function completeCampaign({ id }: {
         data: NotFoundProblem;
     } | {
         status: 409;
-        data: CampaignEndedProblem | CampaignMoveNotAllowedProblem;
+        data: CampaignMoveNotAllowedProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;

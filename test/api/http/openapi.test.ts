@@ -4,7 +4,7 @@ import { z } from "zod";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { endpoints } from "../../../api/app.js";
 import { readConventions } from "../../../api/http/conventions.js";
-import { openApiDocument } from "../../../api/http/openapi.js";
+import { openApiDocument, refusalsOf } from "../../../api/http/openapi.js";
 import { declaredRefusals } from "../../../api/http/refusal.js";
 import { notificationKinds } from "../../../lib/domain/notification-kinds.js";
 import { version } from "../../../lib/process/version.js";
@@ -193,6 +193,13 @@ test("the examples of a problem's fields are its own", () => {
     return [Schema.parse(Schema.parse(described).properties?.["detail"]).example, example["detail"]];
   });
   for (const [shown, own] of details) expect(shown).toBe(own);
+});
+
+test("only an activation is refused as the campaign has ended", () => {
+  const answering = endpoints.filter((endpoint) =>
+    refusalsOf(endpoint).some(({ reason }) => reason === "CAMPAIGN_ENDED"),
+  );
+  expect(answering.map(({ name }) => name)).toEqual(["activateCampaign"]);
 });
 
 test.each(declaredRefusals())("the example of $reason satisfies its schema", ({ schema, example }) => {
