@@ -110,9 +110,9 @@ export function addExamples(part: unknown, context: string): void {
   if (!isRecord(part)) return;
   for (const [name, schema] of Object.entries(isRecord(part["properties"]) ? part["properties"] : {})) {
     const example = examples[`${context}.${name}`] ?? examples[name];
-    // a boolean needs no example, and may share its name with a field of another type
+    // a boolean and null need no example, and may share their name with a field of another type
     if (!isRecord(schema) || "$ref" in schema || "const" in schema) continue;
-    if (schema["type"] === "boolean" || example === undefined) continue;
+    if (schema["type"] === "boolean" || schema["type"] === "null" || example === undefined) continue;
     schema["example"] = example;
   }
   if (typeof part["in"] === "string" && typeof part["name"] === "string") {

@@ -3,7 +3,7 @@ import type { Reply } from "./api.js";
 import type { Bakery, Character } from "./cast.js";
 
 export interface Line {
-  menuItemId?: string;
+  menuItemId?: string | null;
   boxId?: string;
   qty: number;
 }

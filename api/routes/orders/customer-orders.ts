@@ -53,13 +53,23 @@ import {
 
 const Qty = z.int().min(1).max(limits.order.pieces);
 
+/** Whether a line has both names of an item. */
+const namesTwo = (line: unknown) => z.object({ menuItemId: z.string(), boxId: z.string() }).safeParse(line).success;
+
 const NewOrder = z.object({
   items: z
     .array(
-      z.union([z.object({ menuItemId: Id, qty: Qty }), z.object({ boxId: Id, qty: Qty })]).transform((line) => ({
-        id: "menuItemId" in line ? line.menuItemId : line.boxId,
-        qty: line.qty,
-      })),
+      z.union(
+        [
+          z
+            .object({ menuItemId: Id, boxId: z.null().optional(), qty: Qty })
+            .transform(({ menuItemId, qty }) => ({ id: menuItemId, qty })),
+          z
+            .object({ boxId: Id, menuItemId: z.null().optional(), qty: Qty })
+            .transform(({ boxId, qty }) => ({ id: boxId, qty })),
+        ],
+        { error: ({ input }) => (namesTwo(input) ? "names both menuItemId and boxId; send one of them" : undefined) },
+      ),
     )
     .min(1)
     .max(limits.order.lines)
@@ -74,7 +84,7 @@ const NewOrder = z.object({
     )
     .meta({
       description:
-        "`menuItemId` names a menu item or a box (`boxId` is a synonym); quantities of the same id are summed",
+        "`menuItemId` names a menu item or a box (`boxId` is a synonym; a line has one of them); quantities of the same id are summed",
       example: [
         { menuItemId: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f", qty: 1 },
         { boxId: "01978d2e-6b7c-7d4e-9fa0-1b2c3d4e5f60", qty: 2 },

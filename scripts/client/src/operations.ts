@@ -2624,14 +2624,16 @@ export function repeatBox({ id }: {
 export function placeOrder({ idempotencyKey, body }: {
     idempotencyKey?: string;
     body: {
-        /** `menuItemId` names a menu item or a box (`boxId` is a synonym); quantities of the same id are summed */
+        /** `menuItemId` names a menu item or a box (`boxId` is a synonym; a line has one of them); quantities of the same id are summed */
         items: ({
             /** UUID v7 */
             menuItemId: string;
+            boxId?: null;
             qty: number;
         } | {
             /** UUID v7 */
             boxId: string;
+            menuItemId?: null;
             qty: number;
         })[];
         /** Major units, at most two decimals */

@@ -76,6 +76,16 @@ describe("a refused order changes nothing:", () => {
     expect(reply.body["detail"]).toBe("items.0: needs menuItemId or boxId");
   });
 
+  test("a line with two items, with both names in the answer", async () => {
+    const [one, other] = [await listBox(shop, { price: 1 }), await listBox(shop, { price: 1 })];
+    const line = { menuItemId: one, boxId: other, qty: 1 };
+    const reply = await refuses(shop, () => order(anna, shop, [line], 1), 400, "VALIDATION_ERROR");
+    expect(reply.body["errors"]).toEqual([
+      { path: "items.0", message: "names both menuItemId and boxId; send one of them" },
+    ]);
+    expect((await order(anna, shop, [{ ...line, menuItemId: null }], 1)).status).toBe(201);
+  });
+
   test("boxes whose pickup window is over, which the answer names with its end", async () => {
     const open = await listBox(shop, { price: 1 });
     const over = await listBox(shop, { price: 1 });
