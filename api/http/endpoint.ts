@@ -54,6 +54,8 @@ export interface Declaration {
   query?: Schema;
   headers?: Schema;
   body?: Schema;
+  /** A body in the caller's own format, for the document: the handler reads its bytes from the raw request. */
+  rawBody?: Schema;
   /** The largest body, where callers without a token need more than they may send elsewhere. */
   bodyBytes?: number;
   /** A file, streamed instead of a body: a part of a multipart form, or the whole body in the media type `alone`. */

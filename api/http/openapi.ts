@@ -199,6 +199,9 @@ function operation(endpoint: Endpoint, shared: SharedResponses): ZodOpenApiOpera
         content: { "application/json": { schema: endpoint.body } },
       },
     }),
+    ...(endpoint.rawBody && {
+      requestBody: { required: true, content: { "application/json": { schema: endpoint.rawBody } } },
+    }),
     ...(endpoint.upload && { requestBody: { required: true, content: fileContent(endpoint.upload) } }),
     responses: responses(endpoint, shared),
   };

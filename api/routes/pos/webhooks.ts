@@ -8,7 +8,7 @@ import { inTurn, sql } from "../../../sql/db.js";
 import { receivePosEvents, type ReceivedEvent } from "../../../sql/queries/pos-events.js";
 import { ok, section } from "../../http/endpoint.js";
 import { refusal } from "../../http/refusal.js";
-import { bodyTooLarge, invalidFields, invalidInputOf, notFound, requestTooSlow } from "../../http/refusals.js";
+import { bodyTooLarge, invalidFields, notFound, requestTooSlow } from "../../http/refusals.js";
 import { registry } from "../../http/registry.js";
 import { findWebhookAccount, type WebhookAccount } from "./secrets.js";
 import { callerKey, isSmall, limitLargeBodies } from "../../http/limits.js";
@@ -88,7 +88,17 @@ async function keep(
   count("repeated", kept.length - added);
 }
 
-export const posWebhooks = section({ prefix: "/pos/webhooks", tag: "POS" });
+/** The signature of the generic provider (Standard Webhooks); the others have headers of their own. */
+const SignatureHeaders = z.object({
+  "webhook-id": z.string().optional().meta({ description: "of provider `generic`", example: "msg_1" }),
+  "webhook-timestamp": z.string().optional().meta({ description: "of provider `generic`", example: "1772366400" }),
+  "webhook-signature": z.string().optional().meta({
+    description: "of provider `generic`: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in Base64",
+    example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  }),
+});
+
+export const posWebhooks = section({ prefix: "/pos/webhooks", tag: "POS", invalid: "BAD_REQUEST" });
 
 posWebhooks.post(
   "/:provider",
@@ -106,8 +116,13 @@ posWebhooks.post(
     params: z.object({
       provider: z.string().max(64).meta({ description: "one of `GET /pos/adapters`", example: "generic" }),
     }),
+    headers: SignatureHeaders,
+    rawBody: z.unknown().meta({
+      description: "one event or several, in the provider's own format; the signature is made of these bytes",
+      example: { type: "menu.updated", externalId: "evt-1", partnerExternalId: "shop-1" },
+    }),
     answers: { 200: z.object({ received: z.boolean() }) },
-    errors: [signatureInvalid, invalidInputOf("BAD_REQUEST"), bodyTooLarge, requestTooSlow],
+    errors: [signatureInvalid, bodyTooLarge, requestTooSlow],
   },
   async ({ params: { provider }, incoming, ip, requestId, log }) => {
     const adapter = findAdapter(provider);

@@ -4998,8 +4998,12 @@ export function setPartnerLocation({ body }: {
 /**
  * Receive a POS webhook
  */
-export function receivePosWebhook({ provider }: {
+export function receivePosWebhook({ provider, webhookId, webhookTimestamp, webhookSignature, body }: {
     provider: string;
+    webhookId?: string;
+    webhookTimestamp?: string;
+    webhookSignature?: string;
+    body: unknown;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -5030,10 +5034,16 @@ export function receivePosWebhook({ provider }: {
     } | {
         status: 503;
         data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
-    }>(`/api/v1/pos/webhooks/${encodeURIComponent(provider)}`, {
+    }>(`/api/v1/pos/webhooks/${encodeURIComponent(provider)}`, oazapfts.json({
         ...opts,
-        method: "POST"
-    });
+        method: "POST",
+        body,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "webhook-id": webhookId,
+            "webhook-timestamp": webhookTimestamp,
+            "webhook-signature": webhookSignature
+        })
+    }));
 }
 /**
  * List the POS systems that can be connected

@@ -195,6 +195,19 @@ test("the examples of a problem's fields are its own", () => {
   for (const [shown, own] of details) expect(shown).toBe(own);
 });
 
+test("a webhook is described with a body and the headers of its signature", () => {
+  const { requestBody, parameters } = z
+    .object({
+      requestBody: z.object({ required: z.boolean() }),
+      parameters: z.array(z.object({ in: z.string(), name: z.string(), required: z.boolean().default(false) })),
+    })
+    .parse(document.paths?.["/api/v1/pos/webhooks/{provider}"]?.post);
+  expect(requestBody.required).toBe(true);
+  expect(parameters.filter((each) => each.in === "header")).toEqual(
+    ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => ({ in: "header", name, required: false })),
+  );
+});
+
 test("only an activation is refused as the campaign has ended", () => {
   const answering = endpoints.filter((endpoint) =>
     refusalsOf(endpoint).some(({ reason }) => reason === "CAMPAIGN_ENDED"),
