@@ -53,24 +53,22 @@ import {
 
 const Qty = z.int().min(1).max(limits.order.pieces);
 
-/** Whether a line has both names of an item. */
-const namesTwo = (line: unknown) => z.object({ menuItemId: z.string(), boxId: z.string() }).safeParse(line).success;
+/** A line names its item as `menuItemId` or as `boxId`; both may be sent if they are equal. */
+const Line = z
+  .union([
+    z
+      .object({ menuItemId: Id, boxId: Id.nullish(), qty: Qty })
+      .refine(
+        ({ menuItemId, boxId }) => boxId == null || boxId === menuItemId,
+        "names two items; send either menuItemId or boxId",
+      ),
+    z.object({ boxId: Id, menuItemId: z.null().optional(), qty: Qty }),
+  ])
+  .transform((line) => ({ id: line.menuItemId ?? line.boxId, qty: line.qty }));
 
 const NewOrder = z.object({
   items: z
-    .array(
-      z.union(
-        [
-          z
-            .object({ menuItemId: Id, boxId: z.null().optional(), qty: Qty })
-            .transform(({ menuItemId, qty }) => ({ id: menuItemId, qty })),
-          z
-            .object({ boxId: Id, menuItemId: z.null().optional(), qty: Qty })
-            .transform(({ boxId, qty }) => ({ id: boxId, qty })),
-        ],
-        { error: ({ input }) => (namesTwo(input) ? "names both menuItemId and boxId; send one of them" : undefined) },
-      ),
-    )
+    .array(Line)
     .min(1)
     .max(limits.order.lines)
     .transform((lines) => {

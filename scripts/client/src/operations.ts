@@ -2628,7 +2628,7 @@ export function placeOrder({ idempotencyKey, body }: {
         items: ({
             /** UUID v7 */
             menuItemId: string;
-            boxId?: null;
+            boxId?: string | null;
             qty: number;
         } | {
             /** UUID v7 */
