@@ -59,7 +59,7 @@ const Line = z
     z
       .object({ menuItemId: Id, boxId: Id.nullish(), qty: Qty })
       .refine(
-        ({ menuItemId, boxId }) => boxId == null || boxId === menuItemId,
+        ({ menuItemId, boxId }) => menuItemId === (boxId ?? menuItemId),
         "names two items; send either menuItemId or boxId",
       ),
     z.object({ boxId: Id, menuItemId: z.null().optional(), qty: Qty }),
