@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import pg from "pg";
 import { linkLibraries } from "./link-libraries.js";
+import { freePort } from "./free-port.js";
 
 const USER = "postgres";
 const DATABASE = "surplus_food";
@@ -112,15 +112,6 @@ function runner(account: Account | null, bin: string, folder: string): Run {
         error ? fail(new Error(lastLine(stderr) || lastLine(stdout) || error.message)) : done(stdout),
       );
     });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done, fail) => server.once("error", fail).listen(0, "127.0.0.1", done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  if (address === null || typeof address === "string") throw new Error("no free port was found");
-  return address.port;
 }
 
 /** Creates the cluster under a temporary name and renames it last, so that an interrupted first start can be repeated. */

@@ -1,7 +1,6 @@
 import { execFile, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFile, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,6 +11,7 @@ import { bundlePackages } from "../bundle-packages.js";
 import { copyAssets } from "../copy-assets.js";
 import { startEmbeddedPostgres } from "../embedded-postgres.js";
 import { asProgram, measured, type Measured, type Program } from "./program.js";
+import { freePort } from "../free-port.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -47,16 +47,6 @@ async function build(folder: string): Promise<void> {
   await copyAssets(folder);
   await copyFile(join(ROOT, "package.json"), join(folder, "package.json"));
   await symlink(join(ROOT, "node_modules"), join(folder, "../node_modules"), "dir");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no free port was found");
-  return address.port;
 }
 
 async function startRedis(folder: string): Promise<{ url: string; process: Measured; stop: Stop } | null> {

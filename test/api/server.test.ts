@@ -11,7 +11,7 @@ import { user } from "../support/cast.js";
 import { compiled } from "../support/compiled.js";
 import { countBlocked, lockRows } from "../support/locks.js";
 import { alive, childrenOf, ended } from "../support/processes.js";
-import { freePort } from "../support/start.js";
+import { freePort } from "../../scripts/free-port.js";
 import { until } from "../support/until.js";
 
 interface Running {

@@ -5,7 +5,7 @@ import { startApi, Client } from "../support/api.js";
 import * as cast from "../support/cast.js";
 import { ended, startProcess } from "../support/processes.js";
 import { prepareService, type Service } from "../support/programs.js";
-import { freePort } from "../support/start.js";
+import { freePort } from "../../scripts/free-port.js";
 import { until } from "../support/until.js";
 
 let here: Awaited<ReturnType<typeof startApi>>;

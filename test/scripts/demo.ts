@@ -6,7 +6,8 @@ import pg from "pg";
 import { compiled } from "../support/compiled.js";
 import { scratchFolder } from "../support/scratch.js";
 import { startSmsGateway } from "../support/sms-gateway.js";
-import { freePort, startEverything, type Started } from "../support/start.js";
+import { startEverything, type Started } from "../support/start.js";
+import { freePort } from "../../scripts/free-port.js";
 
 export const databaseUrl = process.env["DATABASE_URL"] ?? "";
 

@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { readFile, rm } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { scratchFolder } from "../support/scratch.js";
-import { startEverything, freePort, type Started } from "../support/start.js";
+import { startEverything, type Started } from "../support/start.js";
+import { freePort } from "../../scripts/free-port.js";
 
 let folder: string;
 let port: string;

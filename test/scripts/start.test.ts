@@ -8,7 +8,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { scratchFolder } from "../support/scratch.js";
-import { freePort, processesOf, startEverything, type Running } from "../support/start.js";
+import { processesOf, startEverything, type Running } from "../support/start.js";
+import { freePort } from "../../scripts/free-port.js";
 import { until } from "../support/until.js";
 
 let folder: string;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe } from "@jest/globals";
 import { serverFolder } from "./server-folder.js";
-import { freePort } from "./start.js";
+import { freePort } from "../../scripts/free-port.js";
 
 const INSTALLATIONS = "/usr/lib/postgresql";
 const NEEDED = ["initdb", "pg_ctl", "pg_dump", "pg_restore", "psql"];

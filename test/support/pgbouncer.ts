@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe } from "@jest/globals";
 import { scratchFolder } from "./scratch.js";
 import { ended } from "./processes.js";
-import { freePort } from "./start.js";
+import { freePort } from "../../scripts/free-port.js";
 
 const available = spawnSync("pgbouncer", ["--version"]).status === 0;
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { config } from "../../lib/process/config.js";
 import { Client } from "./api.js";
 import { ended, startProcess } from "./processes.js";
-import { freePort } from "./start.js";
+import { freePort } from "../../scripts/free-port.js";
 import { until } from "./until.js";
 
 const Line = z.looseObject({ level: z.string(), msg: z.string().default("") });
@@ -54,7 +54,7 @@ export function program(file: string, readyMessage: string, env: Record<string, 
           crashes.push(`${file} ended with ${String(code)}: ${lastOutput}`);
           life = launch();
         }
-        reject(new Error(`${file} ended`));
+        reject(new Error(`${file} ended: ${lastOutput}`));
       });
     });
     up.catch(() => undefined);

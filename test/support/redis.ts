@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "@jest/globals";
 import type { Certificate } from "./certificates.js";
 import { scratchFolder } from "./scratch.js";
+import { freePort } from "../../scripts/free-port.js";
 
 /** Whether this machine has `redis-server`. */
 export const redisAvailable = process.env["TEST_REDIS"] === "1";
@@ -29,15 +29,6 @@ export interface TestRedis {
   thaw(): void;
   /** Stops it for good. */
   stop(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  if (address === null || typeof address === "string") throw new Error("no free port was found");
-  return address.port;
 }
 
 async function spawnRedis(port: number, folder: string, tls: Certificate | undefined): Promise<ChildProcess> {

@@ -38,13 +38,15 @@ export interface Target {
   path: string;
   query: readonly { name: string; schema: JsonSchema }[];
   body: JsonSchema | null;
+  /** Whether the body is read as the caller's own format, and not as JSON that the document describes. */
+  takesRawBody: boolean;
   /** Whether it takes a file in a form. */
   takesForm: boolean;
   /** Whether the document's schema allows this body. */
   allows: (body: unknown) => boolean;
 }
 
-export const targets: readonly Target[] = endpoints.map(({ method, path: declared, auth, invalid }) => {
+export const targets: readonly Target[] = endpoints.map(({ method, path: declared, auth, invalid, rawBody }) => {
   const path = declared.replace(/:(\w+)/g, "{$1}");
   const operation = paths[path]?.[method];
   if (!operation) throw new Error(`${method} ${path} is not in the document`);
@@ -57,6 +59,7 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
     path,
     query: operation.parameters.filter((parameter) => parameter.in === "query"),
     body,
+    takesRawBody: rawBody !== undefined,
     takesForm: operation.requestBody !== undefined && "multipart/form-data" in operation.requestBody.content,
     allows: body ? ajv.compile({ ...body, components }) : () => true,
   };

@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { compiled } from "./compiled.js";
 
 export interface Started {
@@ -70,15 +69,4 @@ export async function processesOf(folder: string): Promise<Running[]> {
   return found
     .filter(({ pid, command, environment }) => pid !== process.pid && `${command}${environment}`.includes(folder))
     .map(({ pid, command }) => ({ pid, command: command.replaceAll("\0", " ").trim() }));
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

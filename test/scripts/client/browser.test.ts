@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { buildPackage } from "../../../scripts/client/build.js";
 import { describeWithChromium, startChromium } from "../../support/chromium.js";
 import { scratchFolder } from "../../support/scratch.js";
-import { freePort } from "../../support/start.js";
+import { freePort } from "../../../scripts/free-port.js";
 
 const client = await scratchFolder("client");
 const here = fileURLToPath(new URL(".", import.meta.url));

@@ -2,7 +2,7 @@ import { config } from "../../../lib/process/config.js";
 import { Client } from "../api.js";
 import { isReady, program, type Program } from "../programs.js";
 import { startProxy, type Proxy } from "../proxy.js";
-import { freePort } from "../start.js";
+import { freePort } from "../../../scripts/free-port.js";
 import { until } from "../until.js";
 
 /** One process of the service, with the network between it and its servers. */
