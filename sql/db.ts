@@ -42,7 +42,7 @@ export const { db: contended } = poolFor("contended", { connections: limit });
  * Runs statements for many rows by key, one batch after the other (in-batches.ts). To plan one for each batch's arrays takes longer
  * than to run it.
  */
-export const { db: batches } = poolFor("batches", { connections: 4, genericPlans: true });
+export const { db: batches } = poolFor("batches", { connections: 4, plansByKey: true });
 
 const searches = poolFor("searches", { connections: 2, timeoutMs: config.SEARCH_TIMEOUT_MS });
 /** A search counts as the rows that it may return, but as a default page at least. */

@@ -37,8 +37,8 @@ export interface Connection {
 export interface ConnectionOptions {
   /** The server's timeout for each statement. */
   timeoutMs?: number;
-  /** Whether a statement is planned once, for any parameters. */
-  genericPlans?: boolean;
+  /** Whether a statement is planned once, for any parameters, and finds its rows by key only. */
+  plansByKey?: boolean;
   onNotification?: (payload: string) => void;
 }
 
@@ -64,7 +64,7 @@ const READ_ONLY = "25006";
  */
 export function openConnection(
   purpose: string,
-  { timeoutMs = config.DATABASE_TIMEOUT_MS, genericPlans = false, onNotification }: ConnectionOptions = {},
+  { timeoutMs = config.DATABASE_TIMEOUT_MS, plansByKey = false, onNotification }: ConnectionOptions = {},
 ): Connection {
   /** The rejections of what waits for the session. */
   const dependants = new Set<(error: DatabaseError) => void>();
@@ -125,7 +125,8 @@ export function openConnection(
       TimeZone: "UTC",
       statement_timeout: timeoutMs,
       idle_in_transaction_session_timeout: config.DATABASE_TIMEOUT_MS,
-      ...(genericPlans && { plan_cache_mode: "force_generic_plan" }),
+      // a plan that was made while the tables were small would go on to read them whole
+      ...(plansByKey && { plan_cache_mode: "force_generic_plan", enable_seqscan: "off" }),
     },
     ssl: config.POSTGRES.tls,
     socket: openSocket,

@@ -7,8 +7,8 @@ export interface PoolLimits {
   connections: number;
   /** The server's timeout for each statement. */
   timeoutMs?: number;
-  /** Whether a statement is planned once, for any parameters. */
-  genericPlans?: boolean;
+  /** Whether a statement is planned once, for any parameters, and finds its rows by key only. */
+  plansByKey?: boolean;
 }
 
 /**
@@ -26,7 +26,7 @@ const isFreer = (one: Connection, other: Connection): boolean => {
  */
 export function openPool(
   purpose: string,
-  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS, genericPlans = false }: PoolLimits,
+  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS, plansByKey = false }: PoolLimits,
   onStaged?: () => void,
 ) {
   const connections = new Set<Connection>();
@@ -41,7 +41,7 @@ export function openPool(
       else if (!best || isFreer(connection, best)) best = connection;
     }
     if (best && connections.size >= max) return best;
-    const connection = openConnection(purpose, { timeoutMs, genericPlans });
+    const connection = openConnection(purpose, { timeoutMs, plansByKey });
     connections.add(connection);
     return connection;
   }
