@@ -61,7 +61,9 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   }
 
   async function kill(): Promise<void> {
-    const [pid] = (await readFile(join(server.folder, "data", "postmaster.pid"), "utf8")).split("\n");
+    // a server that starts again writes it anew
+    const file = join(server.folder, "data", "postmaster.pid");
+    const [pid] = (await until(() => readFile(file, "utf8").catch(() => undefined))).split("\n");
     process.kill(Number(pid), "SIGKILL");
   }
 
