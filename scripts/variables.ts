@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { environment } from "../lib/process/environment.js";
+import { between, markdownTable } from "./markdown.js";
 
 interface Variable {
   name: string;
@@ -23,19 +24,13 @@ function variables(): Variable[] {
   });
 }
 
-/** The variables as a Markdown table, formatted as Prettier does. */
+/** The variables as a Markdown table. */
 export function variablesTable(): string {
   const rows = variables().map(({ name, description, required, value }) => {
     const shown = required ? "required" : value && `\`${value}\``;
-    return [`\`${name}\``, shown, description].map((text) => text.replaceAll("|", "\\|"));
+    return [`\`${name}\``, shown, description];
   });
-  const header = ["Variable", "Default", "What it is"];
-  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]?.length ?? 0)));
-  const line = (cells: string[], fill = " ") => {
-    const padded = cells.map((text, column) => text.padEnd(widths[column] ?? 0, fill));
-    return `| ${padded.join(" | ")} |`;
-  };
-  return [line(header), line(["", "", ""], "-"), ...rows.map((row) => line(row))].join("\n");
+  return markdownTable(["Variable", "Default", "What it is"], rows);
 }
 
 /** The variables as a file for `.env`, each commented out with its default. */
@@ -50,13 +45,8 @@ export function variablesExample(): string {
 /** The operators' README, which has the table. */
 export const readmePath = "scripts/ops/README.md";
 
-export const tableStart = "<!-- variables: `npm run variables` writes this table -->\n\n";
-export const tableEnd = "\n\n<!-- end of variables -->";
+const tableStart = "<!-- variables: `npm run variables` writes this table -->\n\n";
+const tableEnd = "\n\n<!-- end of variables -->";
 
-/** Returns the README with the table of variables between its two marks; throws without marks. */
-export function withVariablesTable(readme: string): string {
-  const start = readme.indexOf(tableStart);
-  const end = readme.indexOf(tableEnd, start);
-  if (start < 0 || end < 0) throw new Error(`${readmePath} has no marks for the table of variables`);
-  return `${readme.slice(0, start + tableStart.length)}${variablesTable()}${readme.slice(end)}`;
-}
+/** Returns the README with the table of variables between its two marks. */
+export const withVariablesTable = (readme: string): string => between(readme, tableStart, tableEnd, variablesTable());
