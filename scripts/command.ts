@@ -65,8 +65,8 @@ const commands: Readonly<Record<string, Command>> = {
   },
   fuzz: { call: "npm run fuzz [-- --requests 100000]", what: "Sends that many generated requests, valid and hostile." },
   bench: {
-    call: "npm run bench [-- --quick] [chapter…]",
-    what: "Compares the service with the libraries it is built on, side by side.",
+    call: "npm run bench -- [--quick] [--json FILE] [--compare FILE] [chapter…], or npm run bench -- --table FILE",
+    what: "Compares the service with the libraries it is built on, side by side. --json writes the figures to a file, --compare prints the change of each goal since those of a file, --table writes those of a file into the README.",
   },
   "write-variables": {
     call: "npm run variables",

@@ -1,7 +1,8 @@
-import { print, type Contender, type Effort } from "./compare.js";
+import type { Contender, Effort } from "./compare.js";
 import type { Lab } from "./lab.js";
 import type { Marketplace } from "./marketplace.js";
 import type { Program } from "./program.js";
+import { print, printPart } from "./report.js";
 
 /** Runs one chapter of the bench and prints its figures. */
 export type Measure = (lab: Lab, marketplace: Marketplace, effort: Effort) => Promise<void>;
@@ -19,12 +20,16 @@ export async function memoryUnderLoad(contender: Contender, server: Program, sec
 }
 
 /** Runs `work` once for each broker that this machine has. */
-export async function onEachBroker(lab: Lab, work: (env: NodeJS.ProcessEnv) => Promise<void>): Promise<void> {
-  for (const [name, env] of [
-    ["BullMQ on Redis", lab.redisUrl === null ? null : { REDIS_URL: lab.redisUrl }],
-    ["BullMQ on Postgres", {}],
-  ] as const) {
-    print(`  ${name}${env ? "" : ": skipped, there is no redis-server"}`);
-    if (env) await work(env);
+export async function onEachBroker(
+  lab: Lab,
+  work: (env: NodeJS.ProcessEnv, broker: "Redis" | "Postgres") => Promise<void>,
+): Promise<void> {
+  if (lab.redisUrl === null) {
+    print("  BullMQ on Redis: skipped, there is no redis-server");
+  } else {
+    printPart("BullMQ on Redis");
+    await work({ REDIS_URL: lab.redisUrl }, "Redis");
   }
+  printPart("BullMQ on Postgres");
+  await work({}, "Postgres");
 }

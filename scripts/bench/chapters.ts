@@ -1,5 +1,5 @@
 import { memoryUnderLoad, onEachBroker, type Measure } from "./chapter.js";
-import { compare, print, printGoal, printRow, quantile, type Contender, type Effort } from "./compare.js";
+import { compare, percentiles, quantile, type Contender, type Effort } from "./compare.js";
 import { importMenus } from "./csv.js";
 import {
   assertSameAnswer,
@@ -24,6 +24,7 @@ import { pullMenus, takeWebhooks } from "./pos.js";
 import { compareOrderSql } from "./order-sql.js";
 import type { Program } from "./program.js";
 import { deliverBesideSilence, deliverMessages, processNotifications, notifyFollowers } from "./push.js";
+import { print, printGoal, printRow } from "./report.js";
 import { rollUpDays } from "./rollups.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
@@ -114,17 +115,14 @@ const pickUp: Measure = (lab, _marketplace, { samples }) =>
     await program.ask({ samples: 20 } satisfies PickUpPlan, Latencies);
     const { staged, bare } = await program.ask({ samples } satisfies PickUpPlan, Latencies);
     await program.stop();
-    const ms = (value: number) => `${value.toFixed(1)} ms`;
-    const row = (name: string, values: number[]) =>
-      printRow(name, [`p50 ${ms(quantile(values, 0.5))}`, `p99 ${ms(quantile(values, 0.99))}`]);
-    row("commit → job started", staged);
-    row("BullMQ: add → completed", bare);
+    printRow("commit → job started", percentiles(staged));
+    printRow("BullMQ: add → completed", percentiles(bare));
     for (const [name, q, most] of [
       ["p50", 0.5, 5],
       ["p99", 0.99, 20],
     ] as const) {
       const more = quantile(staged, q) - quantile(bare, q);
-      printGoal(`${name} beyond BullMQ's`, ms(more), `≤ ${most} ms`, more <= most);
+      printGoal({ name: `${name} beyond BullMQ's`, value: more, unit: "ms", sign: "≤", goal: most });
     }
   });
 
@@ -146,10 +144,10 @@ const memory: Measure = async (lab, marketplace, { seconds, rounds }) => {
       return;
     }
     most.push(peak);
-    printRow(name, [`${peak.toFixed(0)} MB`]);
+    printRow(name, [{ value: peak, unit: "MB" }]);
   }
   const [service = Number.NaN, bareServer = Number.NaN] = most;
-  printGoal("of bare", (service / bareServer).toFixed(2), "≤ 2.5", service / bareServer <= 2.5);
+  printGoal({ name: "of bare", value: service / bareServer, unit: "", sign: "≤", goal: 2.5 });
 };
 
 /**

@@ -1,12 +1,16 @@
+import { z } from "zod";
+import { printGoal, printRow, type Figure } from "./report.js";
+
 /** How much to measure. */
-export interface Effort {
-  rounds: number;
+export const Effort = z.object({
+  rounds: z.int(),
   /** Duration of one measurement. */
-  seconds: number;
-  warmUpSeconds: number;
+  seconds: z.number(),
+  warmUpSeconds: z.number(),
   /** Number of single latencies. */
-  samples: number;
-}
+  samples: z.int(),
+});
+export type Effort = z.output<typeof Effort>;
 
 export interface Sample {
   perSecond: number;
@@ -22,8 +26,10 @@ export interface Contender {
 }
 
 export interface Goal {
-  /** Least ratio to this contender. */
+  /** Least ratio to this contender's rate. */
   atLeast: number;
+  /** Least ratio of its CPU time per unit of work to the subject's. */
+  byCpuAtLeast?: number;
   against: Contender;
 }
 
@@ -34,18 +40,9 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }
 
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-
-export const print = (line: string): void => void process.stdout.write(`${line}\n`);
-
-export function printRow(name: string, columns: readonly string[]): void {
-  print(`  ${name.padEnd(44)}${columns.map((column) => column.padStart(14)).join("")}`);
-}
-
-/** Prints a goal beside the figure that was reached. */
-export function printGoal(what: string, reached: string, goal: string, met: boolean): void {
-  printRow(`→ ${what}`, [reached, `goal ${goal}`, met ? "reached" : "MISSED"]);
-}
+/** The middle and the slow end of latencies in milliseconds. */
+export const percentiles = (values: readonly number[]): Figure[] =>
+  [0.5, 0.99].map((q) => ({ name: `p${q * 100}`, value: quantile(values, q), unit: "ms" }));
 
 /** The median of one figure of the samples; null when no sample has it. */
 function medianOf(samples: readonly Sample[], value: (sample: Sample) => number | undefined): number | null {
@@ -78,18 +75,24 @@ export async function compare(subject: Contender, goals: readonly Goal[], effort
     const p99 = p99Of(samples);
     const cpu = cpuOf(samples);
     printRow(contenders[index]?.name ?? "", [
-      `${whole.format(median(samples.map(({ perSecond }) => perSecond)))}/s`,
-      p99 === null ? "" : `p99 ${whole.format(p99)} ms`,
-      cpu === null ? "" : `CPU ${whole.format(cpu)} µs`,
+      { value: median(samples.map(({ perSecond }) => perSecond)), unit: "/s" },
+      ...(p99 === null ? [] : [{ name: "p99", value: p99, unit: "ms" }]),
+      ...(cpu === null ? [] : [{ name: "CPU", value: cpu, unit: "µs" }]),
     ]);
   }
-  for (const [index, { against, atLeast }] of goals.entries()) {
+  for (const [index, { against, atLeast, byCpuAtLeast }] of goals.entries()) {
     const baseline = others[index] ?? [];
     const ratios = subjectSamples.map(({ perSecond }, round) => perSecond / (baseline[round]?.perSecond ?? Number.NaN));
-    const ratio = median(ratios);
-    printGoal(`of ${against.name}`, ratio.toFixed(2), `≥ ${atLeast}`, ratio >= atLeast);
-    const cpu = (cpuOf(baseline) ?? Number.NaN) / (cpuOf(subjectSamples) ?? Number.NaN);
-    const range = `between ${Math.min(...ratios).toFixed(2)} and ${Math.max(...ratios).toFixed(2)} by round`;
-    print(`      ${range}${Number.isNaN(cpu) ? "" : `; by CPU time ${cpu.toFixed(2)}`}`);
+    const name = `of ${against.name}`;
+    printGoal({ name, value: median(ratios), unit: "", sign: "≥", goal: atLeast });
+    const [cpu, ofCpu] = [cpuOf(subjectSamples), cpuOf(baseline)];
+    const byCpu = cpu === null || ofCpu === null ? null : { name: "by CPU time", value: ofCpu / cpu, unit: "" };
+    if (byCpu && byCpuAtLeast !== undefined)
+      printGoal({ ...byCpu, name: `${name}, by CPU time`, sign: "≥", goal: byCpuAtLeast });
+    printRow("    by round", [
+      { name: "least", value: Math.min(...ratios), unit: "" },
+      { name: "most", value: Math.max(...ratios), unit: "" },
+      ...(byCpu ? [byCpu] : []),
+    ]);
   }
 }

@@ -1,7 +1,8 @@
 import { memoryUnderLoad, type Measure } from "./chapter.js";
-import { compare, print, printGoal, printRow, type Contender } from "./compare.js";
+import { compare, type Contender } from "./compare.js";
 import { Rate, type ImportPlan } from "./messages.js";
 import type { Program } from "./program.js";
+import { printGoal, printPart, printRow } from "./report.js";
 
 const ROWS_PER_SECOND = 20_000;
 /** The largest file that is allowed, and a tenth of it. */
@@ -27,7 +28,7 @@ export const importMenus: Measure = async (lab, _marketplace, effort) => {
     ["empty", "every row creates an item"],
     ["full", "every row changes the price of an item"],
   ] as const) {
-    print(`  ${title}`);
+    printPart(title);
     const contender = (name: string, how: ImportPlan["how"]): Contender => ({
       name,
       measure: (seconds) => importing(program, { how, menu, rows: Math.ceil(seconds * ROWS_PER_SECOND) }),
@@ -40,7 +41,8 @@ export const importMenus: Measure = async (lab, _marketplace, effort) => {
   const few = await memoryFor(start, FEW_ROWS);
   const many = await memoryFor(start, MANY_ROWS);
   if (few === null || many === null) return;
-  printRow("memory, a file of 50,000 rows", [`${few.toFixed(0)} MB`]);
-  printRow("memory, a file of 500,000 rows", [`${many.toFixed(0)} MB`]);
-  printGoal("of the one for 50,000 rows", (many / few).toFixed(2), "≤ 2", many / few <= 2);
+  printPart("memory");
+  printRow("a file of 50,000 rows", [{ value: few, unit: "MB" }]);
+  printRow("a file of 500,000 rows", [{ value: many, unit: "MB" }]);
+  printGoal({ name: "of the one for 50,000 rows", value: many / few, unit: "", sign: "≤", goal: 2 });
 };

@@ -1,10 +1,11 @@
 import { request } from "node:http";
 import { availableParallelism } from "node:os";
 import { memoryUnderLoad, type Measure } from "./chapter.js";
-import { compare, printGoal, printRow, type Contender } from "./compare.js";
+import { compare, type Contender } from "./compare.js";
 import { authorizationOf } from "./http.js";
 import { Rate, type ConversionPlan } from "./messages.js";
 import type { Program } from "./program.js";
+import { printGoal, printRow } from "./report.js";
 
 export const convertImages: Measure = async (lab, _marketplace, effort) => {
   const program = await lab.start("scripts/bench/programs/images");
@@ -73,7 +74,10 @@ export const uploadFiles: Measure = async (lab, { userIds }, effort) => {
   const most = await memoryUnderLoad(service, api, effort.seconds);
   if (before === null || most === null) return;
   const grown = most - before / 1e6;
-  printRow("memory, 20 uploads at once", [`${most.toFixed(0)} MB, ${grown.toFixed(0)} MB more than before`]);
+  printRow("memory, 20 uploads at once", [
+    { value: most, unit: "MB" },
+    { name: "growth", value: grown, unit: "MB" },
+  ]);
   const inBuffers = (UPLOADS_AT_ONCE * form.length) / 1e6;
-  printGoal("growth, relative to the files' size", (grown / inBuffers).toFixed(2), "≤ 0.5", grown <= inBuffers / 2);
+  printGoal({ name: "growth, of the files' size", value: grown / inBuffers, unit: "", sign: "≤", goal: 0.5 });
 };

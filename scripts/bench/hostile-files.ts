@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import sharp from "sharp";
 import type { Measure } from "./chapter.js";
-import { printGoal, printRow, quantile } from "./compare.js";
+import { percentiles, quantile } from "./compare.js";
 import { authorizationOf } from "./http.js";
 import type { Lab } from "./lab.js";
 import type { Program } from "./program.js";
+import { printGoal, printRow } from "./report.js";
 
 const FILES = 200;
 const USERS = 20;
@@ -184,19 +185,17 @@ export const sendCodesBesideBombs: Measure = async (lab, { userIds }, { samples 
   const memory = await watching;
   gateway.stop();
 
-  const answers = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`);
-  printRow(`${files.length} files, ${seconds.toFixed(0)} s`, answers);
+  const answers = Object.entries(statuses).map(([status, count]) => ({ name: `${status} ×`, value: count, unit: "" }));
+  printRow(`${files.length} files`, [{ value: seconds, unit: "s" }, ...answers]);
   for (const [name, values] of [
     ["codes alone", alone],
     ["codes beside the files", beside],
-  ] as const) {
-    const figures = [0.5, 0.99].map((q) => `p${q * 100} ${quantile(values, q).toFixed(0)} ms`);
-    printRow(`${values.length} ${name}`, figures);
-  }
+  ] as const)
+    printRow(`${values.length} ${name}`, percentiles(values));
   const more = quantile(beside, 0.99) - quantile(alone, 0.99);
-  printGoal("p99 beyond that of codes alone", `${more.toFixed(0)} ms`, `≤ ${MOST_MORE_MS} ms`, more <= MOST_MORE_MS);
+  printGoal({ name: "p99 beyond that of codes alone", value: more, unit: "ms", sign: "≤", goal: MOST_MORE_MS });
   const { own, converter } = memory;
   if (own === 0) return;
-  printGoal("memory of the worker", `${own.toFixed(0)} MB`, `≤ ${MOST_WORKER_MB} MB`, own <= MOST_WORKER_MB);
-  printRow("memory of its largest converter", [`${converter.toFixed(0)} MB`]);
+  printGoal({ name: "memory of the worker", value: own, unit: "MB", sign: "≤", goal: MOST_WORKER_MB });
+  printRow("memory of its largest converter", [{ value: converter, unit: "MB" }]);
 };

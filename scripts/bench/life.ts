@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { onEachBroker, type Measure } from "./chapter.js";
-import { median, print, printGoal, printRow, type Effort } from "./compare.js";
+import { median, type Effort } from "./compare.js";
 import { CLIENTS, placements, type Requests } from "./http.js";
 import type { Lab } from "./lab.js";
 import { Load, type LoadPlan } from "./messages.js";
 import type { Measured, Program } from "./program.js";
+import { print, printGoal, printRow } from "./report.js";
 
 const MOST_MS = 4.5;
 const CHECK_MS = 100;
@@ -87,16 +88,17 @@ async function measureOn(lab: Lab, requests: Requests, env: NodeJS.ProcessEnv, e
     print("  skipped: this system has no /proc");
     return;
   }
-  const ms = (value: number) => `${value.toFixed(2)} ms`;
   for (const [index, [name]] of parts.entries())
-    printRow(`CPU time of ${name}, an order`, [ms(median(rounds.map(({ cpuMs }) => cpuMs[index] ?? Number.NaN)))]);
+    printRow(`CPU time of ${name}, an order`, [
+      { value: median(rounds.map(({ cpuMs }) => cpuMs[index] ?? Number.NaN)), unit: "ms" },
+    ]);
   const all = median(rounds.map(({ cpuMs }) => cpuMs.reduce((sum, part) => sum + part, 0)));
-  printGoal("all of it", ms(all), `≤ ${MOST_MS} ms`, all <= MOST_MS);
+  printGoal({ name: "CPU time of all, an order", value: all, unit: "ms", sign: "≤", goal: MOST_MS });
   for (const [name, value] of [
     ["orders taken", (round: Round) => round.taken],
     ["orders, with the work they cause", (round: Round) => round.done],
   ] as const)
-    printRow(name, [`${median(rounds.map(value)).toFixed(0)}/s`]);
+    printRow(name, [{ value: median(rounds.map(value)), unit: "/s" }]);
 }
 
 /** Follows orders until their notifications are sent: one API process, one worker process, 32 clients. */

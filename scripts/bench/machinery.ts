@@ -1,7 +1,8 @@
 import { type Measure } from "./chapter.js";
-import { compare, print, type Contender } from "./compare.js";
+import { compare, type Contender } from "./compare.js";
 import { boxReads, CLIENTS, profileReads, underLoad } from "./http.js";
 import { DeliveryRate as RateAndCpu, type StatementsPlan } from "./messages.js";
+import { printPart } from "./report.js";
 
 /**
  * The gains of optimisations that a simple service would leave out. Each pair is measured side by side; the folders' READMEs
@@ -12,12 +13,12 @@ export const measureMachinery: Measure = async (lab, marketplace, effort) => {
   const service = await lab.start("api/server");
   const variant = (name: string) => lab.start("scripts/bench/programs/variant", { VARIANT: name });
 
-  print("  Requests whose prototype Express need not replace (api/http/message-classes.ts)");
+  printPart("Requests whose prototype Express need not replace (api/http/message-classes.ts)");
   const boxes = boxReads(marketplace);
   const replaced = underLoad("the service, prototypes replaced", await variant("prototypes"), load, boxes);
   await compare(underLoad("the service", service, load, boxes), [{ against: replaced, atLeast: 1.1 }], effort);
 
-  print("  Requests counted in memory (api/http/shared-counters.ts)");
+  printPart("Requests counted in memory (api/http/shared-counters.ts)");
   const profiles = await profileReads(marketplace);
   const counted = underLoad("the service, each counted in Postgres", await variant("counters"), load, profiles);
   await compare(underLoad("the service", service, load, profiles), [{ against: counted, atLeast: 1.1 }], effort);
@@ -34,7 +35,7 @@ export const measureMachinery: Measure = async (lab, marketplace, effort) => {
       program.ask({ clients: CLIENTS, seconds, boxIds, through, beside } satisfies StatementsPlan, RateAndCpu),
   });
 
-  print("  Reads by key on separate connections (lookups in sql/db.ts)");
+  printPart("Reads by key on separate connections (lookups in sql/db.ts)");
   const alone = [{ against: reads("reads through a pool of postgres.js", "postgres.js"), atLeast: 0.9 }];
   await compare(reads("reads through lookups", "lookups"), alone, effort);
   const slow = { work: "slow", through: "sql" } as const;
@@ -45,7 +46,7 @@ export const measureMachinery: Measure = async (lab, marketplace, effort) => {
     effort,
   );
 
-  print("  Statements that wait for one row on separate connections (contended in sql/db.ts)");
+  printPart("Statements that wait for one row on separate connections (contended in sql/db.ts)");
   const inSql = reads("reads and waiting statements, all in sql", "sql", { work: "one row", through: "sql" });
   const apart = reads("reads in sql, waiting in contended", "sql", { work: "one row", through: "contended" });
   await compare(apart, [{ against: inSql, atLeast: 2 }], effort);

@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
 import type { Measure } from "./chapter.js";
-import { median, print, printGoal, printRow } from "./compare.js";
+import { median } from "./compare.js";
 import { PRICE } from "./marketplace.js";
 import { DeliveryRate, type OrderSqlPlan } from "./messages.js";
+import { print, printGoal, printRow } from "./report.js";
 
 const MOST_RATIO = 1.6;
 
@@ -26,8 +27,7 @@ export const compareOrderSql: Measure = async (lab, { userIds, boxes }, { rounds
     }
   }
   const [checked, bare] = [median(micros.function), median(micros.bare)];
-  printRow("place_order", [`CPU ${checked.toFixed(0)} µs`]);
-  printRow("one statement that checks nothing", [`CPU ${bare.toFixed(0)} µs`]);
-  const ratio = checked / bare;
-  printGoal("CPU time, of that", `${ratio.toFixed(2)} ×`, `≤ ${MOST_RATIO} ×`, ratio <= MOST_RATIO);
+  printRow("place_order", [{ name: "CPU", value: checked, unit: "µs" }]);
+  printRow("one statement that checks nothing", [{ name: "CPU", value: bare, unit: "µs" }]);
+  printGoal({ name: "CPU time, of that", value: checked / bare, unit: "", sign: "≤", goal: MOST_RATIO });
 };

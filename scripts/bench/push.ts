@@ -1,7 +1,7 @@
 import { newVapidKeys } from "../../lib/process/push-keys.js";
 import { push } from "../../queues/index.js";
 import { memoryUnderLoad, onEachBroker, type Measure } from "./chapter.js";
-import { compare, printGoal, printRow, quantile, type Contender, type Effort } from "./compare.js";
+import { compare, percentiles, quantile, type Contender, type Effort } from "./compare.js";
 import { makeDatabase } from "./database.js";
 import type { Lab } from "./lab.js";
 import type { Marketplace } from "./marketplace.js";
@@ -15,6 +15,7 @@ import {
   type IsolationPlan,
   type PassPlan,
 } from "./messages.js";
+import { printGoal, printRow } from "./report.js";
 
 /** The configuration for a push service on this machine, which has no public address. */
 const toLocalService = ({ url }: Program) => ({
@@ -76,10 +77,10 @@ export const deliverBesideSilence: Measure = (lab, _marketplace, { samples }) =>
       await program.stop();
       for (const [index, service] of ["known service", "other service"].entries()) {
         const values = latencies[index] ?? [];
-        const [p50, p99] = [quantile(values, 0.5), quantile(values, 0.99)];
-        printRow(`${service}, ${name}`, [`p50 ${p50.toFixed(0)} ms`, `p99 ${p99.toFixed(0)} ms`]);
-        if (silentServices > 0)
-          printGoal("p99", `${p99.toFixed(0)} ms`, `< ${LONGEST_DELIVERY_MS} ms`, p99 < LONGEST_DELIVERY_MS);
+        const title = `${service}, ${name}`;
+        printRow(title, percentiles(values));
+        const p99 = { name: `p99, ${title}`, value: quantile(values, 0.99), unit: "ms" };
+        if (silentServices > 0) printGoal({ ...p99, sign: "≤", goal: LONGEST_DELIVERY_MS });
       }
     }
   });
@@ -129,9 +130,8 @@ export const notifyFollowers: Measure = async (lab, _marketplace, effort) => {
   const freshWorker = contender(fresh, "", "worker");
   const measured = { ...freshWorker, measure: async () => ({ perSecond } = await freshWorker.measure(0)) };
   const peak = await memoryUnderLoad(measured, fresh, 0);
-  const growth = peak === null || before === null ? "" : `+${(peak - before / 1e6).toFixed(0)} MB`;
   printRow(`${followers.toLocaleString("en")} followers, one worker`, [
-    `${(followers / perSecond).toFixed(1)} s`,
-    growth,
+    { value: followers / perSecond, unit: "s" },
+    ...(peak === null || before === null ? [] : [{ name: "growth", value: peak - before / 1e6, unit: "MB" }]),
   ]);
 };

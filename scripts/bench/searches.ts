@@ -1,8 +1,9 @@
 import type { Measure } from "./chapter.js";
-import { median, printGoal, printRow, quantile } from "./compare.js";
+import { median, quantile } from "./compare.js";
 import { profileReads } from "./http.js";
 import { Flood, Pace, type FloodPlan, type PacePlan } from "./messages.js";
 import type { Program } from "./program.js";
+import { printGoal, printRow } from "./report.js";
 
 const CONNECTIONS = 600;
 const PACE_MS = 10;
@@ -58,12 +59,17 @@ export const readBesideSearches: Measure = async (lab, marketplace, { rounds, se
   for (const { name, addresses, rounds: all, pages, refused } of cases) {
     const p99s = all.map(({ p99 }) => p99);
     const [p50, p99] = [median(all.map((round) => round.p50)), median(p99s)];
-    printRow(name, [`p50 ${p50.toFixed(1)} ms`, `p99 ${p99.toFixed(0)} ms`]);
+    printRow(name, [
+      { name: "p50", value: p50, unit: "ms" },
+      { name: "p99", value: p99, unit: "ms" },
+    ]);
     if (addresses === 0) continue;
-    printGoal("p99", `${p99.toFixed(0)} ms`, `< ${LONGEST_READ_MS} ms`, p99 < LONGEST_READ_MS);
-    printRow(`    p99 between ${Math.min(...p99s).toFixed(0)} and ${Math.max(...p99s).toFixed(0)} ms by round`, [
-      `${pages} × 200`,
-      `${refused} × 503`,
+    printGoal({ name: `p99 ${name}`, value: p99, unit: "ms", sign: "≤", goal: LONGEST_READ_MS });
+    printRow("    by round", [
+      { name: "least", value: Math.min(...p99s), unit: "ms" },
+      { name: "most", value: Math.max(...p99s), unit: "ms" },
+      { name: "200 ×", value: pages, unit: "" },
+      { name: "503 ×", value: refused, unit: "" },
     ]);
   }
 };
