@@ -26,6 +26,7 @@ import type { Program } from "./program.js";
 import { deliverBesideSilence, deliverMessages, processNotifications, notifyFollowers } from "./push.js";
 import { print, printGoal, printRow } from "./report.js";
 import { rollUpDays } from "./rollups.js";
+import { measureStarts } from "./start.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
 const startBare = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("scripts/bench/programs/bare", env);
@@ -192,5 +193,6 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   rollups: { title: "Roll up days, and read a year's dashboard", measure: rollUpDays },
   machinery: { title: "Gains of optimisations that a simple service would leave out", measure: measureMachinery },
   memory: { title: "Memory of one API process under load", measure: memory },
+  start: { title: "Start a process, and everything", measure: measureStarts },
   processes: { title: "Two API processes against one", measure: processes },
 };

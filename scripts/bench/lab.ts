@@ -1,8 +1,10 @@
 import { execFile, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { newCredentialsKey, newSigningKey, parseSigningKeys } from "../../lib/process/keys.js";
@@ -10,7 +12,7 @@ import { migrate } from "../../sql/migrate.js";
 import { bundlePackages } from "../bundle-packages.js";
 import { copyAssets } from "../copy-assets.js";
 import { startEmbeddedPostgres } from "../embedded-postgres.js";
-import { asProgram, measured, type Measured, type Program } from "./program.js";
+import { asProgram, endChild, measured, type Measured, type Program } from "./program.js";
 import { freePort } from "../free-port.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -24,6 +26,8 @@ export interface Lab {
   redis: Measured | null;
   /** Starts a compiled program, such as `api/server`, in its own process, as production does. */
   start(path: string, env?: NodeJS.ProcessEnv): Promise<Program>;
+  /** Runs what `npm start` runs, with its data in a folder of this name, until it has greeted. */
+  startEverything(folder: string): Promise<Program>;
   /** Stops all programs, so that the next measurement has the machine to itself. */
   stopPrograms(): Promise<void>;
 }
@@ -49,21 +53,21 @@ async function build(folder: string): Promise<void> {
   await symlink(join(ROOT, "node_modules"), join(folder, "../node_modules"), "dir");
 }
 
+/** Waits for a line with this text in the output of a process, and reads on. */
+const untilSaid = (output: Readable, text: string) =>
+  new Promise<void>((resolve, reject) => {
+    const lines = createInterface({ input: output });
+    lines.on("line", (line) => (line.includes(text) ? resolve() : undefined));
+    lines.once("close", () => reject(new Error(`a process ended before it said "${text}"`)));
+  });
+
 async function startRedis(folder: string): Promise<{ url: string; process: Measured; stop: Stop } | null> {
   if (spawnSync("redis-server", ["--version"]).status !== 0) return null;
   const port = await freePort();
   const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
   const redis = spawn("redis-server", settings, { stdio: ["ignore", "pipe", "inherit"] });
-  for await (const text of redis.stdout) {
-    if (String(text).includes("Ready to accept connections")) break;
-  }
-  redis.stdout.resume();
-  const stop = async () => {
-    if (redis.exitCode !== null) return;
-    redis.kill();
-    await once(redis, "exit");
-  };
-  return { url: `redis://127.0.0.1:${port}`, process: measured(redis.pid), stop };
+  await untilSaid(redis.stdout, "Ready to accept connections");
+  return { url: `redis://127.0.0.1:${port}`, process: measured(redis.pid), stop: () => endChild(redis) };
 }
 
 /** Sets the lab up, runs `work` in it, and always takes it down again; `signal` ends it early. */
@@ -120,6 +124,20 @@ export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<v
       programs.add(program);
       return program;
     };
+    const startEverything = async (name: string) => {
+      signal.throwIfAborted();
+      const dataFolder = join(folder, name);
+      await mkdir(dataFolder, { recursive: true });
+      const port = await freePort();
+      const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), join(ROOT, "scripts/start.ts")], {
+        // where no .env is
+        cwd: dataFolder,
+        env: { PATH: process.env["PATH"], DATA_DIR: dataFolder, PORT: String(port), LOG_LEVEL: "warn" },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      stops.push(() => endChild(child));
+      return asProgram("npm start", child, port, untilSaid(child.stdout, "Ctrl-C"));
+    };
     const aborted = once(signal, "abort").then(() => signal.throwIfAborted());
     const postmaster = await readFile(join(folder, "postgres/data/postmaster.pid"), "utf8");
     const lab = {
@@ -128,6 +146,7 @@ export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<v
       postgres: measured(Number.parseInt(postmaster, 10)),
       redis: redis?.process ?? null,
       start,
+      startEverything,
       stopPrograms,
     };
     await Promise.race([work(lab), aborted]);

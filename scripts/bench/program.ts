@@ -52,14 +52,27 @@ const memoryBytesOf = (pid: number): number =>
 /** A process of another program, such as a server of Postgres. */
 export const measured = (pid: number | undefined): Measured => ({ cpuSeconds: () => sum(pid, cpuSecondsOf) });
 
-/** Waits for the first message of the process, which means that it is up. */
-export async function asProgram(name: string, child: ChildProcess, port: number): Promise<Program> {
+/** Stops the process, unless it has ended, and waits for its end. */
+export async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill();
+  await exited;
+}
+
+/** Waits until the process is up, which its first message says. */
+export async function asProgram(
+  name: string,
+  child: ChildProcess,
+  port: number,
+  up: Promise<unknown> = once(child, "message"),
+): Promise<Program> {
   const failed = once(child, "exit").then(([code]: unknown[]) => {
     throw new Error(`${name} ended with code ${String(code)}`);
   });
   failed.catch(() => undefined);
   const message = () => Promise.race([once(child, "message").then(([sent]: unknown[]) => sent), failed]);
-  await message();
+  await Promise.race([up, failed]);
   return {
     url: `http://127.0.0.1:${port}`,
     ask: async (question, schema) => {
@@ -69,11 +82,6 @@ export async function asProgram(name: string, child: ChildProcess, port: number)
     ...measured(child.pid),
     memoryBytes: () => sum(child.pid, memoryBytesOf),
     memoryOfEach: () => (child.pid === undefined ? [] : family(child.pid).map(memoryBytesOf)),
-    stop: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, "exit");
-      child.kill();
-      await exited;
-    },
+    stop: () => endChild(child),
   };
 }

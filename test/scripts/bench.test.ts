@@ -17,7 +17,7 @@ beforeEach(() => {
     return true;
   });
 });
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => void jest.restoreAllMocks());
 
 /** The printed lines that contain a text, with one space between columns. */
 const linesWith = (text: string) =>
