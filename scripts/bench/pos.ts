@@ -55,7 +55,7 @@ export const takeWebhooks: Measure = async (lab, marketplace, effort) => {
     lab.start("scripts/bench/programs/load"),
   ]);
   const against = underLoad("bare Express + one insert", bare, load, requests);
-  await compare(underLoad("the service", api, load, requests), [{ against, atLeast: 0.8 }], effort);
+  await compare(underLoad("the service", api, load, requests), [{ against, atLeast: 0.85 }], effort);
 };
 
 const MENU_ITEMS = 20_000;
