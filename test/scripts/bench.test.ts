@@ -1,9 +1,10 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { chapters } from "../../scripts/bench/chapters.js";
 import { compare, type Contender, type Sample } from "../../scripts/bench/compare.js";
 import { beginChapter, endChapter, printGoal, printPart, printRow } from "../../scripts/bench/report.js";
-import { describeComparison, newRun, readRun, withFigures, writeRun } from "../../scripts/bench/run.js";
+import { describeComparison, newRun, readmePath, readRun, withFigures, writeRun } from "../../scripts/bench/run.js";
 import { runScript } from "../support/run-script.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -185,4 +186,12 @@ test.each([[["toString"]], [["box", "no-chapter"]]])("an unknown chapter is refu
   const { code, output } = await runScript("bench/main", names);
   expect(code).toBe(1);
   expect(output).toMatch(/^There is no chapter [^\n]+\. There are: orders, [^\n]+\.\n$/);
+});
+
+test("the README says what each chapter measures", async () => {
+  const listed = (await readFile(readmePath, "utf8"))
+    .split("## Chapters")[1]
+    ?.split("## ")[0]
+    ?.matchAll(/^\| `([^`]+)`/gm);
+  expect([...(listed ?? [])].map(([, name]) => name)).toEqual(Object.keys(chapters));
 });
