@@ -149,7 +149,7 @@ const memory: Measure = async (lab, marketplace, { seconds, rounds }) => {
     printRow(name, [{ value: peak, unit: "MB" }]);
   }
   const [service = Number.NaN, bareServer = Number.NaN] = most;
-  printGoal({ name: "of bare", value: service / bareServer, unit: "", sign: "≤", goal: 1.4 });
+  printGoal({ name: "of bare Express + postgres.js", value: service / bareServer, unit: "", sign: "≤", goal: 1.4 });
 };
 
 /**

@@ -80,5 +80,5 @@ export const uploadFiles: Measure = async (lab, { userIds }, effort) => {
     { name: "growth", value: grown, unit: "MB" },
   ]);
   const inBuffers = (UPLOADS_AT_ONCE * form.length) / 1e6;
-  printGoal({ name: "growth, of the files' size", value: grown / inBuffers, unit: "", sign: "≤", goal: 0.5 });
+  printGoal({ name: "growth of memory, of the files' size", value: grown / inBuffers, unit: "", sign: "≤", goal: 0.5 });
 };

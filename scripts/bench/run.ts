@@ -74,7 +74,7 @@ export function describeComparison(earlier: Run, names: readonly string[]): stri
   const [onlyNow, onlyThen] = [difference(now, then), difference(then, now)];
   return [
     `Compared with ${describeRun(earlier)}.`,
-    "Only goals are compared: rates differ from machine to machine. So do durations and memory; ratios differ least.",
+    "Only goals are compared, since rates differ from machine to machine. Durations and memory do too, ratios least.",
     ...(onlyNow ? [`Not measured then: ${onlyNow}.`] : []),
     ...(onlyThen ? [`Not measured now: ${onlyThen}.`] : []),
   ];
