@@ -22,6 +22,7 @@ import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
 import { pullMenus, takeWebhooks } from "./pos.js";
 import { compareOrderSql } from "./order-sql.js";
+import { orderTooMuch } from "./overload.js";
 import type { Program } from "./program.js";
 import { deliverBesideSilence, deliverMessages, processNotifications, notifyFollowers } from "./push.js";
 import { print, printGoal, printRow } from "./report.js";
@@ -175,6 +176,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
     measure: compareOrderSql,
   },
   "hot-box": { title: "All clients order the same box", measure: orderHotBox },
+  overload: { title: "Place more orders than can be answered", measure: orderTooMuch },
   box: { title: "Read one box", measure: readBox },
   list: { title: "List 20 boxes of a city", measure: listOffers },
   nearby: { title: "List 20 partners around a place", measure: searchNearby },

@@ -7,6 +7,8 @@ export const LoadPlan = z.object({
   url: z.url(),
   connections: z.int(),
   seconds: z.number(),
+  /** Requests to send a second, over all connections; as fast as they are answered by default. */
+  perSecond: z.number().optional(),
   requests: z.array(
     z.object({
       method: z.enum(["GET", "POST"]),
@@ -27,6 +29,8 @@ export const Load = z.object({
   p99Ms: z.number(),
   /** Responses other than 2xx, and requests without a response. */
   failed: z.int(),
+  /** Those of them that were answered 503. */
+  unavailable: z.int(),
   /** Share of one core that sending the requests took. */
   busy: z.number(),
 });

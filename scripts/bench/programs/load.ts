@@ -3,7 +3,7 @@ import autocannon from "autocannon";
 import { LoadPlan, type Load } from "../messages.js";
 import { answerParent } from "./answer.js";
 
-// The load generator: sends a plan's requests as fast as they are answered.
+// The load generator: sends a plan's requests as fast as they are answered, or at a steady rate.
 
 let unique = 0;
 const next = () => `bench-${process.pid}-${(unique += 1)}`;
@@ -17,7 +17,15 @@ function sign(prepared: autocannon.Request, secret: Buffer): autocannon.Request 
   return { ...prepared, body, headers: { ...prepared.headers, ...headers } };
 }
 
-async function run({ url, connections, seconds, requests, uniqueHeader, webhookSecret }: LoadPlan): Promise<Load> {
+async function run({
+  url,
+  connections,
+  seconds,
+  perSecond,
+  requests,
+  uniqueHeader,
+  webhookSecret,
+}: LoadPlan): Promise<Load> {
   const key = webhookSecret === undefined ? null : Buffer.from(webhookSecret.slice("whsec_".length), "base64");
   const slices: autocannon.Request[][] = Array.from({ length: connections }, () => []);
   requests.forEach((request, index) => {
@@ -37,6 +45,7 @@ async function run({ url, connections, seconds, requests, uniqueHeader, webhookS
     url,
     connections,
     duration: seconds,
+    ...(perSecond !== undefined && { overallRate: Math.round(perSecond) }),
     setupClient: (client) => client.setRequests(slices.pop() ?? []),
   });
   const { user, system } = process.cpuUsage(before);
@@ -44,6 +53,7 @@ async function run({ url, connections, seconds, requests, uniqueHeader, webhookS
     perSecond: result["2xx"] / result.duration,
     p99Ms: result.latency.p99,
     failed: result.non2xx + result.errors,
+    unavailable: result.statusCodeStats?.["503"]?.count ?? 0,
     busy: (user + system) / 1e6 / result.duration,
   };
 }
