@@ -42,7 +42,8 @@ export async function stageJobs<P extends Payload>(
   { requestId }: Pick<StageOptions, "requestId"> = {},
 ): Promise<void> {
   if (payloads.length === 0) return;
-  await db`select from stage_jobs(${contract.queue}::text, ${db.json(payloads)}, ${requestId ?? null}::text)`;
+  const causes = payloads.map(() => requestId ?? null);
+  await db`select from stage_jobs(${contract.queue}::text, ${db.json(payloads)}, ${causes}::text[])`;
 }
 
 /** Calls `listener` when jobs are due, and whenever such a signal may have been missed. Returns the function that ends it. */

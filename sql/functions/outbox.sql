@@ -35,14 +35,14 @@ begin
 end
 $$;
 
--- Stages one job per element of `job_payloads`.
-create or replace function stage_jobs(to_queue text, job_payloads jsonb, caused_by text default null) returns void
+-- Stages one job per element of `job_payloads`, caused by the request at the same index.
+create or replace function stage_jobs(to_queue text, job_payloads jsonb, caused_by text[]) returns void
 language plpgsql
 as $$
 begin
   insert into staged_jobs (queue, payload, request_id)
-  select to_queue, job_payload, caused_by
-  from jsonb_array_elements(job_payloads) as job_payload;
+  select to_queue, job.payload, job.request_id
+  from rows from (jsonb_array_elements(job_payloads), unnest(caused_by)) as job (payload, request_id);
   perform wake_relays(now());
 end
 $$;

@@ -75,10 +75,10 @@ export async function insertNotifications(db: Db, notifications: readonly NewNot
       on conflict (order_id, user_id, kind) where order_id is not null do nothing
       returning id
     )
-    select stage_jobs('push', jsonb_agg(jsonb_build_object('notificationId', id)), "requestId")::text as staged
+    select stage_jobs('push', jsonb_agg(jsonb_build_object('notificationId', id)), array_agg("requestId"))::text as staged
     from inserted
     join added using (id)
-    group by "requestId"`;
+    having count(*) > 0`;
 }
 
 interface Row extends Subject, Omit<DueRow, "subjectId" | "facts" | "data" | "preferences" | "hasDevices"> {
