@@ -53,7 +53,9 @@ const upload = (server: Program, headers: Record<string, string>) =>
 
 export const uploadFiles: Measure = async (lab, { userIds }, effort) => {
   const [api, bare] = await Promise.all([lab.start("api/server"), lab.start("scripts/bench/programs/bare")]);
-  const headers = await authorizationOf(userIds[0] ?? "");
+  // in turn, since the documents of one user have a limit
+  const users = await Promise.all(userIds.map(authorizationOf));
+  let turn = 0;
   const uploads = (name: string, server: Program): Contender => ({
     name,
     measure: async (seconds) => {
@@ -61,7 +63,7 @@ export const uploadFiles: Measure = async (lab, { userIds }, effort) => {
       let done = 0;
       const client = async () => {
         while (performance.now() - start < seconds * 1_000) {
-          await upload(server, headers);
+          await upload(server, users[(turn += 1) % users.length] ?? {});
           done += 1;
         }
       };
