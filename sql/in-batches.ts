@@ -8,13 +8,15 @@ interface Call<Item, Result> {
 
 /**
  * Returns a function that does `work` for one item, together with all items that are asked for in the same tick or while a batch
- * runs: a statement for many rows costs little more than one for one row. `work` returns the result of each of its items, in
- * their order. When it fails, each item is tried alone, so that none fails for another; while Postgres cannot be reached, all fail.
+ * runs, up to `most`: a statement for many rows costs little more than one for one row. `work` returns the result of each of its
+ * items, in their order. When it fails, each item is tried alone, so that none fails for another; while Postgres cannot be
+ * reached, all fail.
  */
 export function inBatches<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
+  most = Number.POSITIVE_INFINITY,
 ): (item: Item) => Promise<Result> {
-  let waiting: Call<Item, Result>[] = [];
+  const waiting: Call<Item, Result>[] = [];
   let running = false;
 
   const attempt = async (calls: readonly Call<Item, Result>[]): Promise<void> => {
@@ -34,11 +36,7 @@ export function inBatches<Item, Result>(
     running = true;
     // what the present tick asks for belongs to the first batch
     await Promise.resolve();
-    while (waiting.length > 0) {
-      const calls = waiting;
-      waiting = [];
-      await run(calls);
-    }
+    while (waiting.length > 0) await run(waiting.splice(0, most));
     running = false;
   };
 

@@ -1153,7 +1153,7 @@ CREATE TABLE weight_changes (
   CONSTRAINT weight_changes_pkey PRIMARY KEY (item_id)
 );
 
--- VIEW open_jobs (id bigint, queue text, key text, priority integer)
+-- VIEW open_jobs (id bigint, queue text, key text, priority integer, run_at timestamp with time zone)
 -- FUNCTION accept_invitation(of_invitation uuid, invited uuid) RETURNS TABLE(outcome text, partner_id uuid)
 -- FUNCTION accounts_of(of_user uuid) RETURNS SETOF uuid
 -- FUNCTION add_rating(of_partner uuid, stars integer) RETURNS void
@@ -1215,7 +1215,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION promo_discount(promo promo_codes, amount_minor bigint) RETURNS bigint
 -- FUNCTION promo_refusal(promo promo_codes, buyer uuid, seller uuid, amount_minor bigint, at timestamp with time zone) RETURNS text
 -- FUNCTION publish_review(of_order uuid, author uuid, stars integer, review_text text, caused_by text) RETURNS TABLE(outcome text, id uuid)
--- FUNCTION receive_pos_events(of_provider text, partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, caused_by text) RETURNS integer
+-- FUNCTION receive_pos_events(waits boolean, providers text[], partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, request_ids text[]) RETURNS TABLE(inbox uuid, added bigint)
 -- FUNCTION redact(written text, phone text, names text[]) RETURNS text
 -- FUNCTION referral_points() RETURNS integer
 -- FUNCTION refresh_token_lifetime() RETURNS interval

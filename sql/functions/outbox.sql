@@ -49,7 +49,7 @@ $$;
 
 -- Jobs that are neither done nor dead.
 create or replace view open_jobs as
-select id, queue, key, priority
+select id, queue, key, priority, run_at
 from staged_jobs
 where done_at is null and dead_at is null;
 

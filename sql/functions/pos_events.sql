@@ -35,41 +35,59 @@ begin
 end
 $$;
 
--- Inserts the events that are new, each for the partner at the same index, and schedules jobs for the inboxes of these and of
--- known events that are still queued, because their job may be dead. One call is one statement: events and jobs are written
--- together. Returns the number of new events.
+-- Inserts the events that are new, each for the partner at the same index, and schedules jobs for inboxes that have queued events
+-- but no open job. One call is one statement: events and jobs are written together. Returns the inboxes with the number of their
+-- new events. Unless `waits`, inboxes that another transaction has locked, or that the first event has yet to create, are left out.
 create or replace function receive_pos_events(
-  of_provider text, partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, caused_by text
-) returns integer
+  waits boolean, providers text[], partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, request_ids text[]
+) returns table (inbox uuid, added bigint)
 language plpgsql
 as $$
 declare
+  inboxes uuid[];
   of_partner uuid;
   current_job bigint;
-  added integer := 0;
-  added_to_inbox integer;
   next_due_at timestamptz;
 begin
-  for of_partner in select distinct partner_id from unnest(partner_ids) as partner_id order by partner_id loop
-    current_job := lock_pos_inbox(of_partner);
-    insert into pos_events (partner_id, provider, account, event_id, change, request_id)
-    select of_partner, of_provider, given.account, given.event_id, changes -> (given.n - 1)::integer, caused_by
-    from unnest(partner_ids, accounts, event_ids) with ordinality as given (partner_id, account, event_id, n)
-    where given.partner_id = of_partner
-    order by given.n
-    on conflict (partner_id, provider, event_id) do nothing;
-    get diagnostics added_to_inbox = row_count;
-    added := added + added_to_inbox;
-    if added_to_inbox > 0 or exists (
-      select from pos_events known
-      where known.partner_id = of_partner and known.provider = of_provider and known.status = 'QUEUED' and known.event_id = any (event_ids)
-    ) then
-      -- the inbox is ordered: while its first event waits for a retry, the others wait behind it
-      select next_attempt_at into next_due_at from pos_events where partner_id = of_partner and status = 'QUEUED' order by id limit 1;
-      perform schedule_inbox_run(of_partner, current_job, greatest(next_due_at, now()), caused_by);
+  if waits then
+    inboxes := array(select distinct partner_id from unnest(partner_ids) as partner_id order by partner_id);
+    foreach of_partner in array inboxes loop
+      perform lock_pos_inbox(of_partner);
+    end loop;
+  else
+    inboxes := array(select i.partner_id from pos_inboxes i where i.partner_id = any (partner_ids) for no key update skip locked);
+  end if;
+
+  return query
+    with inserted as (
+      insert into pos_events (partner_id, provider, account, event_id, change, request_id)
+      select given.partner_id, given.provider, given.account, given.event_id, given.change, given.request_id
+      from rows from (unnest(partner_ids, providers, accounts, event_ids, request_ids), jsonb_array_elements(changes))
+        with ordinality as given (partner_id, provider, account, event_id, request_id, change, n)
+      where given.partner_id = any (inboxes)
+      order by given.n
+      on conflict (partner_id, provider, event_id) do nothing
+      returning partner_id
+    )
+    select i, (select count(*) from inserted where inserted.partner_id = i) from unnest(inboxes) as i;
+
+  for of_partner, current_job in
+    select i.partner_id, i.job_id
+    from pos_inboxes i
+    where i.partner_id = any (inboxes) and not exists (select from open_jobs j where j.id = i.job_id and j.run_at <= now())
+  loop
+    -- the inbox is ordered: while its first event waits for a retry, the others wait behind it
+    select next_attempt_at into next_due_at
+    from pos_events
+    where partner_id = of_partner and status = 'QUEUED'
+    order by partner_id, id
+    limit 1;
+    if found then
+      perform schedule_inbox_run(
+        of_partner, current_job, greatest(next_due_at, now()), request_ids[array_position(partner_ids, of_partner)]
+      );
     end if;
   end loop;
-  return added;
 end
 $$;
 

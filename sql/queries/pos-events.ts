@@ -4,23 +4,33 @@ import type { Db } from "../db.js";
 import { countRows, firstRow, hasRows, onlyValue } from "../rows.js";
 
 export interface ReceivedEvent {
+  provider: string;
   partnerId: string;
   account: string;
   eventId: string;
   change: PosChange;
+  requestId: string;
 }
 
-/** Inserts the events that are new and schedules the jobs of their inboxes, as one statement; returns the number of new events. */
-export const receivePosEvents = (db: Db, provider: string, events: readonly ReceivedEvent[], requestId: string) =>
-  onlyValue(db<{ added: number }[]>`
-    select coalesce(receive_pos_events(
-      ${provider}::text,
+/** Whether to wait for inboxes that other transactions have locked, or to leave them out. */
+export type Locked = "WAIT" | "SKIP";
+
+/**
+ * Inserts the events that are new and schedules the jobs of their inboxes, as one statement; returns the number of new events of
+ * each partner. With SKIP it never waits: partners are missing whose inbox is locked, or that have none yet.
+ */
+export const receivePosEvents = (db: Db, events: readonly ReceivedEvent[], locked: Locked) =>
+  db<{ partnerId: string; added: number }[]>`
+    select coalesce(inbox::text, '') as partner_id, coalesce(added, 0) as added
+    from receive_pos_events(
+      ${locked === "WAIT"}::boolean,
+      ${events.map(({ provider }) => provider)}::text[],
       ${events.map(({ partnerId }) => partnerId)}::uuid[],
       ${events.map(({ account }) => account)}::text[],
       ${events.map(({ eventId }) => eventId)}::text[],
       ${db.json(events.map(({ change }) => change))},
-      ${requestId}::text
-    )::integer, 0) as added`);
+      ${events.map(({ requestId }) => requestId)}::text[]
+    )`;
 
 export type PosEventStatus = Enum<"posEventStatus">;
 

@@ -21,6 +21,16 @@ test("what is asked for in one tick is done together, and what is asked for mean
   expect(batches).toEqual([[1, 2], [3, 4], [5]]);
 });
 
+test("a batch has no more than its limit, and the others follow", async () => {
+  const batches: (readonly number[])[] = [];
+  const ask = inBatches((numbers: readonly number[]) => {
+    batches.push(numbers);
+    return Promise.resolve(numbers);
+  }, 2);
+  expect(await Promise.all([1, 2, 3].map(ask))).toEqual([1, 2, 3]);
+  expect(batches).toEqual([[1, 2], [3]]);
+});
+
 test("one that fails fails alone", async () => {
   const double = inBatches((numbers: readonly number[]) =>
     numbers.includes(2) ? Promise.reject(new Error("two")) : Promise.resolve(numbers.map((number) => number * 2)),

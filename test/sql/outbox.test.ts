@@ -70,16 +70,17 @@ async function insertDead(): Promise<string> {
 const receive = (db: Db, eventId: string) =>
   receivePosEvents(
     db,
-    "generic",
     [
       {
+        provider: "generic",
         partnerId,
         account: "outbox",
         eventId,
         change: { kind: "order.status", orderExternalId: "1", status: "READY" },
+        requestId: "req",
       },
     ],
-    "req",
+    "WAIT",
   );
 
 describe("relays are woken without polling by", () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach } from "@jest/globals";
 import type { PosChange } from "../../lib/pos/adapter.js";
 import { closeDatabase, sql } from "../../sql/db.js";
-import { receivePosEvents } from "../../sql/queries/pos-events.js";
+import { receivePosEvents, type ReceivedEvent } from "../../sql/queries/pos-events.js";
 import { closeSignals } from "../../sql/signals.js";
 import { applyPosEvents } from "../../workers/pos-events.js";
 import { startApi } from "./api.js";
@@ -42,13 +42,22 @@ export async function openBakery(): Promise<Bakery> {
   return opened;
 }
 
+/** An event as a webhook has it. */
+export const received = (eventId: string, change: PosChange, { id }: Bakery): ReceivedEvent => ({
+  provider: "generic",
+  partnerId: id,
+  account: id,
+  eventId,
+  change,
+  requestId: randomUUID(),
+});
+
 /** Stores these events of the POS in the inbox, one after the other. */
 export async function receive(
   changes: readonly (readonly [eventId: string, change: PosChange])[],
   of = bakery,
 ): Promise<void> {
-  for (const [eventId, change] of changes)
-    await receivePosEvents(sql, "generic", [{ partnerId: of.id, account: of.id, eventId, change }], randomUUID());
+  for (const [eventId, change] of changes) await receivePosEvents(sql, [received(eventId, change, of)], "WAIT");
 }
 
 export const drain = async ({ id: partnerId } = bakery) => {

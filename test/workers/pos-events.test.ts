@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { PermanentError } from "../../lib/process/errors.js";
 import { sql, transaction } from "../../sql/db.js";
 import {
+  clearInboxJob,
   deleteOldPosEvents,
   lockPosEvents,
   receivePosEvents,
@@ -10,12 +10,14 @@ import {
 } from "../../sql/queries/pos-events.js";
 import { applyPosEvents } from "../../workers/pos-events.js";
 import * as cast from "../support/cast.js";
+import { lockRows } from "../support/locks.js";
 import { task } from "../support/task.js";
 import {
   admin,
   bakery,
   openBakery,
   receive,
+  received,
   drain,
   events,
   orders,
@@ -188,19 +190,72 @@ describe("an inbox", () => {
     const before = (await jobs()).length;
     let second: Promise<void> | undefined;
     await transaction(async (tx) => {
-      const first = {
-        partnerId: bakery.id,
-        account: bakery.id,
-        eventId: "m1",
-        change: { kind: "menu.updated" },
-      } as const;
-      await receivePosEvents(tx, "generic", [first], randomUUID());
+      await receivePosEvents(tx, [received("m1", { kind: "menu.updated" }, bakery)], "WAIT");
       second = receive([["m2", { kind: "menu.updated" }]]);
       expect(await endsBefore(second)).toBe(false);
     });
     await second;
     expect((await events()).map(({ eventId }) => eventId)).toEqual(["m0", "m1", "m2"]);
     expect((await jobs()).length).toBe(before + 1);
+  });
+
+  test("that is locked, or does not exist yet, is left out by those who do not wait, and the others are not", async () => {
+    const [locked, missing] = [await openBakery(), await openBakery()];
+    const change = { kind: "menu.updated" } as const;
+    for (const each of [bakery, locked]) await receive([["m1", change]], each);
+    const unlock = await lockRows((tx) => receivePosEvents(tx, [received("m2", change, locked)], "WAIT"));
+    const given = [locked, missing, bakery, bakery].map((of, n) => received(`m3-${n}`, change, of));
+    expect(await receivePosEvents(sql, given, "SKIP")).toEqual([{ partnerId: bakery.id, added: 2 }]);
+    expect(await receivePosEvents(sql, given.slice(2), "SKIP")).toEqual([{ partnerId: bakery.id, added: 0 }]);
+    await unlock();
+    expect((await events()).map(({ eventId }) => eventId)).toEqual(["m1", "m3-2", "m3-3"]);
+    expect((await events(locked.id)).map(({ eventId }) => eventId)).toEqual(["m1", "m2"]);
+    expect(await events(missing.id)).toEqual([]);
+  });
+
+  describe.each(["WAIT", "SKIP"] as const)("whose job starts while an event arrives (%s)", (waits) => {
+    const change = { kind: "menu.updated" } as const;
+    const undone = () => jobs().then((all) => all.length);
+
+    test("before the event is stored: another job will apply it", async () => {
+      await receive([["m1", change]]);
+      const start = await lockRows((tx) => clearInboxJob(tx, bakery.id));
+      const arrival = [received("m2", change, bakery)];
+      const storing = receivePosEvents(sql, arrival, waits);
+      if (waits === "SKIP") expect(await storing).toEqual([]);
+      else expect(await endsBefore(storing)).toBe(false);
+      await start();
+      if (waits === "SKIP") await receivePosEvents(sql, arrival, waits);
+      await storing;
+      expect(await undone()).toBe(2);
+    });
+
+    test("after the event was stored and before its commit: it waits, and applies it", async () => {
+      await receive([["m1", change]]);
+      const commit = await lockRows((tx) => receivePosEvents(tx, [received("m2", change, bakery)], waits));
+      const work = drain();
+      expect(await endsBefore(work)).toBe(false);
+      await commit();
+      await work;
+      expect((await events()).map(({ status }) => status)).toEqual(["PROCESSED", "PROCESSED"]);
+      expect(await undone()).toBe(1);
+    });
+
+    test("after the event's commit: it applies it", async () => {
+      await receive([["m1", change]]);
+      await receivePosEvents(sql, [received("m2", change, bakery)], waits);
+      await drain();
+      expect((await events()).map(({ status }) => status)).toEqual(["PROCESSED", "PROCESSED"]);
+      expect(await undone()).toBe(1);
+    });
+
+    test("and has found the inbox empty: another job will apply it", async () => {
+      await receive([["m1", change]]);
+      await drain();
+      // the job has not been marked done yet
+      await receivePosEvents(sql, [received("m2", change, bakery)], waits);
+      expect(await undone()).toBe(2);
+    });
   });
 
   test("is processed by one worker at a time", async () => {

@@ -4,7 +4,8 @@ import { config } from "../../../lib/process/config.js";
 import type { Logger } from "../../../lib/process/log.js";
 import { MalformedWebhook, type PosAdapter, type PosEvent, type WebhookCall } from "../../../lib/pos/adapter.js";
 import { findAdapter } from "../../../lib/pos/index.js";
-import { inTurn, sql } from "../../../sql/db.js";
+import { batches, inTurn, sql } from "../../../sql/db.js";
+import { inBatches } from "../../../sql/in-batches.js";
 import { receivePosEvents, type ReceivedEvent } from "../../../sql/queries/pos-events.js";
 import { ok, section } from "../../http/endpoint.js";
 import { refusal } from "../../http/refusal.js";
@@ -61,11 +62,30 @@ async function verifiedEvents(adapter: PosAdapter, call: WebhookCall, log: Logge
   return events.map((event) => ({ ...event, partnerId: verified.get(event.account)?.partnerId ?? null }));
 }
 
+/** The most webhooks whose events are stored by one statement. */
+const MOST_AT_ONCE = 100;
+
+/**
+ * Stores the events of one partner, in one statement with those of other partners that come at the same time; returns the number
+ * of new ones. Null when the partner's inbox is locked or does not exist yet: the events of others do not wait for that.
+ */
+const storeWithOthers = inBatches(async (webhooks: readonly (readonly ReceivedEvent[])[]) => {
+  const stored = await receivePosEvents(batches, webhooks.flat(), "SKIP");
+  const added = new Map(stored.map((each) => [each.partnerId, each.added]));
+  return webhooks.map(([event]) => (event && added.get(event.partnerId)) ?? null);
+}, MOST_AT_ONCE);
+
+/** Stores events, when their partners' inboxes are free; returns the number of new ones. */
+async function storeAlone(events: readonly ReceivedEvent[]): Promise<number> {
+  const stored = await receivePosEvents(sql, events, "WAIT");
+  return stored.reduce((sum, { added }) => sum + added, 0);
+}
+
 /** Stores the events of a webhook that the partners of their accounts get. */
 async function keep(
   { name: provider }: PosAdapter,
   events: Awaited<ReturnType<typeof verifiedEvents>>,
-  { requestId, log }: { requestId: string; log: Logger },
+  { requestId, log, small }: { requestId: string; log: Logger; small: boolean },
 ): Promise<void> {
   const count = (outcome: string, added: number) => received.inc({ provider, outcome }, added);
   const kept: ReceivedEvent[] = [];
@@ -77,13 +97,17 @@ async function keep(
     } else if (change === null) {
       count("ignored", 1);
     } else {
-      kept.push({ partnerId, account, eventId: id, change });
+      kept.push({ provider, partnerId, account, eventId: id, change, requestId });
     }
   }
   const [first] = kept;
   if (!first) return;
+  const goesWithOthers = small && kept.every(({ partnerId }) => partnerId === first.partnerId);
   // what comes for one partner at once waits for the same row
-  const added = await inTurn(`inbox ${first.partnerId}`, () => receivePosEvents(sql, provider, kept, requestId));
+  const added = await inTurn(
+    `inbox ${first.partnerId}`,
+    async () => (goesWithOthers ? await storeWithOthers(kept) : null) ?? storeAlone(kept),
+  );
   count("kept", added);
   count("repeated", kept.length - added);
 }
@@ -128,12 +152,13 @@ posWebhooks.post(
   async ({ params: { provider }, incoming, ip, requestId, log }) => {
     const adapter = findAdapter(provider);
     if (!adapter) throw notFound("This provider");
+    const small = isSmall(incoming);
     const receive = async () => {
       const call = { headers: incoming.headers, body: await readRawBody(incoming, MAX_BYTES) };
-      await keep(adapter, await verifiedEvents(adapter, call, log), { requestId, log });
+      await keep(adapter, await verifiedEvents(adapter, call, log), { requestId, log, small });
       return ok({ received: true });
     };
     // anyone may have sent it
-    return isSmall(incoming) ? receive() : limitLargeBodies(callerKey({ ip }, null), receive);
+    return small ? receive() : limitLargeBodies(callerKey({ ip }, null), receive);
   },
 );

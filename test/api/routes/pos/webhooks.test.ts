@@ -14,6 +14,8 @@ process.env["POS_WEBHOOK_SECRETS"] = JSON.stringify({ generic: [secret, formerSe
 
 const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
+const { countBlocked, lockRows } = await import("../../../support/locks.js");
+const { until } = await import("../../../support/until.js");
 const { metricsText } = await import("../../../../api/ops/metrics.js");
 const { closeBroker } = await import("../../../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
@@ -143,6 +145,48 @@ describe("an event", () => {
     await Promise.all(Array.from({ length: 30 }, () => send(newEvent())));
     expect(await stored(bakery.id)).toHaveLength(30);
     expect(await jobs(bakery.id)).toBe(1);
+  });
+
+  test("waits for no other partner's inbox", async () => {
+    const others = await Promise.all(Array.from({ length: 3 }, async () => connect(await cast.bakery(api.client))));
+    await send(newEvent());
+    const unlock = await lockRows(
+      (tx) => tx`select from pos_inboxes where partner_id = ${bakery.id}::uuid for no key update`,
+    );
+    const late = send(newEvent());
+    await until(async () => (await countBlocked()) === 1);
+    // the first of each creates the inbox
+    for (let n = 0; n < 2; n += 1) {
+      const replies = others.map((partnerExternalId) => send(newEvent({ partnerExternalId })));
+      expect((await Promise.all(replies)).map(outcome)).toEqual(["200", "200", "200"]);
+    }
+    expect(await stored(bakery.id)).toHaveLength(1);
+    await unlock();
+    expect(outcome(await late)).toBe("200");
+    expect(await stored(bakery.id)).toHaveLength(2);
+  });
+
+  test("that cannot be stored fails alone", async () => {
+    const accounts = await Promise.all(Array.from({ length: 8 }, async () => connect(await cast.bakery(api.client))));
+    const sendAll = () => Promise.all(accounts.map((partnerExternalId) => send(newEvent({ partnerExternalId }))));
+    await sendAll();
+    await sql`
+      create function refuse_event() returns trigger language plpgsql as $$
+      begin
+        raise exception 'the event is refused';
+      end
+      $$`;
+    await sql`
+      create trigger refuse_event before insert on pos_events
+      for each row when (new.event_id like '%:broken') execute function refuse_event()`;
+    try {
+      const broken = Promise.all([1, 2].map(() => send(newEvent({ externalId: "broken" }))));
+      expect((await sendAll()).map(outcome)).toEqual(accounts.map(() => "200"));
+      expect((await broken).map(({ status }) => status)).toEqual([500, 500]);
+    } finally {
+      await sql`drop trigger refuse_event on pos_events`;
+    }
+    expect(await stored(bakery.id)).toEqual([]);
   });
 
   test("gets a new job when the previous one is dead", async () => {
