@@ -24,10 +24,11 @@ export function isUnmodified(request: IncomingMessage, lastModified: number | st
 
 /**
  * Sends a value as JSON. A `tagged` response carries an ETag unless it has a Last-Modified; a client that already has it
- * (If-None-Match, If-Modified-Since) gets 304. Replaces Express's `json`, which looks up its settings on every response.
+ * (If-None-Match, If-Modified-Since) gets 304. Replaces Express's `json`, which looks up its settings on every response. Node
+ * writes a text together with the headers, and bytes apart from them.
  */
 export function sendJson(request: Request, response: Response, value: unknown, tagged: boolean): void {
-  const body = Buffer.from(JSON.stringify(value));
+  const body = JSON.stringify(value);
   const lastModified = response.getHeader("Last-Modified");
   if (lastModified !== undefined) {
     if (isUnmodified(request, lastModified)) {
@@ -43,14 +44,14 @@ export function sendJson(request: Request, response: Response, value: unknown, t
     }
   }
   response.setHeader("Content-Type", "application/json; charset=utf-8");
-  response.setHeader("Content-Length", body.length);
+  response.setHeader("Content-Length", Buffer.byteLength(body));
   response.end(body);
 }
 
 /** Sends text of a media type, in UTF-8. */
 export function sendText(response: Response, value: unknown, mediaType: string): void {
-  const body = Buffer.from(String(value));
+  const body = String(value);
   response.setHeader("Content-Type", `${mediaType}; charset=utf-8`);
-  response.setHeader("Content-Length", body.length);
+  response.setHeader("Content-Length", Buffer.byteLength(body));
   response.end(body);
 }
