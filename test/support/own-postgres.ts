@@ -51,6 +51,9 @@ async function start({ folder, remove }: Omit<Server, "url">): Promise<Server> {
 /** Starts an empty server. Set `process.env.DATABASE_URL` to its `url` before importing anything that reads the configuration. */
 export async function startOwnPostgres(): Promise<OwnPostgres> {
   let server = await start(await serverFolder());
+  // without them a server that was killed may not recover
+  await askOnce(server.url, "alter system set full_page_writes = on", []);
+  await askOnce(server.url, "select pg_reload_conf()", []);
 
   function ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     const askAgain = (error: unknown) => {

@@ -38,6 +38,7 @@ export async function copyAsStandby({ folder, url }: { folder: string; url: stri
       `primary_slot_name = '${SLOT}'`,
       "synchronous_standby_names = ''",
       "wal_retrieve_retry_interval = 100",
+      "full_page_writes = on",
     ];
     const files = {
       backup_label: rows[0]?.label ?? "",
