@@ -9,7 +9,14 @@ import { openSlots } from "./driver/slots.js";
 import { tag, type Db } from "./driver/tag.js";
 import { openTurns } from "./driver/turns.js";
 
-export { DatabaseError, faultOf, isForeignKeyViolation, isUnavailable, isUniqueViolation } from "./driver/errors.js";
+export {
+  DatabaseError,
+  faultOf,
+  hadNoConnection,
+  isForeignKeyViolation,
+  isUnavailable,
+  isUniqueViolation,
+} from "./driver/errors.js";
 export type { Fault } from "./driver/errors.js";
 export type { Db } from "./driver/tag.js";
 

@@ -5,7 +5,7 @@ import { inBatches } from "../sql/in-batches.js";
 import { log, type Logger } from "../lib/process/log.js";
 import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import { batches, sql, type Db } from "../sql/db.js";
+import { batches, hadNoConnection, sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/outbox.js";
 import { jobDurations, type Outcome } from "./metrics.js";
 
@@ -73,6 +73,9 @@ export function consume<P extends Payload>(
     throw new PermanentError(`the payload breaks the contract at ${fields.join(", ")}`);
   };
 
+  /** Jobs that were refused together come back one after the other. */
+  const pauseMs = (): number => (contract.backoffMs * (1 + Math.random())) / 2;
+
   /** Runs a job that has a row: counts the start, runs the handler, updates the row before BullMQ gets the outcome. */
   const runStaged = async (job: BrokerJob, id: string, generation: number): Promise<Ending> => {
     const row = await startJob({ id, generation });
@@ -98,8 +101,9 @@ export function consume<P extends Payload>(
       return { outcome: "done", requestId };
     } catch (error) {
       if (error instanceof AlreadyDone) return { outcome: "skipped", requestId };
-      if (error instanceof Snooze) {
-        await staged.snoozeJob(sql, id, generation, error.until, error.later);
+      const snooze = hadNoConnection(error) ? new Snooze(new Date(Date.now() + pauseMs())) : error;
+      if (snooze instanceof Snooze) {
+        await staged.snoozeJob(sql, id, generation, snooze.until, snooze.later);
         return { outcome: "snoozed", requestId };
       }
       const dead = error instanceof PermanentError || row.wasDead || row.attempts >= contract.attempts;

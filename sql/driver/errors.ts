@@ -62,6 +62,9 @@ export function isUnavailable(error: unknown): boolean {
   return fault === "unreachable" || fault === "overloaded";
 }
 
+/** Whether there was no connection for the work: it has not begun, and nothing is wrong with it. */
+export const hadNoConnection = (error: unknown): boolean => error instanceof DatabaseError && error.code === "53300";
+
 /** Whether the row exists already, by this unique constraint or index, or by any. */
 export function isUniqueViolation(error: unknown, constraint?: string): error is DatabaseError {
   return (

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { PermanentError, Snooze } from "../../lib/process/errors.js";
 import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
-import { closeDatabase, sql, transaction } from "../../sql/db.js";
+import { closeDatabase, DatabaseError, sql, transaction } from "../../sql/db.js";
 import { replayJob, resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume, type Consumer, type Handler } from "../../workers/consume.js";
@@ -157,6 +157,15 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await done(id)).toMatchObject({ attempts: 1, generation: trial.attempts });
       expect(attempts).toEqual([1, 1, 1, 1]);
       expect(Date.now()).toBeGreaterThanOrEqual(time.getTime());
+    });
+
+    test("a job that gets no connection to Postgres runs later without losing an attempt", async () => {
+      let runs = 0;
+      handle = () => {
+        runs += 1;
+        if (runs <= 2 * trial.attempts) throw new DatabaseError("too many transactions are waiting", "53300");
+      };
+      expect(await done(await stage(1))).toMatchObject({ attempts: 1, generation: 2 * trial.attempts });
     });
 
     test("a payload that breaks the contract makes the job dead without being logged", async () => {
