@@ -30,32 +30,20 @@ function poolFor(purpose: string, limits: PoolLimits) {
   return pool;
 }
 
-const statements = poolFor("statements", { connections: limit });
 /** Runs single statements, each in its own transaction, many at once over few connections. */
-export const { db: sql } = statements;
+export const { db: sql } = poolFor("statements", { connections: limit });
 
-const lookupsPool = poolFor("lookups", { connections: 2 });
 /**
  * Runs reads of a few rows by key, so many per connection that they share packets. A statement that may wait or take longer
  * would delay the others: it belongs to `sql`, or to `searchesOf`.
  */
-export const { db: lookups } = lookupsPool;
-
-/**
- * Throws 53300 when this process gets more requests than it and Postgres can answer: each would be answered later than the one
- * before. The most important ones pass for twice as long.
- */
-export function refuseOverload(important = false): void {
-  const most = config.OVERLOAD_MS * (important ? 2 : 1);
-  if (statements.delayMs() > most || lookupsPool.delayMs() > most)
-    throw new DatabaseError("too many requests are in progress", "53300");
-}
+export const { db: lookups } = poolFor("lookups", { connections: 2 });
 
 /**
  * Runs single statements that may wait for a contended row, such as a box that is almost sold out. On their own connections
- * they delay only each other; while that is for too long, further ones are refused.
+ * they delay only each other.
  */
-export const { db: contended } = poolFor("contended", { connections: limit, longestDelayMs: config.OVERLOAD_MS });
+export const { db: contended } = poolFor("contended", { connections: limit });
 
 /**
  * Runs statements for many rows by key, one batch after the other (in-batches.ts). To plan one for each batch's arrays takes longer

@@ -6,7 +6,7 @@ import type { ApiError } from "../../lib/process/errors.js";
 import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
 import { parseJsonBody } from "../../lib/process/parse-json.js";
-import { refuseOverload, searchesOf, type Db } from "../../sql/db.js";
+import { searchesOf, type Db } from "../../sql/db.js";
 import { sendJson, sendText } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
@@ -64,8 +64,6 @@ export interface Declaration {
   limit?: EndpointLimit;
   /** Whether it may wait for a worker or a third party, without a connection to Postgres: then it is not one of few changes at once. */
   waits?: true;
-  /** The caller does not ask again in person: an overloaded process refuses it last. */
-  important?: true;
   /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
   csv?: boolean;
   /** The media type of the 200 response where its body is text; JSON otherwise. */
@@ -252,7 +250,6 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
         response.locals["route"] = endpoint.path;
         for (const [name, value] of farewell) response.setHeader(name, value);
         try {
-          refuseOverload(endpoint.important);
           // A small body is read while the caller is looked up. It is parsed, and its errors count, once the caller is authorised.
           const isLarge = declaration.body !== undefined && largest > SMALL_BODY_BYTES && !isSmall(request);
           const read = () => declaration.body && readBody(request, response, readBytes);

@@ -151,9 +151,6 @@ export const environment = z
     DATABASE_WAIT_MS: count(3_000, 100, 600_000).describe(
       "longest wait for a connection for a transaction; a request that has to wait for longer is answered 503",
     ),
-    OVERLOAD_MS: count(500, 50, 600_000).describe(
-      "how long the statements of requests may wait for each other; past it an API process answers new requests 503, POS webhooks past twice as long, until it has caught up",
-    ),
     SEARCH_TIMEOUT_MS: count(800, 100, 600_000).describe(
       "longest duration of a search or another list that is read without a token, and its longest wait for a turn",
     ),

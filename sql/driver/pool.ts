@@ -1,7 +1,6 @@
 import { config } from "../../lib/process/config.js";
 import { openConnection, type Connection } from "./connection.js";
-import { connectionLost, DatabaseError } from "./errors.js";
-import { openStandingDelay } from "./standing-delay.js";
+import { connectionLost } from "./errors.js";
 import { tag, type Rows, type Run, type Statement } from "./tag.js";
 
 export interface PoolLimits {
@@ -10,8 +9,6 @@ export interface PoolLimits {
   timeoutMs?: number;
   /** Whether a statement is planned once, for any parameters, and finds its rows by key only. */
   plansByKey?: boolean;
-  /** While statements wait for each other for longer, new ones are refused with 53300. */
-  longestDelayMs?: number;
 }
 
 /**
@@ -29,16 +26,10 @@ const isFreer = (one: Connection, other: Connection): boolean => {
  */
 export function openPool(
   purpose: string,
-  {
-    connections: max,
-    timeoutMs = config.DATABASE_TIMEOUT_MS,
-    plansByKey = false,
-    longestDelayMs = Infinity,
-  }: PoolLimits,
+  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS, plansByKey = false }: PoolLimits,
   onStaged?: () => void,
 ) {
   const connections = new Set<Connection>();
-  const delay = openStandingDelay();
   let stopping = false;
 
   /** Returns an idle connection, else a new one if the limit allows it, else the one with the fewest statements that is not stalled. */
@@ -55,24 +46,13 @@ export function openPool(
     return connection;
   }
 
-  const delayMs = (): number => {
-    if (connections.size < max || [...connections].some(({ running }) => running === 0)) delay.reset();
-    return delay.ms();
-  };
-
   const run: Run = async <T extends Rows>(...statement: Statement) => {
     if (stopping) throw connectionLost("this process is stopping");
-    if (delayMs() > longestDelayMs) throw new DatabaseError(`too many ${purpose} statements are in flight`, "53300");
     const connection = leastBusy();
     const before = connection.staged;
-    const start = performance.now();
-    try {
-      const rows = await connection.run<T>(...statement);
-      if (connection.staged > before) onStaged?.();
-      return rows;
-    } finally {
-      delay.note(start);
-    }
+    const rows = await connection.run<T>(...statement);
+    if (connection.staged > before) onStaged?.();
+    return rows;
   };
 
   return {
@@ -80,8 +60,6 @@ export function openPool(
     run,
     /** Statements sent and not yet settled. */
     running: () => [...connections].reduce((sum, { running }) => sum + running, 0),
-    /** How long a statement would wait for others now, in milliseconds. */
-    delayMs,
     /** Refuses statements from now on. */
     stop: () => void (stopping = true),
     /** Disconnects when running statements have ended. */

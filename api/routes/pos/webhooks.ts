@@ -137,7 +137,6 @@ posWebhooks.post(
     limit: { name: "pos webhooks", perMinute: config.RATE_LIMIT_WEBHOOKS },
     // the caller is a provider, for many partners
     waits: true,
-    important: true,
     params: z.object({
       provider: z.string().max(64).meta({ description: "one of `GET /pos/adapters`", example: "generic" }),
     }),

@@ -52,18 +52,6 @@ test("gives each statement in flight the whole timeout, and the session of those
   await pool.close();
 });
 
-test("while statements wait for each other for too long, new ones are refused, and taken again when they start at once", async () => {
-  const pool = openPool("searches", { connections: 1, longestDelayMs: 50 });
-  const slow = () => pool.db`select pg_sleep(0.2)`;
-  // nothing is known of the wait while they are sent
-  const burst = Array.from({ length: 4 }, slow);
-  await burst[1];
-  await expect(slow()).rejects.toMatchObject({ code: "53300", message: /too many searches statements/ });
-  await Promise.all(burst);
-  await slow();
-  await pool.close();
-});
-
 test("a stopped pool refuses new statements and completes running ones", async () => {
   const pool = openPool("searches", { connections: 1 });
   const running = pool.db`select pg_sleep(0.1)`;
