@@ -103,8 +103,8 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
         blockingTimeout: SILENCE_MS,
         blockingTimeoutGrace: SILENCE_MS - LONGEST_WAIT_MS,
       }).on("error", logBrokerError);
-      // every worker adds some
-      consumer.setMaxListeners(0);
+      // every worker adds some of its own
+      consumer.setMaxListeners(10 * contracts.length);
       return consumer;
     },
     prepare: () => Promise.resolve(),
