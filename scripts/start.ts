@@ -1,10 +1,10 @@
-import "./command.js";
+import { usage } from "./command.js";
 import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseEnv } from "node:util";
+import { parseArgs, parseEnv } from "node:util";
 import { folderFault } from "../lib/process/folders.js";
 import { PRIVATE_ORIGINS } from "../lib/process/origins.js";
 import { readConfig, type Config } from "../lib/process/read-config.js";
@@ -47,7 +47,16 @@ const newKeys = () => ({
   ...newVapidKeys(),
 });
 
-const watching = process.argv.includes("--watch");
+function readArguments() {
+  try {
+    return parseArgs({ options: { watch: { type: "boolean", default: false } } }).values;
+  } catch {
+    process.stderr.write(`${usage}\n`);
+    return process.exit(1);
+  }
+}
+
+const { watch: watching } = readArguments();
 /** The ports where debuggers attach with `--watch`, on this machine only: Node's usual one, and the next. */
 const debuggers = { API: 9_229, worker: 9_230 };
 const LOOPBACK = "127.0.0.1";

@@ -66,6 +66,15 @@ test.each(["build", "client/main", "demo/main", "keys", "migrate", "rotate-crede
   },
 );
 
+test("start refuses an unknown option, and starts nothing", async () => {
+  expect(await run("scripts/start.ts", ["--bogus"])).toEqual({
+    code: 1,
+    out: "",
+    err: expect.stringMatching(/^Usage: npm start [^\n]+\n$/),
+    left: [],
+  });
+});
+
 test("fuzz sends nothing in production", async () => {
   const { code, out, err } = await run("scripts/fuzz.ts", [], { NODE_ENV: "production" });
   expect({ code, out }).toEqual({ code: 1, out: "" });
