@@ -48,6 +48,9 @@ const TAKE_OVER: Partial<WorkerOptions> = {
   runRetryDelay: 1_000,
 };
 
+/** Every queue and every worker adds some to the connection that it shares with the others. */
+const MOST_LISTENERS = 10 * contracts.length;
+
 const isTrue = () => true;
 const isFalse = () => false;
 
@@ -85,7 +88,7 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
   });
-  producer.on("error", logBrokerError);
+  producer.on("error", logBrokerError).setMaxListeners(MOST_LISTENERS);
   /** The first command may come before the connection is ready. */
   const ready = async () => {
     if (producer.status === "connecting" || producer.status === "connect")
@@ -102,9 +105,9 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
         // the socket's timer may still be that of the connection before, and then a call that waits needs its own
         blockingTimeout: SILENCE_MS,
         blockingTimeoutGrace: SILENCE_MS - LONGEST_WAIT_MS,
-      }).on("error", logBrokerError);
-      // every worker adds some of its own
-      consumer.setMaxListeners(10 * contracts.length);
+      })
+        .on("error", logBrokerError)
+        .setMaxListeners(MOST_LISTENERS);
       return consumer;
     },
     prepare: () => Promise.resolve(),

@@ -1153,7 +1153,7 @@ CREATE TABLE weight_changes (
   CONSTRAINT weight_changes_pkey PRIMARY KEY (item_id)
 );
 
--- VIEW open_jobs (id bigint, queue text, key text, priority integer, run_at timestamp with time zone)
+-- VIEW open_jobs (id bigint, queue text, key text, priority integer)
 -- FUNCTION accept_invitation(of_invitation uuid, invited uuid) RETURNS TABLE(outcome text, partner_id uuid)
 -- FUNCTION accounts_of(of_user uuid) RETURNS SETOF uuid
 -- FUNCTION add_rating(of_partner uuid, stars integer) RETURNS void
@@ -1186,6 +1186,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION import_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean, room integer, repeats integer) RETURNS TABLE(created integer, updated integer, repeated integer, of_pos integer[], without_room integer[], beyond_repeats integer[])
 -- FUNCTION insert_pos_sync(of_partner uuid, due_at timestamp with time zone, attempt_number integer, caused_by text) RETURNS uuid
 -- FUNCTION invite_staff(of_partner uuid, inviter uuid, staff_phone text, max_staff integer) RETURNS TABLE(outcome text, id uuid)
+-- FUNCTION is_job_due(job_id bigint) RETURNS boolean
 -- FUNCTION keep_city(city_key text, zone text) RETURNS void
 -- FUNCTION line_due_minor(price_minor bigint, qty integer, total_minor bigint, due_minor bigint) RETURNS bigint
 -- FUNCTION listed_boxes(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, created_at timestamp with time zone)

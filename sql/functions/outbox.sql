@@ -49,9 +49,17 @@ $$;
 
 -- Jobs that are neither done nor dead.
 create or replace view open_jobs as
-select id, queue, key, priority, run_at
+select id, queue, key, priority
 from staged_jobs
 where done_at is null and dead_at is null;
+
+-- Whether a job is open and due. Its conditions stand in the select list, so that only its key finds it: of many open jobs a join
+-- would read all.
+create or replace function is_job_due(job_id bigint) returns boolean
+language sql stable
+as $$
+  select coalesce((select done_at is null and dead_at is null and run_at <= now() from staged_jobs where id = job_id), false)
+$$;
 
 -- Brings a waiting job forward to `due_at`; false when it does not wait for a later time.
 create or replace function bring_job_forward(job_id bigint, due_at timestamptz default now()) returns boolean

@@ -74,7 +74,7 @@ begin
   for of_partner, current_job in
     select i.partner_id, i.job_id
     from pos_inboxes i
-    where i.partner_id = any (inboxes) and not exists (select from open_jobs j where j.id = i.job_id and j.run_at <= now())
+    where i.partner_id = any (inboxes) and not is_job_due(i.job_id)
   loop
     -- the inbox is ordered: while its first event waits for a retry, the others wait behind it
     select next_attempt_at into next_due_at

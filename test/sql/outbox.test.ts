@@ -180,3 +180,17 @@ test("of jobs that are started or completed together, one that a transaction has
   expect(await completing).toEqual([true, true, false]);
   expect(await completeJobs(sql, runs)).toEqual([false, false, false]);
 });
+
+test("a job is due while it is open and its time has come", async () => {
+  const isDue = async (id: string) =>
+    (await sql<{ due: boolean | null }[]>`select is_job_due(${id}::bigint)::boolean as due`)[0]?.due;
+  const [due, dead, later] = [
+    await stageJob(sql, push, newPush()),
+    await stageJob(sql, push, newPush()),
+    await stageJob(sql, push, newPush(), { runAt: new Date(Date.now() + HOUR_MS) }),
+  ];
+  await sql`update staged_jobs set dead_at = now() where id = ${dead}::bigint`;
+  expect(await Promise.all([due, dead, later, "0"].map(isDue))).toEqual([true, false, false, false]);
+  await completeJobs(sql, [{ id: due, generation: 0 }]);
+  expect(await isDue(due)).toBe(false);
+});
