@@ -63,10 +63,11 @@ export function describeCrashes(broker: string): void {
       const [unsent, unsettled] = [await insertNotification(), await insertNotification()];
       const releaseOrder = await lockRows((tx) => tx`select from orders where id = ${orderId!}::uuid for update`);
       const [releaseUnsent, letSend] = [await lockNotification(unsent), await lockNotification(unsettled)];
-      await stageJob(sql, push, { notificationId: unsent });
       const jobId = await stageJob(sql, push, { notificationId: unsettled });
       await worker.start();
-      await until(async () => (await countBlocked()) === 3);
+      await until(async () => (await countBlocked()) === 2);
+      // now, so that the two do not share a statement
+      await stageJob(sql, push, { notificationId: unsent });
       const releaseSettling = await lockRows(
         (tx) => tx`select from staged_jobs where id = ${jobId}::bigint for update`,
       );
