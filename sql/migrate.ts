@@ -10,6 +10,8 @@ import { listMigrations, MIGRATIONS, numberOf, VERSIONS_TABLE } from "./migratio
 
 const FUNCTIONS = fileURLToPath(new URL("./functions", import.meta.url));
 const OLDEST_SERVER = 15;
+/** A release would rather wait for a busy server than fail. */
+const CONNECT_MS = 30_000;
 
 /** An advisory lock for the whole run: of several processes that start at once one migrates, and the others find it done. */
 const MIGRATION_LOCK = 7_306_012;
@@ -138,7 +140,11 @@ export async function migrate(
   databaseUrl: string,
   folders: MigrationFolders = { migrations: MIGRATIONS, functions: FUNCTIONS },
 ): Promise<string[]> {
-  const client = new pg.Client({ ...pgOptions(readDatabaseUrl(databaseUrl)), application_name: "migrate" });
+  const client = new pg.Client({
+    ...pgOptions(readDatabaseUrl(databaseUrl)),
+    application_name: "migrate",
+    connectionTimeoutMillis: CONNECT_MS,
+  });
   client.on("error", () => undefined);
   await client.connect().catch((error: unknown) => {
     throw new Error(`DATABASE_URL cannot be used: ${describeError(error)}`, { cause: error });
