@@ -8,10 +8,10 @@ import type { TestRedis } from "../support/redis.js";
 import { sized } from "../support/size.js";
 import { until } from "../support/until.js";
 
-/** With `TEST_FULL=1` every fault happens once, else some of them; `npm run faults` repeats all for some minutes. */
+/** The faults of a run are chosen at random; `npm run faults` repeats all of them for some minutes. */
 const { TEST_STORM_SECONDS, TEST_STORM_SEED } = process.env;
 const durationMs = Number(TEST_STORM_SECONDS ?? 0) * 1_000;
-const faultsInShort = sized(Infinity, 5);
+const faultsOfRun = TEST_STORM_SECONDS === undefined ? sized(20, 5) : Infinity;
 
 /**
  * How soon after the last fault an order must be acknowledged and fanned out: a connection that the network has forgotten is
@@ -54,7 +54,7 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
         await service.start();
         const clients = await startTraffic(service.client, standIns, ask, randomFrom(seed + 1));
         const all = faultsOf({ service, postgres, redis, standIns, random });
-        const chosen = random.shuffle(all).slice(0, faultsInShort);
+        const chosen = random.shuffle(all).slice(0, faultsOfRun);
         const faults = await clients.during(inflict(chosen, durationMs, random));
 
         const calm = new Date();
