@@ -1,6 +1,7 @@
 import express from "express";
 import { config } from "../lib/process/config.js";
 import { publicKeys } from "../lib/security/tokens.js";
+import { operatorsConsole } from "./ops/console/router.js";
 import { dashboard } from "./ops/dashboard/router.js";
 import { docs, leadToDocs } from "./ops/docs.js";
 import { errorsPage } from "./ops/errors-page.js";
@@ -19,6 +20,7 @@ import { ads } from "./routes/ads/banners.js";
 import { analytics, ownAnalytics } from "./routes/analytics/reports.js";
 import { apiKeys } from "./routes/accounts/api-keys.js";
 import { auth } from "./routes/accounts/login.js";
+import { operations } from "./routes/operations/console.js";
 import { boxes } from "./routes/boxes/listings.js";
 import { campaignBanners } from "./routes/ads/campaign-banners.js";
 import { campaignStats } from "./routes/ads/campaign-stats.js";
@@ -92,6 +94,7 @@ const sections: Section[] = [
   campaignStats,
   analytics,
   ownAnalytics,
+  operations,
 ];
 
 export const endpoints = sections.flatMap((section) => section.endpoints);
@@ -122,6 +125,7 @@ app.get("/.well-known/jwks.json", (_request, response) => {
 app.get("/", leadToDocs);
 app.use("/docs", docs(errorsPage(endpoints)));
 app.use(dashboard);
+app.use(operatorsConsole);
 
 const known = endpoints.map(({ method, path }) => ({
   method: method.toUpperCase(),

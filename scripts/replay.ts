@@ -2,11 +2,12 @@ import "./configured.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";
-import { findJob, replayDeadJobs, replayJob } from "../sql/outbox.js";
+import { continueBulkAction, findBulkAction, findJob, insertBulkAction, replayJob } from "../sql/outbox-operators.js";
 import { usage } from "./command.js";
 
 /** Replays dead jobs: all of a queue, or one by its number or by the id that the dashboard shows. */
 
+const BATCH = 1_000;
 const queues = contracts.map(({ queue }) => queue);
 const [what = "", ...rest] = process.argv.slice(2);
 const [, number] = /^(\d{1,18})(?:\.\d+)?$/.exec(what) ?? [];
@@ -29,7 +30,20 @@ async function whyNot(id: string): Promise<string> {
   return `Job ${id} is not dead: it ${now}.`;
 }
 
-const count = number === undefined ? await replayDeadJobs(sql, what) : Number(await replayJob(sql, number));
+/** Replays every job of the queue that is dead now; returns their number. */
+async function replayQueue(): Promise<number> {
+  const id = await insertBulkAction(sql, {
+    kind: "REPLAY",
+    queue: what,
+    error: null,
+    why: "npm run replay",
+    actorId: null,
+  });
+  while (await continueBulkAction(sql, id, BATCH));
+  return (await findBulkAction(sql, id))?.changed ?? 0;
+}
+
+const count = number === undefined ? await replayQueue() : Number(await replayJob(sql, number));
 if (number !== undefined && count === 0) exitWithLine(await whyNot(number));
 await closeDatabase();
 process.stdout.write(`Replayed ${count} ${count === 1 ? "job" : "jobs"}.\n`);

@@ -218,24 +218,6 @@ export const retryJobs = (db: Db, jobs: readonly { id: string; generation: numbe
     from unnest(${jobs.map((job) => job.id)}::bigint[], ${jobs.map((job) => job.generation)}::integer[]) as stuck (id, generation)
     where job.id = stuck.id and job.generation = stuck.generation and job.done_at is null and job.dead_at is null`);
 
-/** Gives a dead job all its attempts again; false when it is not dead. */
-export async function replayJob(db: Db, id: string): Promise<boolean> {
-  const [row] = await db<{ replayed: boolean | null }[]>`select replay_job(${id}::bigint)::boolean as replayed`;
-  return row?.replayed === true;
-}
-
-/** Finds what tells an operator how a job stands; undefined when there is none, or none any more. */
-export const findJob = (db: Db, id: string) =>
-  firstRow(db<{ attempts: number; runAt: Date; doneAt: Date | null }[]>`
-    select attempts, run_at, done_at from staged_jobs where id = ${id}::bigint`);
-
-/** Gives every dead job of a queue all its attempts again; returns their number. */
-export async function replayDeadJobs(db: Db, queue: string): Promise<number> {
-  const replayed = await db<{ replayed: boolean | null }[]>`
-    select replay_job(id)::boolean as replayed from staged_jobs where queue = ${queue} and dead_at is not null and done_at is null`;
-  return replayed.filter((job) => job.replayed).length;
-}
-
 /** Deletes up to `limit` rows that were done a day ago or dead for 30 days; returns their number. */
 export const deleteOldJobs = (db: Db, limit: number) =>
   countRows(db`

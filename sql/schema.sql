@@ -7,6 +7,11 @@ CREATE TYPE box_status AS ENUM (
   'EXPIRED'
 );
 
+CREATE TYPE bulk_action_kind AS ENUM (
+  'REPLAY',
+  'DISMISS'
+);
+
 CREATE TYPE campaign_status AS ENUM (
   'DRAFT',
   'ACTIVE',
@@ -347,6 +352,24 @@ CREATE INDEX boxes_to_pick_up ON boxes USING btree (pickup_window_start, id) WHE
 CREATE INDEX boxes_to_pick_up_in_city ON boxes USING btree (city_id, pickup_window_start, id) WHERE status = 'ACTIVE'::box_status AND hidden_at IS NULL;
 CREATE TRIGGER note_rollup_change AFTER INSERT ON boxes FOR EACH ROW EXECUTE FUNCTION note_rollup_change();
 CREATE TRIGGER note_weight_change AFTER UPDATE OF weight_grams ON boxes FOR EACH ROW WHEN (old.weight_grams IS DISTINCT FROM new.weight_grams) EXECUTE FUNCTION note_weight_change();
+
+CREATE TABLE bulk_actions (
+  id uuid DEFAULT new_id() NOT NULL,
+  actor_id uuid,
+  kind bulk_action_kind NOT NULL,
+  queue text,
+  error text,
+  why text NOT NULL,
+  matched integer NOT NULL,
+  changed integer DEFAULT 0 NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  settled_at timestamp with time zone,
+  CONSTRAINT bulk_actions_actor_id_fkey FOREIGN KEY (actor_id) REFERENCES users(id),
+  CONSTRAINT bulk_actions_changed_check CHECK (changed >= 0),
+  CONSTRAINT bulk_actions_matched_check CHECK (matched >= 0),
+  CONSTRAINT bulk_actions_pkey PRIMARY KEY (id)
+);
+CREATE INDEX bulk_actions_open ON bulk_actions USING btree (id) WHERE settled_at IS NULL;
 
 CREATE TABLE cities (
   id text NOT NULL,
@@ -1170,6 +1193,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION claim_partner(of_user uuid, of_phone text) RETURNS void
 -- FUNCTION claim_slug(base text) RETURNS text
 -- FUNCTION complete_job(job_id bigint, of_generation integer DEFAULT NULL::integer) RETURNS boolean
+-- FUNCTION continue_bulk_action(action_id uuid, most integer) RETURNS integer
 -- FUNCTION count_action(counted text, most integer, lasting interval) RETURNS timestamp with time zone
 -- FUNCTION count_guess(for_phone text, hashes bytea[], from_place text, is_known boolean, place_limit integer, lasting interval) RETURNS TABLE(outcome text, id uuid, hash bytea, retry_after_seconds integer)
 -- FUNCTION create_loyalty_account(of_user uuid) RETURNS void
@@ -1187,6 +1211,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION insert_pos_sync(of_partner uuid, due_at timestamp with time zone, attempt_number integer, caused_by text) RETURNS uuid
 -- FUNCTION invite_staff(of_partner uuid, inviter uuid, staff_phone text, max_staff integer) RETURNS TABLE(outcome text, id uuid)
 -- FUNCTION is_job_due(job_id bigint) RETURNS boolean
+-- FUNCTION job_id_at(moment timestamp with time zone) RETURNS bigint
 -- FUNCTION keep_city(city_key text, zone text) RETURNS void
 -- FUNCTION line_due_minor(price_minor bigint, qty integer, total_minor bigint, due_minor bigint) RETURNS bigint
 -- FUNCTION listed_boxes(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, created_at timestamp with time zone)
@@ -1231,6 +1256,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION rotate_refresh_token(presented bytea, successors bytea[]) RETURNS TABLE(user_id uuid, session_id uuid, successor bytea)
 -- FUNCTION schedule_inbox_run(of_partner uuid, current_job bigint, due_at timestamp with time zone, caused_by text) RETURNS void
 -- FUNCTION search_areas(latitude double precision, longitude double precision, metres double precision) RETURNS TABLE(area box, middle point)
+-- FUNCTION settle_jobs(kind bulk_action_kind, job_ids bigint[]) RETURNS integer
 -- FUNCTION settle_pos_sync(of_sync uuid, of_run integer, new_status pos_sync_status, new_failure pos_sync_failure, new_reason text, retry_at timestamp with time zone, caused_by text) RETURNS boolean
 -- FUNCTION stage_job(to_queue text, job_payload jsonb, caused_by text DEFAULT NULL::text, due_at timestamp with time zone DEFAULT now(), open_key text DEFAULT NULL::text, rank integer DEFAULT 0) RETURNS bigint
 -- FUNCTION stage_jobs(to_queue text, job_payloads jsonb, caused_by text[]) RETURNS void

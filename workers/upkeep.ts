@@ -23,6 +23,7 @@ import { settleAbandonedSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { deleteOldJobs } from "../sql/outbox.js";
+import { continueBulkActions } from "../sql/outbox-operators.js";
 import { deleteOldInvitations } from "../sql/queries/staff.js";
 import { eraseAccounts } from "../sql/queries/users.js";
 import type { Handler, Task } from "./consume.js";
@@ -40,6 +41,8 @@ interface UpkeepTask {
 const BATCH = 5_000;
 /** Small, as a transaction waits for storage. */
 const FILE_BATCH = 20;
+/** Small, so that the relay's statements never wait long for these rows. */
+const BULK_BATCH = 1_000;
 const MOST_SYNCS_A_MINUTE = 500;
 
 /** No upload takes so long: an older unfinished one was left by a killed process. */
@@ -87,6 +90,13 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   "expire-boxes": inBatches("* * * * *", "boxes expired", expireBoxes),
   "repeat-boxes": inBatches("*/10 * * * *", "boxes listed again", insertRepeatedBoxes),
   "complete-campaigns": inBatches("* * * * *", "campaigns completed at their end date", completeEndedCampaigns),
+  /** Started by the bulk action itself, too. */
+  "bulk-actions": {
+    rhythm: { pattern: "*/10 * * * *" },
+    run: async ({ signal }) => {
+      for (let more = true; more && !signal.aborted;) more = await continueBulkActions(sql, BULK_BATCH);
+    },
+  },
   "purge-staged-jobs": purging("7 * * * *", deleteOldJobs),
   "erase-expired-codes": {
     rhythm: { pattern: "*/5 * * * *" },

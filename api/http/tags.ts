@@ -39,6 +39,10 @@ export const tags = [
     name: "Analytics",
     description: "Figures of recent days, today included, in the deployment's time zone; as JSON or CSV.",
   },
+  {
+    name: "Operations",
+    description: "What the jobs of the service do, why something was not sent, and what to do about it; for admins.",
+  },
   { name: "Service keys", description: "Credentials for machines." },
 ] as const;
 

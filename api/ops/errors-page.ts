@@ -1,7 +1,7 @@
 import type { Endpoint } from "../http/endpoint.js";
 import { refusalsOf } from "../http/openapi.js";
 import { declaredRefusals, type Refusal } from "../http/refusal.js";
-import { escape } from "./dashboard/pages.js";
+import { escape } from "./console/html.js";
 
 /** A reason that more endpoints may answer than these is one of any endpoint. */
 const MANY = 20;

@@ -1,6 +1,7 @@
 /** Every enum of the schema, its name in camelCase and its values in order; test/sql/enums.test.ts compares them. */
 export const enums = {
   boxStatus: ["ACTIVE", "SOLD_OUT", "EXPIRED"],
+  bulkActionKind: ["REPLAY", "DISMISS"],
   campaignStatus: ["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"],
   deliveryStatus: ["SENDING", "SENT", "UNKNOWN", "LATER", "GONE", "FAILED"],
   devicePlatform: ["ios", "android", "web"],

@@ -119,3 +119,78 @@ begin
   return true;
 end
 $$;
+
+-- Replays or dismisses these jobs if they are dead; returns how many were. A dismissed job is done, without its effect.
+create or replace function settle_jobs(kind bulk_action_kind, job_ids bigint[]) returns integer
+language plpgsql
+as $$
+declare
+  settled integer;
+begin
+  update staged_jobs
+  set dead_at = null,
+      done_at = case when kind = 'DISMISS' then now() end,
+      generation = generation + 1, sends = 0,
+      attempts = case when kind = 'REPLAY' then 0 else attempts end,
+      run_at = now(), next_send_at = now()
+  where id = any (job_ids) and dead_at is not null and done_at is null;
+  get diagnostics settled = row_count;
+  if kind = 'REPLAY' and settled > 0 then
+    perform wake_relays(now());
+  end if;
+  return settled;
+end
+$$;
+
+-- Works on a bulk action: up to `most` of its jobs. Returns their number; with 0 the action is settled, if it was not.
+create or replace function continue_bulk_action(action_id uuid, most integer) returns integer
+language plpgsql
+as $$
+declare
+  action bulk_actions;
+  settled integer;
+begin
+  -- one run at a time, so that the jobs that another one has locked are not taken for done
+  select * into action from bulk_actions where id = action_id and settled_at is null for no key update;
+  if not found then
+    return 0;
+  end if;
+  settled := settle_jobs(action.kind, array(
+    select id
+    from staged_jobs
+    where dead_at <= action.created_at and dead_at is not null and done_at is null
+      and (action.queue is null or queue = action.queue)
+      and (action.error is null or strpos(lower(last_error), lower(action.error)) > 0)
+    order by dead_at
+    limit most
+  ));
+  update bulk_actions
+  set changed = changed + settled, settled_at = case when settled = 0 then now() end
+  where id = action_id;
+  return settled;
+end
+$$;
+
+-- Returns about the first id of the jobs that were staged at `moment` or later: ids ascend with the time, give or take the length of
+-- a transaction. It reads a few dozen rows by key, so that no index on the time is needed.
+create or replace function job_id_at(moment timestamptz) returns bigint
+language plpgsql stable
+as $$
+declare
+  below bigint;
+  above bigint;
+  next_id bigint;
+  staged_at timestamptz;
+begin
+  select min(id) - 1, max(id) into below, above from staged_jobs;
+  while below < above loop
+    select id, created_at into next_id, staged_at from staged_jobs where id > (below + above) / 2 order by id limit 1;
+    if staged_at < moment then
+      below := next_id;
+    else
+      above := (below + above) / 2;
+    end if;
+  end loop;
+  return coalesce(below, 0) + 1;
+end
+$$;

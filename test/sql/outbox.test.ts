@@ -2,15 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { adEvents, push } from "../../queues/index.js";
 import { closeDatabase, contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
-import {
-  completeJobs,
-  onJobsDue,
-  replayDeadJobs,
-  replayJob,
-  stageJob,
-  stageJobs,
-  startJobs,
-} from "../../sql/outbox.js";
+import { replayJob, settleJobs } from "../../sql/outbox-operators.js";
+import { completeJobs, onJobsDue, stageJob, stageJobs, startJobs } from "../../sql/outbox.js";
 import { insertAdBatch } from "../../sql/queries/ad-batches.js";
 import { bringDeferredForward, updateNotificationStatus } from "../../sql/queries/notifications.js";
 import { receivePosEvents } from "../../sql/queries/pos-events.js";
@@ -104,10 +97,8 @@ describe("relays are woken without polling by", () => {
       await transaction((tx) => bringDeferredForward(tx, userId));
     },
     "a dead job that is replayed": async () => replayJob(sql, await insertDead()),
-    "the dead jobs of a queue": async () => {
-      await insertDead();
-      await replayDeadJobs(sql, push.queue);
-    },
+    "dead jobs that are replayed together": async () =>
+      settleJobs(sql, "REPLAY", [Number(await insertDead()), Number(await insertDead())]),
   };
 
   test.each(Object.keys(kinds))("%s", async (kind) => {

@@ -14,9 +14,10 @@ export const stagedEvents = (subjectId: string) =>
 
 /** Runs the staged jobs of a subject's events. */
 export async function runEvents(subjectId: string): Promise<void> {
-  for (const { id, payload } of await stagedEvents(subjectId)) {
+  for (const { id, payload, requestId } of await stagedEvents(subjectId)) {
     await fanOutEvent({
       ...task(fanOut.payload.parse(payload)),
+      requestId: requestId ?? undefined,
       done: async (tx) => {
         await tx`update staged_jobs set done_at = now() where id = ${id}::bigint`;
       },

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { PermanentError, Snooze } from "../../lib/process/errors.js";
 import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
 import { closeDatabase, DatabaseError, sql, transaction } from "../../sql/db.js";
-import { replayJob, resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
+import { replayJob } from "../../sql/outbox-operators.js";
+import { resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume, type Consumer, type Handler } from "../../workers/consume.js";
 import { startRelay } from "../../workers/relay.js";

@@ -48,7 +48,10 @@ const { replaceQueues } = createBullBoard({
       boardTitle: "Queues",
       hideDocsLink: true,
       hideRedisDetails: true,
-      miscLinks: [{ text: "Sign out", url: `${root}/sign-out` }],
+      miscLinks: [
+        { text: "Console", url: "/admin/ops" },
+        { text: "Sign out", url: `${root}/sign-out` },
+      ],
     },
   },
 });

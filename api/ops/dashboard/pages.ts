@@ -1,6 +1,4 @@
-const escaped: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-/** Text that is safe in HTML. */
-export const escape = (text: string) => text.replace(/[&<>"']/g, (character) => escaped[character] ?? "");
+import { escape } from "../console/html.js";
 
 const style = `
   :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
@@ -30,10 +28,16 @@ ${body}
 </html>
 `;
 
+/** Where the forms of the sign-in go. */
+interface SignIn {
+  path: string;
+  query: string;
+}
+
 /** The page that asks for a phone to send a code to. */
-export const phonePage = (root: string, problem: string | null = null) =>
+export const phonePage = ({ path, query }: SignIn, problem: string | null = null) =>
   page(
-    `<form method="post" action="${root}/sign-in">
+    `<form method="post" action="${escape(path + query)}">
 <label for="phone">An admin's phone</label>
 <input id="phone" name="phone" type="tel" autocomplete="tel" placeholder="+79991234567" required autofocus>
 <button>Send a code</button>
@@ -42,16 +46,16 @@ export const phonePage = (root: string, problem: string | null = null) =>
   );
 
 /** The page that asks for the code sent to `phone`. */
-export const codePage = (root: string, phone: string, problem: string | null = null) =>
+export const codePage = ({ path, query }: SignIn, phone: string, problem: string | null = null) =>
   page(
-    `<form method="post" action="${root}/sign-in/code">
+    `<form method="post" action="${escape(`${path}/code${query}`)}">
 <p>A code was sent to ${escape(phone)}.</p>
 <input name="phone" type="hidden" value="${escape(phone)}">
 <label for="code">Code</label>
 <input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="6" required autofocus>
 <button>Sign in</button>
 </form>
-<p><a href="${root}/sign-in">Use another phone</a></p>`,
+<p><a href="${escape(path + query)}">Use another phone</a></p>`,
     problem,
   );
 

@@ -1,14 +1,13 @@
 import express, { Router, type Request, type RequestHandler, type Response } from "express";
-import helmet from "helmet";
 import { z } from "zod";
 import { ApiError } from "../../../lib/process/errors.js";
 import { sql } from "../../../sql/db.js";
 import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
 import { codePage, phonePage, signOutPage } from "./pages.js";
+import { guardPages, isRead, requireAdmin } from "./guard.js";
 import { clientOf, findOperator, root, signIn, signOut } from "./session.js";
 import { limitRequests } from "../../http/limits.js";
-import { refusal, refusalWith } from "../../http/refusal.js";
-import { adminsOnly, tokenMissing } from "../../http/refusals.js";
+import { refusalWith } from "../../http/refusal.js";
 import { Phone } from "../../http/schemas.js";
 import { sendCode } from "../../common/sign-in.js";
 
@@ -22,38 +21,6 @@ const actions: Readonly<Record<string, string>> = {
   "/api/queues/:queue/:job/retry": "QUEUE_RETRY_JOB",
   "/api/queues/:queue/:job/clean": "QUEUE_CLEAN_JOB",
   "/api/queues/:queue/:job/promote": "QUEUE_PROMOTE_JOB",
-};
-
-const isRead = ({ method }: Request) => method === "GET" || method === "HEAD";
-const isPage = (request: Request) => isRead(request) && !/^\/(api|static)\//.test(request.path);
-
-const otherOrigin = refusal(
-  403,
-  "FORBIDDEN",
-  "OTHER_ORIGIN",
-  "Queues are changed from the dashboard's own pages only.",
-  "Open the dashboard in the browser.",
-);
-
-/** Refuses writes that another site makes a browser send, whatever cookie they carry. */
-const refuseOtherOrigins: RequestHandler = (request, _response, next) => {
-  const { origin = "", "sec-fetch-site": site } = request.headers;
-  const same =
-    site === undefined ? URL.canParse(origin) && new URL(origin).host === request.host : site === "same-origin";
-  if (isRead(request) || same) next();
-  else next(otherOrigin());
-};
-
-/** Admits admins; redirects page requests of other callers to the sign-in, and refuses their other requests. */
-const requireAdmin: RequestHandler = async (request, response, next) => {
-  const operator = await findOperator(request);
-  limitRequests(request, response, operator?.id ?? null);
-  if (operator?.isAdmin) {
-    response.locals["operatorId"] = operator.id;
-    next();
-  } else if (isPage(request)) response.redirect(303, `${root}/sign-in`);
-  else if (operator) next(adminsOnly("The queues are for admins."));
-  else next(tokenMissing("Sign in on the dashboard first."));
 };
 
 const audit =
@@ -95,6 +62,17 @@ const board: RequestHandler = async (request, response, next) => {
   await showBoard(request, response, next);
 };
 
+/** The page that a caller wanted before the sign-in: of the queues or of the console, and nothing else. */
+function wanted({ query: { to } }: Request): string {
+  return typeof to === "string" && /^\/admin\/(ops|queues)(?![^/?])/.test(to) ? to : root;
+}
+
+/** The address that a form of the sign-in is sent to, below which the code is. */
+const signInAt = (request: Request) => ({
+  path: `${root}/sign-in`,
+  query: `?${new URLSearchParams({ to: wanted(request) }).toString()}`,
+});
+
 const readForm = express.urlencoded({ extended: false, limit: 2_000 });
 
 /** Handles a form: runs `act` on its fields, and shows a refusal on the page that `again` returns. */
@@ -102,12 +80,12 @@ const onForm =
   <T>(
     Fields: z.ZodType<T>,
     act: (fields: T, request: Request, response: Response) => Promise<void>,
-    again: (fields: T, refusal: ApiError) => string,
+    again: (request: Request, fields: T, refusal: ApiError) => string,
   ): RequestHandler =>
   async (request, response) => {
     const fields = Fields.safeParse(request.body);
     if (!fields.success) {
-      response.status(400).send(phonePage(root, "A phone is +7 followed by 10 digits."));
+      response.status(400).send(phonePage(signInAt(request), "A phone is +7 followed by 10 digits."));
       return;
     }
     try {
@@ -115,39 +93,17 @@ const onForm =
       await act(fields.data, request, response);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      response.status(error.status).send(again(fields.data, error));
+      response.status(error.status).send(again(request, fields.data, error));
     }
   };
 
 const pages = Router();
 
-pages.use(
-  helmet({
-    contentSecurityPolicy: {
-      directives: {
-        "style-src": ["'self'", "'unsafe-inline'"],
-        "font-src": ["'self'"],
-        "img-src": ["'self'", "data:"],
-        "frame-ancestors": ["'none'"],
-        "upgrade-insecure-requests": null,
-      },
-    },
-    xFrameOptions: { action: "deny" },
-    // without it browsers would not send the origin of a form
-    referrerPolicy: { policy: "same-origin" },
-    strictTransportSecurity: false,
-  }),
-  (_request, response, next) => {
-    response.locals["route"] = root;
-    response.set("Cache-Control", "no-store");
-    next();
-  },
-  refuseOtherOrigins,
-);
+pages.use(guardPages(root));
 
 pages.get("/sign-in", async (request, response) => {
-  if ((await findOperator(request))?.isAdmin) response.redirect(303, root);
-  else response.send(phonePage(root));
+  if ((await findOperator(request))?.isAdmin) response.redirect(303, wanted(request));
+  else response.send(phonePage(signInAt(request)));
 });
 
 pages.post(
@@ -157,9 +113,9 @@ pages.post(
     SignInPhone,
     async ({ phone }, request, response) => {
       await sendCode(phone, clientOf(request), String(response.getHeader("x-request-id")));
-      response.send(codePage(root, phone));
+      response.send(codePage(signInAt(request), phone));
     },
-    (_fields, refusal) => phonePage(root, refusal.message),
+    (request, _fields, refusal) => phonePage(signInAt(request), refusal.message),
   ),
 );
 
@@ -170,10 +126,12 @@ pages.post(
     SignInCode,
     async ({ phone, code }, request, response) => {
       await signIn(request, response, phone, code);
-      response.redirect(303, root);
+      response.redirect(303, wanted(request));
     },
-    ({ phone }, refusal) =>
-      refusal.code === "INVALID_CODE" ? codePage(root, phone, refusal.message) : phonePage(root, refusal.message),
+    (request, { phone }, refusal) =>
+      refusal.code === "INVALID_CODE"
+        ? codePage(signInAt(request), phone, refusal.message)
+        : phonePage(signInAt(request), refusal.message),
   ),
 );
 

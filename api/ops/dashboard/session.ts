@@ -7,14 +7,14 @@ import { findSessionUser, revokeSession } from "../../../sql/queries/sessions.js
 import { findPrincipal } from "../../../sql/queries/users.js";
 import { openSession, type Client } from "../../common/sign-in.js";
 
-/** The dashboard's path, to which its cookie is limited. */
+/** The dashboard's path. */
 export const root = "/admin/queues";
 
 const cookieName = "queues";
 const minutes = 30;
 
 const cookie: CookieOptions = {
-  path: root,
+  path: "/admin",
   httpOnly: true,
   sameSite: "strict",
   secure: config.PUBLIC_URL.startsWith("https:"),

@@ -8,6 +8,7 @@ import { geo } from "./geo.js";
 import { loyalty } from "./loyalty.js";
 import { menu } from "./menu.js";
 import { notifications } from "./notifications.js";
+import { operations } from "./operations.js";
 import { orders } from "./orders.js";
 import { partners } from "./partners.js";
 import { pos } from "./pos.js";
@@ -27,6 +28,7 @@ export const expectations: Expectations = {
   ...loyalty,
   ...menu,
   ...notifications,
+  ...operations,
   ...orders,
   ...partners,
   ...pos,

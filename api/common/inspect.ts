@@ -1,0 +1,216 @@
+import type { Enum } from "../../lib/domain/enums.js";
+import { config } from "../../lib/process/config.js";
+import { sql, transaction } from "../../sql/db.js";
+import { insertAuditEvent } from "../../sql/queries/audit-events.js";
+import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
+import { listDeliveries } from "../../sql/queries/deliveries.js";
+import {
+  countParkedEvents,
+  findById,
+  findByPhone,
+  findByPickupCode,
+  findNotificationFacts,
+  findOrderFacts,
+  findPosEventByNumber,
+  listMoves,
+  listNotificationsOfOrder,
+  type FoundRow,
+  type NotificationFacts,
+} from "../../sql/queries/operations.js";
+import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
+import {
+  findJobs,
+  listJobIdsAbout,
+  listJobIdsOfRequest,
+  settleJobs,
+  summarizeQueues,
+  type JobRow,
+} from "../../sql/outbox-operators.js";
+import { contracts } from "../../queues/index.js";
+import { phonePattern } from "../../lib/domain/phone.js";
+
+/** What operators look at: on the console's pages, through the API and in a shell. */
+
+/** The most jobs that a timeline shows. */
+const MOST_JOBS = 500;
+const MOST_FOUND = 20;
+
+/** Returns the state of the whole service: its queues, and what waits for an operator. */
+export async function overview() {
+  const zone = config.DEFAULT_TIMEZONE;
+  const [summaries, parked, dueDays, canarySeconds] = await Promise.all([
+    summarizeQueues(sql),
+    countParkedEvents(sql),
+    findYesterday(sql, zone).then((yesterday) => listDueDays(sql, zone, yesterday)),
+    findHeartbeatAge(sql, "canary"),
+  ]);
+  const idle = { due: 0, waiting: 0, oldestDueSeconds: 0, stagedPerMinute: 0, donePerMinute: 0, dead: 0 };
+  return {
+    queues: contracts.map(({ queue }) => ({ ...idle, queue, ...summaries.find((summary) => summary.queue === queue) })),
+    parkedPosEvents: parked.events,
+    partnersWithParkedEvents: parked.partners,
+    rollupDaysDue: dueDays.length,
+    canaryAgeSeconds: canarySeconds ?? null,
+  };
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const foundJob = ({ id, state, stagedAt }: JobRow): FoundRow => ({
+  kind: "JOB",
+  id: String(id),
+  state,
+  at: stagedAt,
+});
+
+/**
+ * Finds what `words` may mean: an id, the number of a job (also as the queue dashboard shows it) or of a POS event, the pickup
+ * code of an open order, a phone, or the id of a request that was made at about `at`. A look at a phone is audited.
+ */
+export async function search(words: string, at: Date, actorId: string | null): Promise<FoundRow[]> {
+  const phone = words.replace(/[\s()-]/g, "");
+  if (phonePattern.test(phone)) return findByPhone(sql, phone, actorId, MOST_FOUND);
+  const [number = null] = /^\d{1,15}(?=$|\.\d+$)/.exec(words) ?? [];
+  const found = await Promise.all([
+    uuid.test(words) ? findById(sql, words) : [],
+    number === null ? [] : findJobs(sql, [Number(number)]).then((jobs) => jobs.map(foundJob)),
+    number === null ? [] : findPosEventByNumber(sql, number),
+    findByPickupCode(sql, words, MOST_FOUND),
+    listJobIdsOfRequest(sql, words, at, MOST_JOBS)
+      .then((ids) => findJobs(sql, ids))
+      .then((jobs) => jobs.map(foundJob)),
+  ]);
+  return found.flat();
+}
+
+/** One thing that happened, or is to happen. */
+export interface TimelineEntry {
+  at: Date;
+  what: string;
+  jobId: number | null;
+}
+
+const entry = (at: Date, what: string, jobId: number | null = null): TimelineEntry => ({ at, what, jobId });
+
+/** The steps of a job, in words. */
+function stepsOf({ id, queue, stagedAt, runAt, attempts, doneAt, deadAt, state, lastError }: JobRow): TimelineEntry[] {
+  const job = `${queue} job ${id}`;
+  const tried = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
+  const failure = lastError === null ? "" : `; the last error: ${lastError}`;
+  const steps = [entry(stagedAt, `${job} staged`, id)];
+  if (doneAt) steps.push(entry(doneAt, `${job} done after ${tried}`, id));
+  else if (deadAt) steps.push(entry(deadAt, `${job} given up after ${tried}${failure}`, id));
+  else if (state === "WAITING") steps.push(entry(runAt, `${job} is to run${failure}`, id));
+  else steps.push(entry(runAt, `${job} is due, after ${tried}${failure}`, id));
+  return steps;
+}
+
+const dropped: Readonly<Record<string, string>> = {
+  "no device": "its user has no device that takes pushes",
+  "push is off": "its user has turned pushes off",
+  "marketing is off": "its user does not want marketing",
+  "no longer with the partner": "its user no longer works for the partner",
+  expired: "it was of no more use when it could be sent",
+  "expires in quiet hours": "it would be of no more use at the end of its user's quiet hours",
+};
+
+/** Says in words why a notification was sent, is not sent yet, or never will be. `job` is its push's. */
+export function explain(
+  { status, reason }: Pick<NotificationFacts, "status" | "reason">,
+  job: JobRow | undefined,
+): string {
+  switch (status) {
+    case "SENT":
+      return reason === null ? "Sent: a push service has taken it." : `It may have been sent: ${reason}.`;
+    case "DROPPED":
+      return `Not sent, and never will be: ${dropped[reason ?? ""] ?? reason ?? "no reason is known"}.`;
+    case "FAILED":
+      return `Not sent: ${reason ?? "every device failed"}.`;
+    case "QUEUED":
+    case "DEFERRED":
+      if (job?.state === "DEAD")
+        return `Not sent: job ${job.id} was given up (${job.lastError ?? "no error"}). Replay it.`;
+      if (job?.state === "WAITING") return `Not sent before ${job.runAt.toISOString()}: ${reason ?? "its job waits"}.`;
+      if (job?.state === "DUE") return `Not sent yet: job ${job.id} is due.`;
+      return "Not sent, and it has no open job.";
+  }
+}
+
+const pushJobOf = (jobs: readonly JobRow[], id: string) => jobs.find(({ payload }) => payload["notificationId"] === id);
+
+async function explained(notifications: readonly NotificationFacts[], jobs: readonly JobRow[]) {
+  const deliveries = await listDeliveries(
+    sql,
+    notifications.map(({ id }) => id),
+  );
+  return notifications.map((notification) => ({
+    ...notification,
+    why: explain(notification, pushJobOf(jobs, notification.id)),
+    deliveries: deliveries.flatMap(({ notificationId, ...delivery }) =>
+      notificationId === notification.id ? [delivery] : [],
+    ),
+  }));
+}
+
+type Explained = Awaited<ReturnType<typeof explained>>[number];
+
+function pathOf({ kind, userId, createdAt, settledAt, readAt, why, deliveries }: Explained): TimelineEntry[] {
+  return [
+    entry(createdAt, `notification ${kind} for user ${userId}`),
+    ...deliveries.map(({ startedAt, endedAt, platform, status, reason }) =>
+      entry(endedAt ?? startedAt, `delivery to ${platform} device: ${status}${reason === null ? "" : `, ${reason}`}`),
+    ),
+    ...(settledAt ? [entry(settledAt, `notification ${kind}: ${why}`)] : []),
+    ...(readAt ? [entry(readAt, `notification ${kind} read`)] : []),
+  ];
+}
+
+const inOrder = (entries: TimelineEntry[]) => entries.toSorted((a, b) => a.at.getTime() - b.at.getTime());
+
+const jobsAbout = async (id: string) => findJobs(sql, await listJobIdsAbout(sql, id, MOST_JOBS));
+
+/** Returns all that is known of an order: its moves, jobs and notifications in the order of time; undefined for another id. */
+export async function inspectOrder(id: string) {
+  const [order, moves, jobs, rows] = await Promise.all([
+    findOrderFacts(sql, id),
+    listMoves(sql, id),
+    jobsAbout(id),
+    listNotificationsOfOrder(sql, id),
+  ]);
+  if (!order) return undefined;
+  const notifications = await explained(rows, jobs);
+  const timeline = inOrder([
+    ...moves.map(({ at, actor, toStatus }) => entry(at, `${toStatus}, by ${actor}`)),
+    ...notifications.flatMap(pathOf),
+    ...jobs.flatMap(stepsOf),
+  ]);
+  return { order, notifications, jobs, timeline };
+}
+
+/** Returns all that is known of a notification; undefined for another id. */
+export async function inspectNotification(id: string) {
+  const row = await findNotificationFacts(sql, id);
+  if (!row) return undefined;
+  const jobs = await jobsAbout(id);
+  const [notification] = await explained([row], jobs);
+  if (!notification) return undefined;
+  return { notification, jobs, timeline: inOrder([...pathOf(notification), ...jobs.flatMap(stepsOf)]) };
+}
+
+/** Returns the jobs that a request caused, at about `at`. */
+export async function inspectRequest(requestId: string, at: Date) {
+  const jobs = await findJobs(sql, await listJobIdsOfRequest(sql, requestId, at, MOST_JOBS));
+  return { jobs, timeline: inOrder(jobs.flatMap(stepsOf)) };
+}
+
+/** The time at which a request is looked for when its caller names none. */
+export const recently = (at: Date | undefined): Date => at ?? new Date(Date.now() - 5 * 60_000);
+
+/** Replays or dismisses those of these jobs that are dead, with an audit record; returns their number. */
+export const settleWithAudit = (kind: Enum<"bulkActionKind">, ids: readonly number[], why: string, actorId: string) =>
+  transaction(async (tx) => {
+    const changed = await settleJobs(tx, kind, ids);
+    const details = { jobs: ids.join(" "), why, changed: String(changed) };
+    await insertAuditEvent(tx, { actorId, action: `JOBS_${kind}`, details });
+    return changed;
+  });

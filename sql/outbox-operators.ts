@@ -1,0 +1,249 @@
+import type { Enum } from "../lib/domain/enums.js";
+import type { Payload } from "../queues/contract.js";
+import type { Db } from "./db.js";
+import { firstRow, onlyRow, onlyValue } from "./rows.js";
+
+/** What operators see of jobs, and do to them. */
+
+/** DEAD: given up. DUE: to be run now, or running. WAITING: for its time. DONE: kept for a day. */
+export const jobStates = ["DEAD", "DUE", "WAITING", "DONE"] as const;
+export type JobState = (typeof jobStates)[number];
+
+/** A job as an operator sees it; its payload has ids and small facts only. */
+export interface JobRow {
+  id: number;
+  queue: string;
+  state: JobState;
+  payload: Payload;
+  requestId: string | null;
+  attempts: number;
+  lastError: string | null;
+  stagedAt: Date;
+  runAt: Date;
+  doneAt: Date | null;
+  deadAt: Date | null;
+}
+
+/** Which jobs are meant; null leaves a condition out. */
+export interface JobFilter {
+  queue: string | null;
+  /** A part of the last error, in any case. */
+  error: string | null;
+}
+
+const numbersOf = (ids: readonly number[]) => [...ids];
+
+/** Lists jobs of one state that is not DONE, newest first, below the id `after`. Each state has an index of its own. */
+export const listJobs = (
+  db: Db,
+  state: Exclude<JobState, "DONE">,
+  { queue, error }: JobFilter,
+  after: number | null,
+  limit: number,
+) =>
+  db<JobRow[]>`
+    select
+      id, queue, ${state}::text as state, payload, request_id, attempts, last_error, created_at as staged_at, run_at, done_at, dead_at
+    from (
+      select id, queue, payload, request_id, attempts, last_error, created_at, run_at, done_at, dead_at
+      from staged_jobs
+      where ${state}::text = 'DEAD' and dead_at is not null and done_at is null
+      union all
+      select id, queue, payload, request_id, attempts, last_error, created_at, run_at, done_at, dead_at
+      from staged_jobs
+      where ${state}::text <> 'DEAD' and done_at is null and dead_at is null and (run_at <= now()) = (${state}::text = 'DUE')
+    ) as job
+    where (${queue}::text is null or queue = ${queue}::text)
+      and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
+      and (${after}::bigint is null or id < ${after}::bigint)
+    order by id desc
+    limit ${limit}`;
+
+/** Finds jobs by their ids, oldest first. */
+export const findJobs = (db: Db, ids: readonly number[]) =>
+  db<JobRow[]>`
+    select
+      id, queue,
+      case
+        when done_at is not null then 'DONE' when dead_at is not null then 'DEAD' when run_at <= now() then 'DUE' else 'WAITING'
+      end as state,
+      payload, request_id, attempts, last_error, created_at as staged_at, run_at, done_at, dead_at
+    from staged_jobs
+    where id = any(${numbersOf(ids)}::bigint[])
+    order by id`;
+
+/** Lists the ids of the jobs that a request has staged, directly or through other jobs, within ten minutes after `from`. */
+export const listJobIdsOfRequest = async (db: Db, requestId: string, from: Date, limit: number): Promise<number[]> =>
+  (
+    await db<{ id: number }[]>`
+      select id
+      from staged_jobs
+      where id >= (select job_id_at(${from}::timestamptz - interval '1 minute'))
+        and id < (select job_id_at(${from}::timestamptz + interval '10 minutes')) and request_id = ${requestId}
+      order by id
+      limit ${limit}`
+  ).map(({ id }) => id);
+
+/**
+ * Lists the ids of the jobs that were staged by the changes of an order and by its notifications, or by one notification: a little
+ * before, as these may wait for a lock, or just then.
+ */
+export const listJobIdsAbout = async (db: Db, subjectId: string, limit: number): Promise<number[]> =>
+  (
+    await db<{ id: number }[]>`
+      with cause as materialized (
+        select order_id as id, at from order_events where order_id = ${subjectId}::uuid
+        union
+        select id, created_at as at from notifications where order_id = ${subjectId}::uuid and order_id is not null
+        union
+        select id, created_at as at from notifications where id = ${subjectId}::uuid
+      )
+      select distinct job.id
+      from cause
+      cross join lateral (
+        select id
+        from staged_jobs
+        where id >= (select job_id_at(cause.at - interval '20 seconds'))
+          and id < (select job_id_at(cause.at + interval '5 seconds'))
+          and exists (select from jsonb_each_text(payload) fact where fact.value = cause.id::text)
+      ) as job
+      order by job.id
+      limit ${limit}`
+  ).map(({ id }) => id);
+
+/** Counts jobs by queue, of the hundred thousand open ones that are due first and of those that were staged or done in five minutes. */
+export const summarizeQueues = (db: Db) =>
+  db<
+    {
+      queue: string;
+      due: number;
+      waiting: number;
+      oldestDueSeconds: number;
+      stagedPerMinute: number;
+      donePerMinute: number;
+      dead: number;
+    }[]
+  >`
+    with seen as (
+      select queue, 'OPEN' as kind, run_at
+      from (
+        select queue, run_at from staged_jobs where done_at is null and dead_at is null order by next_send_at limit 100000
+      ) as job
+      union all
+      select queue, 'STAGED', created_at
+      from (select queue, created_at from staged_jobs order by id desc limit 100000) as job
+      where created_at > now() - interval '5 minutes'
+      union all
+      select queue, 'DONE', done_at
+      from (
+        select queue, done_at from staged_jobs where done_at > now() - interval '5 minutes' order by done_at desc limit 100000
+      ) as job
+      union all
+      select queue, 'DEAD', dead_at
+      from staged_jobs
+      where dead_at is not null and done_at is null
+    )
+    select
+      queue,
+      count(*) filter (where kind = 'OPEN' and run_at <= now()) as due,
+      count(*) filter (where kind = 'OPEN' and run_at > now()) as waiting,
+      coalesce(
+        extract(epoch from now() - min(run_at) filter (where kind = 'OPEN' and run_at <= now())), 0
+      )::double precision as oldest_due_seconds,
+      (count(*) filter (where kind = 'STAGED') / 5.0)::double precision as staged_per_minute,
+      (count(*) filter (where kind = 'DONE') / 5.0)::double precision as done_per_minute,
+      count(*) filter (where kind = 'DEAD') as dead
+    from seen
+    group by queue
+    order by queue`;
+
+/** Gives a dead job all its attempts again; false when it is not dead. */
+export async function replayJob(db: Db, id: string): Promise<boolean> {
+  const [row] = await db<{ replayed: boolean | null }[]>`select replay_job(${id}::bigint)::boolean as replayed`;
+  return row?.replayed === true;
+}
+
+/** Finds what tells an operator how a job stands; undefined when there is none, or none any more. */
+export const findJob = (db: Db, id: string) =>
+  firstRow(db<{ attempts: number; runAt: Date; doneAt: Date | null }[]>`
+    select attempts, run_at, done_at from staged_jobs where id = ${id}::bigint`);
+
+/** Replays or dismisses these jobs if they are dead; returns how many were. A dismissed job is done, without its effect. */
+export async function settleJobs(db: Db, kind: Enum<"bulkActionKind">, ids: readonly number[]): Promise<number> {
+  const { settled } = await onlyRow(db<{ settled: number | null }[]>`
+    select settle_jobs(${kind}::bulk_action_kind, ${numbersOf(ids)}::bigint[])::integer as settled`);
+  return settled ?? 0;
+}
+
+/** Something that an operator does to all dead jobs that match. */
+export interface BulkActionRow extends JobFilter {
+  id: string;
+  kind: Enum<"bulkActionKind">;
+  why: string;
+  /** How many jobs matched when it was asked for. */
+  matched: number;
+  /** How many have been replayed or dismissed so far. */
+  changed: number;
+  createdAt: Date;
+  /** Null while it goes on. */
+  settledAt: Date | null;
+}
+
+export interface NewBulkAction extends JobFilter {
+  kind: Enum<"bulkActionKind">;
+  why: string;
+  /** Null in a shell. */
+  actorId: string | null;
+}
+
+/** Asks for a bulk action and stages the upkeep that carries it out; returns its id. */
+export const insertBulkAction = (db: Db, { kind, queue, error, why, actorId }: NewBulkAction) =>
+  onlyValue(db<{ id: string }[]>`
+    with action as (
+      insert into bulk_actions (actor_id, kind, queue, error, why, matched)
+      select ${actorId}::uuid, ${kind}::bulk_action_kind, ${queue}::text, ${error}::text, ${why}::text, count(*)
+      from staged_jobs
+      where dead_at is not null and done_at is null
+        and (${queue}::text is null or queue = ${queue}::text)
+        and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
+      returning id, actor_id, kind, queue, error, why, matched
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select
+        actor_id, 'JOBS_' || kind, id,
+        jsonb_strip_nulls(jsonb_build_object('queue', queue, 'error', error, 'why', why, 'matched', matched))
+      from action
+    ), staged as materialized (
+      select stage_job('upkeep', jsonb_build_object('task', 'bulk-actions')) from action
+    )
+    select action.id from action, staged`);
+
+/** Finds a bulk action; undefined for another id. */
+export const findBulkAction = (db: Db, id: string) =>
+  firstRow(db<BulkActionRow[]>`
+    select id, kind, queue, error, why, matched, changed, created_at, settled_at from bulk_actions where id = ${id}::uuid`);
+
+/** Lists bulk actions, newest first, after the one with id `after`. */
+export const listBulkActions = (db: Db, after: string | null, limit: number) =>
+  db<BulkActionRow[]>`
+    select id, kind, queue, error, why, matched, changed, created_at, settled_at
+    from bulk_actions
+    where ${after}::uuid is null or id < ${after}::uuid
+    order by id desc
+    limit ${limit}`;
+
+/** Works on a bulk action: up to `limit` of its jobs. Returns whether there were any; without one it is settled. */
+export async function continueBulkAction(db: Db, id: string, limit: number): Promise<boolean> {
+  const { settled } = await onlyRow(db<{ settled: number | null }[]>`
+    select continue_bulk_action(${id}::uuid, ${limit}::integer)::integer as settled`);
+  return (settled ?? 0) > 0;
+}
+
+/** Works on the oldest open bulk action: up to `limit` of its jobs. Returns whether there is one. */
+export async function continueBulkActions(db: Db, limit: number): Promise<boolean> {
+  const open = await firstRow(
+    db<{ id: string }[]>`select id from bulk_actions where settled_at is null order by id limit 1`,
+  );
+  if (open) await continueBulkAction(db, open.id, limit);
+  return open !== undefined;
+}

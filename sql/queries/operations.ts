@@ -1,0 +1,144 @@
+import type { Enum } from "../../lib/domain/enums.js";
+import type { Db } from "../db.js";
+import { firstRow, onlyRow } from "../rows.js";
+
+/** What an operator may look for. */
+export const foundKinds = [
+  "ORDER",
+  "NOTIFICATION",
+  "PARTNER",
+  "USER",
+  "BOX",
+  "FILE",
+  "MENU_IMPORT",
+  "POS_SYNC",
+  "POS_EVENT",
+  "JOB",
+] as const;
+
+/** Something that a search found: what it is, and its state in a word; no personal data. */
+export interface FoundRow {
+  kind: (typeof foundKinds)[number];
+  id: string;
+  state: string;
+  at: Date;
+}
+
+/** Finds what has this id. */
+export const findById = (db: Db, id: string) =>
+  db<FoundRow[]>`
+    select 'ORDER' as kind, id::text, status::text as state, created_at as at from orders where id = ${id}::uuid
+    union all
+    select 'NOTIFICATION', id::text, status::text, created_at from notifications where id = ${id}::uuid
+    union all
+    select 'PARTNER', id::text, status::text, created_at from partners where id = ${id}::uuid
+    union all
+    select 'USER', id::text, case when deleted_at is null then 'ACTIVE' else 'DELETED' end, created_at
+    from users
+    where id = ${id}::uuid
+    union all
+    select 'BOX', id::text, status::text, created_at from boxes where id = ${id}::uuid
+    union all
+    select 'FILE', id::text, status::text, created_at from files where id = ${id}::uuid
+    union all
+    select 'MENU_IMPORT', id::text, status::text, created_at from menu_imports where id = ${id}::uuid
+    union all
+    select 'POS_SYNC', id::text, status::text, created_at from pos_syncs where id = ${id}::uuid`;
+
+/** Finds the POS event with this number. */
+export const findPosEventByNumber = (db: Db, number: string) =>
+  db<FoundRow[]>`
+    select 'POS_EVENT' as kind, id::text, status::text as state, received_at as at from pos_events where id = ${number}::bigint`;
+
+/** Finds the orders that wait to be picked up with this code; several partners may have one with the same. */
+export const findByPickupCode = (db: Db, code: string, limit: number) =>
+  db<FoundRow[]>`
+    select 'ORDER' as kind, id::text, status::text as state, created_at as at
+    from orders
+    where status in ('ACCEPTED', 'READY') and pickup_code = ${code}
+    order by no_show_at
+    limit ${limit}`;
+
+/** Finds the user and the partners with this phone, and the user's latest orders; with an audit record of the admin who looked. */
+export const findByPhone = (db: Db, phone: string, actorId: string | null, limit: number) =>
+  db<FoundRow[]>`
+    with person as materialized (
+      select id, created_at from users where phone = ${phone} and deleted_at is null
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id)
+      select ${actorId}::uuid, 'PHONE_SEARCHED', (select id from person)
+    )
+    select 'USER' as kind, id::text, 'ACTIVE' as state, created_at as at from person
+    union all
+    select 'PARTNER', id::text, status::text, created_at from partners where phone = ${phone}
+    union all
+    select 'ORDER', id::text, status::text, created_at
+    from (
+      select o.id, o.status, o.created_at
+      from orders o
+      where o.user_id = (select id from person)
+      order by o.id desc
+      limit ${limit}
+    ) as latest`;
+
+/** An order as an operator sees it, without its customer's data. */
+export interface OrderFacts {
+  id: string;
+  partnerId: string;
+  userId: string | null;
+  status: Enum<"orderStatus">;
+  createdAt: Date;
+  noShowAt: Date;
+}
+
+/** Finds an order's facts; undefined when there is none. */
+export const findOrderFacts = (db: Db, id: string) =>
+  firstRow(db<OrderFacts[]>`
+    select id, partner_id, user_id, status, created_at, no_show_at from orders where id = ${id}::uuid`);
+
+/** One move of an order. */
+export interface MoveRow {
+  at: Date;
+  actor: Enum<"orderActor">;
+  fromStatus: Enum<"orderStatus"> | null;
+  toStatus: Enum<"orderStatus">;
+}
+
+/** Lists an order's moves, oldest first. */
+export const listMoves = (db: Db, orderId: string) =>
+  db<MoveRow[]>`
+    select at, actor_role as actor, from_status, to_status from order_events where order_id = ${orderId}::uuid order by position`;
+
+/** A notification as an operator sees it. */
+export interface NotificationFacts {
+  id: string;
+  userId: string;
+  orderId: string | null;
+  kind: string;
+  status: Enum<"notificationStatus">;
+  reason: string | null;
+  createdAt: Date;
+  settledAt: Date | null;
+  readAt: Date | null;
+}
+
+/** Lists the notifications about an order, oldest first. */
+export const listNotificationsOfOrder = (db: Db, orderId: string) =>
+  db<NotificationFacts[]>`
+    select id, user_id, order_id, kind, status, reason, created_at, settled_at, read_at
+    from notifications
+    where order_id = ${orderId}::uuid and order_id is not null
+    order by id`;
+
+/** Finds a notification's facts; undefined when there is none. */
+export const findNotificationFacts = (db: Db, id: string) =>
+  firstRow(db<NotificationFacts[]>`
+    select id, user_id, order_id, kind, status, reason, created_at, settled_at, read_at
+    from notifications
+    where id = ${id}::uuid`);
+
+/** Counts what waits for an operator beside dead jobs: parked POS events, of the partners that have any. */
+export const countParkedEvents = (db: Db) =>
+  onlyRow(db<{ events: number; partners: number }[]>`
+    select count(*) as events, count(distinct partner_id) as partners
+    from (select partner_id from pos_events where status = 'PARKED' order by id limit 10000) as parked`);

@@ -1,0 +1,30 @@
+import type { Expectations } from "./scene.js";
+
+const ops = "/api/v1/admin/ops";
+const unknownId = "01890000-0000-7000-8000-000000000000";
+const why = "the vendor is back";
+
+export const operations: Expectations = {
+  [`GET ${ops}`]: { ask: (as) => as.get(ops), answer: "200" },
+  [`GET ${ops}/search`]: { ask: (as) => as.get(`${ops}/search?q=${unknownId}`), answer: "200" },
+  [`GET ${ops}/orders/:id`]: { ask: (as, { orderId }) => as.get(`${ops}/orders/${orderId}`), answer: "200" },
+  [`GET ${ops}/notifications/:id`]: {
+    ask: (as) => as.get(`${ops}/notifications/${unknownId}`),
+    answer: "404 NOT_FOUND",
+  },
+  [`GET ${ops}/requests/:id`]: { ask: (as) => as.get(`${ops}/requests/some-request`), answer: "200" },
+  [`GET ${ops}/jobs`]: { ask: (as) => as.get(`${ops}/jobs`), answer: "200" },
+  [`POST ${ops}/jobs/settle`]: {
+    ask: (as) => as.post(`${ops}/jobs/settle`, { kind: "REPLAY", ids: [1], why }),
+    answer: "200",
+  },
+  [`GET ${ops}/bulk-actions`]: { ask: (as) => as.get(`${ops}/bulk-actions`), answer: "200" },
+  [`POST ${ops}/bulk-actions`]: {
+    ask: (as) => as.post(`${ops}/bulk-actions`, { kind: "DISMISS", queue: "push", why }),
+    answer: "202",
+  },
+  [`GET ${ops}/bulk-actions/:id`]: {
+    ask: (as) => as.get(`${ops}/bulk-actions/${unknownId}`),
+    answer: "404 NOT_FOUND",
+  },
+};
