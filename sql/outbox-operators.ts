@@ -33,27 +33,34 @@ export interface JobFilter {
 
 const numbersOf = (ids: readonly number[]) => [...ids];
 
-/** Lists jobs of one state that is not DONE, newest first, below the id `after`. Each state has an index of its own. */
-export const listJobs = (
+/** Lists dead jobs, newest first, below the id `after`. */
+export const listDeadJobs = (db: Db, { queue, error }: JobFilter, after: number | null, limit: number) =>
+  db<(JobRow & { state: "DEAD"; deadAt: Date })[]>`
+    select
+      id, queue, 'DEAD' as state, payload, request_id, attempts, last_error, created_at as staged_at, run_at, done_at, dead_at
+    from staged_jobs
+    where dead_at is not null and done_at is null
+      and (${queue}::text is null or queue = ${queue}::text)
+      and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
+      and (${after}::bigint is null or id < ${after}::bigint)
+    order by id desc
+    limit ${limit}`;
+
+/** Lists open jobs, newest first, below the id `after`: those that are due, or those that wait for their time. */
+export const listOpenJobs = (
   db: Db,
-  state: Exclude<JobState, "DONE">,
+  state: "DUE" | "WAITING",
   { queue, error }: JobFilter,
   after: number | null,
   limit: number,
 ) =>
   db<JobRow[]>`
     select
-      id, queue, ${state}::text as state, payload, request_id, attempts, last_error, created_at as staged_at, run_at, done_at, dead_at
-    from (
-      select id, queue, payload, request_id, attempts, last_error, created_at, run_at, done_at, dead_at
-      from staged_jobs
-      where ${state}::text = 'DEAD' and dead_at is not null and done_at is null
-      union all
-      select id, queue, payload, request_id, attempts, last_error, created_at, run_at, done_at, dead_at
-      from staged_jobs
-      where ${state}::text <> 'DEAD' and done_at is null and dead_at is null and (run_at <= now()) = (${state}::text = 'DUE')
-    ) as job
-    where (${queue}::text is null or queue = ${queue}::text)
+      id, queue, case when run_at <= now() then 'DUE' else 'WAITING' end as state, payload, request_id, attempts, last_error,
+      created_at as staged_at, run_at, done_at, dead_at
+    from staged_jobs
+    where done_at is null and dead_at is null and (run_at <= now()) = (${state}::text = 'DUE')
+      and (${queue}::text is null or queue = ${queue}::text)
       and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
       and (${after}::bigint is null or id < ${after}::bigint)
     order by id desc

@@ -20,10 +20,13 @@ import {
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import {
   findJobs,
+  listDeadJobs,
   listJobIdsAbout,
   listJobIdsOfRequest,
+  listOpenJobs,
   settleJobs,
   summarizeQueues,
+  type JobFilter,
   type JobRow,
 } from "../../sql/outbox-operators.js";
 import { contracts } from "../../queues/index.js";
@@ -67,9 +70,14 @@ const foundJob = ({ id, state, stagedAt }: JobRow): FoundRow => ({
  * Finds what `words` may mean: an id, the number of a job (also as the queue dashboard shows it) or of a POS event, the pickup
  * code of an open order, a phone, or the id of a request that was made at about `at`. A look at a phone is audited.
  */
-export async function search(words: string, at: Date, actorId: string | null): Promise<FoundRow[]> {
+export async function search(words: string, at: Date, actorId: string): Promise<FoundRow[]> {
   const phone = words.replace(/[\s()-]/g, "");
-  if (phonePattern.test(phone)) return findByPhone(sql, phone, actorId, MOST_FOUND);
+  if (phonePattern.test(phone)) {
+    const found = await findByPhone(sql, phone, MOST_FOUND);
+    const user = found.find(({ kind }) => kind === "USER")?.id ?? "unknown";
+    await insertAuditEvent(sql, { actorId, action: "PHONE_SEARCHED", details: { user } });
+    return found;
+  }
   const [number = null] = /^\d{1,15}(?=$|\.\d+$)/.exec(words) ?? [];
   const found = await Promise.all([
     uuid.test(words) ? findById(sql, words) : [],
@@ -214,3 +222,7 @@ export const settleWithAudit = (kind: Enum<"bulkActionKind">, ids: readonly numb
     await insertAuditEvent(tx, { actorId, action: `JOBS_${kind}`, details });
     return changed;
   });
+
+/** Lists jobs in one state, newest first, below the id `after`. */
+export const jobsIn = (state: "DEAD" | "DUE" | "WAITING", filter: JobFilter, after: number | null, limit: number) =>
+  state === "DEAD" ? listDeadJobs(sql, filter, after, limit) : listOpenJobs(sql, state, filter, after, limit);

@@ -17,69 +17,70 @@ export const foundKinds = [
 ] as const;
 
 /** Something that a search found: what it is, and its state in a word; no personal data. */
-export interface FoundRow {
-  kind: (typeof foundKinds)[number];
+export interface FoundRow<Kind = (typeof foundKinds)[number]> {
+  kind: Kind;
   id: string;
   state: string;
   at: Date;
 }
 
 /** Finds what has this id. */
-export const findById = (db: Db, id: string) =>
-  db<FoundRow[]>`
-    select 'ORDER' as kind, id::text, status::text as state, created_at as at from orders where id = ${id}::uuid
-    union all
-    select 'NOTIFICATION', id::text, status::text, created_at from notifications where id = ${id}::uuid
-    union all
-    select 'PARTNER', id::text, status::text, created_at from partners where id = ${id}::uuid
-    union all
-    select 'USER', id::text, case when deleted_at is null then 'ACTIVE' else 'DELETED' end, created_at
-    from users
-    where id = ${id}::uuid
-    union all
-    select 'BOX', id::text, status::text, created_at from boxes where id = ${id}::uuid
-    union all
-    select 'FILE', id::text, status::text, created_at from files where id = ${id}::uuid
-    union all
-    select 'MENU_IMPORT', id::text, status::text, created_at from menu_imports where id = ${id}::uuid
-    union all
-    select 'POS_SYNC', id::text, status::text, created_at from pos_syncs where id = ${id}::uuid`;
+export const findById = async (db: Db, id: string): Promise<FoundRow[]> =>
+  (
+    await Promise.all([
+      db<FoundRow<"ORDER">[]>`
+        select 'ORDER' as kind, id::text, status::text as state, created_at as at from orders where id = ${id}::uuid`,
+      db<FoundRow<"NOTIFICATION">[]>`
+        select 'NOTIFICATION' as kind, id::text, status::text as state, created_at as at from notifications where id = ${id}::uuid`,
+      db<FoundRow<"PARTNER">[]>`
+        select 'PARTNER' as kind, id::text, status::text as state, created_at as at from partners where id = ${id}::uuid`,
+      db<FoundRow<"BOX">[]>`
+        select 'BOX' as kind, id::text, status::text as state, created_at as at from boxes where id = ${id}::uuid`,
+      db<FoundRow<"FILE">[]>`
+        select 'FILE' as kind, id::text, status::text as state, created_at as at from files where id = ${id}::uuid`,
+      db<FoundRow<"MENU_IMPORT">[]>`
+        select 'MENU_IMPORT' as kind, id::text, status::text as state, created_at as at from menu_imports where id = ${id}::uuid`,
+      db<FoundRow<"POS_SYNC">[]>`
+        select 'POS_SYNC' as kind, id::text, status::text as state, created_at as at from pos_syncs where id = ${id}::uuid`,
+      db<FoundRow<"USER">[]>`
+        select 'USER' as kind, id::text, case when deleted_at is null then 'ACTIVE' else 'DELETED' end as state, created_at as at
+        from users
+        where id = ${id}::uuid`,
+    ])
+  ).flat();
 
 /** Finds the POS event with this number. */
 export const findPosEventByNumber = (db: Db, number: string) =>
-  db<FoundRow[]>`
+  db<FoundRow<"POS_EVENT">[]>`
     select 'POS_EVENT' as kind, id::text, status::text as state, received_at as at from pos_events where id = ${number}::bigint`;
 
 /** Finds the orders that wait to be picked up with this code; several partners may have one with the same. */
 export const findByPickupCode = (db: Db, code: string, limit: number) =>
-  db<FoundRow[]>`
+  db<FoundRow<"ORDER">[]>`
     select 'ORDER' as kind, id::text, status::text as state, created_at as at
     from orders
     where status in ('ACCEPTED', 'READY') and pickup_code = ${code}
     order by no_show_at
     limit ${limit}`;
 
-/** Finds the user and the partners with this phone, and the user's latest orders; with an audit record of the admin who looked. */
-export const findByPhone = (db: Db, phone: string, actorId: string | null, limit: number) =>
-  db<FoundRow[]>`
-    with person as materialized (
-      select id, created_at from users where phone = ${phone} and deleted_at is null
-    ), audited as (
-      insert into audit_events (actor_id, action, subject_id)
-      select ${actorId}::uuid, 'PHONE_SEARCHED', (select id from person)
-    )
-    select 'USER' as kind, id::text, 'ACTIVE' as state, created_at as at from person
-    union all
-    select 'PARTNER', id::text, status::text, created_at from partners where phone = ${phone}
-    union all
-    select 'ORDER', id::text, status::text, created_at
-    from (
-      select o.id, o.status, o.created_at
-      from orders o
-      where o.user_id = (select id from person)
-      order by o.id desc
-      limit ${limit}
-    ) as latest`;
+/** Finds the user and the partners with this phone, and the user's latest orders. */
+export const findByPhone = async (db: Db, phone: string, limit: number): Promise<FoundRow[]> =>
+  (
+    await Promise.all([
+      db<FoundRow<"USER">[]>`
+        select 'USER' as kind, id::text, 'ACTIVE' as state, created_at as at
+        from users
+        where phone = ${phone} and deleted_at is null`,
+      db<FoundRow<"PARTNER">[]>`
+        select 'PARTNER' as kind, id::text, status::text as state, created_at as at from partners where phone = ${phone}`,
+      db<FoundRow<"ORDER">[]>`
+        select 'ORDER' as kind, id::text, status::text as state, created_at as at
+        from orders
+        where user_id = (select u.id from users u where u.phone = ${phone} and u.deleted_at is null)
+        order by orders.id desc
+        limit ${limit}`,
+    ])
+  ).flat();
 
 /** An order as an operator sees it, without its customer's data. */
 export interface OrderFacts {
@@ -124,7 +125,7 @@ export interface NotificationFacts {
 
 /** Lists the notifications about an order, oldest first. */
 export const listNotificationsOfOrder = (db: Db, orderId: string) =>
-  db<NotificationFacts[]>`
+  db<(NotificationFacts & { orderId: string })[]>`
     select id, user_id, order_id, kind, status, reason, created_at, settled_at, read_at
     from notifications
     where order_id = ${orderId}::uuid and order_id is not null

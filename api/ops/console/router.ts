@@ -4,17 +4,12 @@ import { enums } from "../../../lib/domain/enums.js";
 import { ApiError } from "../../../lib/process/errors.js";
 import { contracts } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
-import {
-  findBulkAction,
-  findJobs,
-  insertBulkAction,
-  listBulkActions,
-  listJobs,
-} from "../../../sql/outbox-operators.js";
+import { findBulkAction, findJobs, insertBulkAction, listBulkActions } from "../../../sql/outbox-operators.js";
 import {
   inspectNotification,
   inspectOrder,
   inspectRequest,
+  jobsIn,
   overview,
   recently,
   search,
@@ -129,7 +124,7 @@ pages.get(
   "/jobs",
   shows(async ({ query }) => {
     const { state, queue, error, after = null } = JobsQuery.parse(query);
-    const rows = await listJobs(sql, state, { queue, error }, after, PAGE_SIZE + 1);
+    const rows = await jobsIn(state, { queue, error }, after, PAGE_SIZE + 1);
     const jobs = rows.slice(0, PAGE_SIZE);
     const last = jobs.at(-1);
     const more = rows.length > PAGE_SIZE && last !== undefined;

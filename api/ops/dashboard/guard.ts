@@ -35,8 +35,9 @@ export const requireAdmin: RequestHandler = async (request, response, next) => {
     response.locals["operatorId"] = operator.id;
     next();
   } else if (isPage(request)) {
-    const query = new URLSearchParams({ to: request.originalUrl });
-    response.redirect(303, `${root}/sign-in?${query.toString()}`);
+    const { baseUrl, originalUrl } = request;
+    const to = baseUrl === root ? "" : `?${new URLSearchParams({ to: originalUrl }).toString()}`;
+    response.redirect(303, `${root}/sign-in${to}`);
   } else if (operator) next(adminsOnly("The queues are for admins."));
   else next(tokenMissing("Sign in on the dashboard first."));
 };

@@ -2,18 +2,13 @@ import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { contracts } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
-import {
-  findBulkAction,
-  insertBulkAction,
-  jobStates,
-  listBulkActions,
-  listJobs,
-} from "../../../sql/outbox-operators.js";
+import { findBulkAction, insertBulkAction, jobStates, listBulkActions } from "../../../sql/outbox-operators.js";
 import { foundKinds } from "../../../sql/queries/operations.js";
 import {
   inspectNotification,
   inspectOrder,
   inspectRequest,
+  jobsIn,
   overview,
   recently,
   search,
@@ -235,7 +230,7 @@ operations.get(
     answers: { 200: z.array(Job) },
   },
   ({ query: { state, queue, error, ...query }, address }) =>
-    page(address, query, (after, limit) => listJobs(sql, state, { queue, error }, after, limit)),
+    page(address, query, (after, limit) => jobsIn(state, { queue, error }, after, limit)),
 );
 
 operations.post(

@@ -2044,6 +2044,106 @@ export type CampaignDay = {
     invalidImpressions: number;
     invalidClicks: number;
 };
+export type Overview = {
+    queues: {
+        queue: string;
+        /** of the hundred thousand that are due first */
+        due: number;
+        waiting: number;
+        oldestDueSeconds: number;
+        /** over five minutes */
+        stagedPerMinute: number;
+        donePerMinute: number;
+        dead: number;
+    }[];
+    /** at most 10,000 */
+    parkedPosEvents: number;
+    partnersWithParkedEvents: number;
+    rollupDaysDue: number;
+    /** since a worker last ran the canary, every 30 seconds; null when none ever did */
+    canaryAgeSeconds: number | null;
+};
+export type Found = {
+    kind: "ORDER" | "NOTIFICATION" | "PARTNER" | "USER" | "BOX" | "FILE" | "MENU_IMPORT" | "POS_SYNC" | "POS_EVENT" | "JOB";
+    id: string;
+    state: string;
+    at: string;
+};
+export type InspectedOrder = {
+    /** UUID v7 */
+    id: string;
+    /** UUID v7 */
+    partnerId: string;
+    userId: string | null;
+    status: "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+    createdAt: string;
+    noShowAt: string;
+};
+export type InspectedNotification = {
+    /** UUID v7 */
+    id: string;
+    /** UUID v7 */
+    userId: string;
+    orderId: string | null;
+    kind: string;
+    status: "QUEUED" | "DEFERRED" | "SENT" | "FAILED" | "DROPPED";
+    reason: string | null;
+    /** why it was sent, is not sent yet or never will be */
+    why: string;
+    createdAt: string;
+    settledAt: string | null;
+    readAt: string | null;
+    deliveries: {
+        /** UUID v7 */
+        deviceId: string;
+        platform: "ios" | "android" | "web";
+        status: "SENDING" | "SENT" | "UNKNOWN" | "LATER" | "GONE" | "FAILED";
+        reason: string | null;
+        attempts: number;
+        startedAt: string;
+        endedAt: string | null;
+    }[];
+};
+export type Job = {
+    /** ascending in the order in which jobs were staged */
+    id: number;
+    queue: string;
+    /** DEAD: given up; DUE: to be run now, or running; WAITING: for its time; DONE: kept for a day */
+    state: "DEAD" | "DUE" | "WAITING" | "DONE";
+    /** ids and small facts */
+    payload: {
+        [key: string]: string | number | boolean | null;
+    };
+    /** the request that caused it */
+    requestId: string | null;
+    attempts: number;
+    lastError: string | null;
+    stagedAt: string;
+    runAt: string;
+    doneAt: string | null;
+    deadAt: string | null;
+};
+export type TimelineEntry = {
+    at: string;
+    what: string;
+    jobId: number | null;
+};
+export type BulkAction = {
+    /** UUID v7 */
+    id: string;
+    /** REPLAY gives a dead job all its attempts again; DISMISS ends it without its effect */
+    kind: "REPLAY" | "DISMISS";
+    queue: string | null;
+    error: string | null;
+    why: string;
+    /** how many jobs matched when it was asked for */
+    matched: number;
+    /** how many have been changed so far */
+    changed: number;
+    createdAt: string;
+    /** null while it goes on */
+    settledAt: string | null;
+};
 export type ActionRefusedProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#ACTION_REFUSED";
@@ -7481,6 +7581,389 @@ export function readOwnAnalytics({ period }: {
     }>(`/api/v1/partners/me/analytics${QS.query(QS.explode({
         period
     }))}`, {
+        ...opts
+    });
+}
+/**
+ * Read the state of the queues, and what waits for an operator
+ */
+export function readOverview(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Overview;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/admin/ops", {
+        ...opts
+    });
+}
+/**
+ * Find an order, a notification, a job or anything else by an id, a number, a code or a phone
+ */
+export function searchOperations({ q, at }: {
+    q: string;
+    at?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Found[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/search${QS.query(QS.explode({
+        q,
+        at
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Read all that happened to an order: its moves, jobs, notifications and their deliveries
+ */
+export function inspectOrder({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            order: InspectedOrder;
+            notifications: InspectedNotification[];
+            jobs: Job[];
+            timeline: TimelineEntry[];
+        };
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/orders/${encodeURIComponent(id)}`, {
+        ...opts
+    });
+}
+/**
+ * Read why a notification was sent or not, with its job and its deliveries
+ */
+export function inspectNotification({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            notification: InspectedNotification;
+            jobs: Job[];
+            timeline: TimelineEntry[];
+        };
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/notifications/${encodeURIComponent(id)}`, {
+        ...opts
+    });
+}
+/**
+ * Read the jobs that a request caused, directly or through other jobs
+ */
+export function inspectRequest({ id, at }: {
+    id: string;
+    at?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            jobs: Job[];
+            timeline: TimelineEntry[];
+        };
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/requests/${encodeURIComponent(id)}${QS.query(QS.explode({
+        at
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * List jobs that are dead, due or waiting, newest first
+ */
+export function listJobs({ limit, cursor, state, queue, error }: {
+    limit?: number;
+    cursor?: string;
+    state?: "DEAD" | "DUE" | "WAITING";
+    queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+    error?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Job[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/jobs${QS.query(QS.explode({
+        limit,
+        cursor,
+        state,
+        queue,
+        error
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Replay or dismiss dead jobs by their numbers
+ */
+export function settleJobs({ body }: {
+    body: {
+        /** REPLAY gives a dead job all its attempts again; DISMISS ends it without its effect */
+        kind: "REPLAY" | "DISMISS";
+        ids: number[];
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** how many of them were dead */
+            changed: number;
+        };
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/admin/ops/jobs/settle", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Replay or dismiss all dead jobs that match, however many
+ */
+export function createBulkAction({ body }: {
+    body: {
+        /** REPLAY gives a dead job all its attempts again; DISMISS ends it without its effect */
+        kind: "REPLAY" | "DISMISS";
+        queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+        /** a part of the last error, in any case */
+        error?: string;
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: BulkAction;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/admin/ops/bulk-actions", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * List bulk actions, newest first
+ */
+export function listBulkActions({ limit, cursor }: {
+    limit?: number;
+    cursor?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: BulkAction[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/bulk-actions${QS.query(QS.explode({
+        limit,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Read how far a bulk action is
+ */
+export function readBulkAction({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: BulkAction;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/bulk-actions/${encodeURIComponent(id)}`, {
         ...opts
     });
 }

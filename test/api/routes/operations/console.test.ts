@@ -155,7 +155,7 @@ describe("a search finds", () => {
     expect(await find(customer.phone)).toEqual([expect.objectContaining({ kind: "USER", id: customer.id }), order]);
     const audited = await sql`
       select from audit_events
-      where actor_id = ${admin.id}::uuid and action = 'PHONE_SEARCHED' and subject_id = ${customer.id}::uuid`;
+      where actor_id = ${admin.id}::uuid and action = 'PHONE_SEARCHED' and details = ${sql.json({ user: customer.id })}`;
     expect(audited.length).toBe(1);
   });
 
