@@ -112,7 +112,8 @@ export default defineConfig(
         "error",
         {
           selector: ":matches(TemplateElement[value.raw=/staged_jobs/], Literal[value=/staged_jobs/])",
-          message: "Only sql/outbox.ts and sql/functions/outbox.sql may name this table. Use their functions.",
+          message:
+            "Only sql/outbox.ts, sql/outbox-operators.ts and sql/functions/outbox.sql may name this table. Use their functions.",
         },
         {
           selector:

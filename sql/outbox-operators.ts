@@ -54,7 +54,7 @@ export const listOpenJobs = (
   after: number | null,
   limit: number,
 ) =>
-  db<JobRow[]>`
+  db<(JobRow & { state: "DUE" | "WAITING" })[]>`
     select
       id, queue, case when run_at <= now() then 'DUE' else 'WAITING' end as state, payload, request_id, attempts, last_error,
       created_at as staged_at, run_at, done_at, dead_at
@@ -122,7 +122,7 @@ export const listJobIdsAbout = async (db: Db, subjectId: string, limit: number):
 export const summarizeQueues = (db: Db) =>
   db<
     {
-      queue: string;
+      queue: string | null;
       due: number;
       waiting: number;
       oldestDueSeconds: number;

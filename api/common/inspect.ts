@@ -49,7 +49,7 @@ export async function overview() {
   ]);
   const idle = { due: 0, waiting: 0, oldestDueSeconds: 0, stagedPerMinute: 0, donePerMinute: 0, dead: 0 };
   return {
-    queues: contracts.map(({ queue }) => ({ ...idle, queue, ...summaries.find((summary) => summary.queue === queue) })),
+    queues: contracts.map(({ queue }) => ({ ...idle, ...summaries.find((summary) => summary.queue === queue), queue })),
     parkedPosEvents: parked.events,
     partnersWithParkedEvents: parked.partners,
     rollupDaysDue: dueDays.length,
@@ -224,5 +224,10 @@ export const settleWithAudit = (kind: Enum<"bulkActionKind">, ids: readonly numb
   });
 
 /** Lists jobs in one state, newest first, below the id `after`. */
-export const jobsIn = (state: "DEAD" | "DUE" | "WAITING", filter: JobFilter, after: number | null, limit: number) =>
+export const jobsIn = (
+  state: "DEAD" | "DUE" | "WAITING",
+  filter: JobFilter,
+  after: number | null,
+  limit: number,
+): Promise<readonly JobRow[]> =>
   state === "DEAD" ? listDeadJobs(sql, filter, after, limit) : listOpenJobs(sql, state, filter, after, limit);

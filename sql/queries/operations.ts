@@ -42,7 +42,7 @@ export const findById = async (db: Db, id: string): Promise<FoundRow[]> =>
         select 'MENU_IMPORT' as kind, id::text, status::text as state, created_at as at from menu_imports where id = ${id}::uuid`,
       db<FoundRow<"POS_SYNC">[]>`
         select 'POS_SYNC' as kind, id::text, status::text as state, created_at as at from pos_syncs where id = ${id}::uuid`,
-      db<FoundRow<"USER">[]>`
+      db<(FoundRow<"USER"> & { state: "ACTIVE" | "DELETED" })[]>`
         select 'USER' as kind, id::text, case when deleted_at is null then 'ACTIVE' else 'DELETED' end as state, created_at as at
         from users
         where id = ${id}::uuid`,
@@ -67,7 +67,7 @@ export const findByPickupCode = (db: Db, code: string, limit: number) =>
 export const findByPhone = async (db: Db, phone: string, limit: number): Promise<FoundRow[]> =>
   (
     await Promise.all([
-      db<FoundRow<"USER">[]>`
+      db<(FoundRow<"USER"> & { state: "ACTIVE" })[]>`
         select 'USER' as kind, id::text, 'ACTIVE' as state, created_at as at
         from users
         where phone = ${phone} and deleted_at is null`,
