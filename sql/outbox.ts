@@ -222,11 +222,11 @@ export const retryJobs = (db: Db, jobs: readonly { id: string; generation: numbe
 export const deleteOldJobs = (db: Db, limit: number) =>
   countRows(db`
     delete from staged_jobs
-    where id in (
+    where id = any (array(
       (select id from staged_jobs where done_at < now() - interval '1 day' limit ${limit})
       union all
       (select id from staged_jobs where dead_at < now() - interval '30 days' limit ${limit})
-    )`);
+    ))`);
 
 /** Reads the age in seconds of the oldest due row that was never handed over, from a partial index; 0 when there is none. */
 export const findOutboxLag = async (db: Db): Promise<number> =>

@@ -16,6 +16,6 @@ export async function countAction(tx: Db, action: string, most: number | null, m
 /** Deletes up to `limit` counts of windows that have ended; returns their number. */
 export const deleteOldActionCounts = (db: Db, limit: number) =>
   countRows(db`
-    delete from action_counts where action in (
+    delete from action_counts where action = any (array(
       select action from action_counts where ends_at < now() limit ${limit}::integer for update skip locked
-    )`);
+    ))`);

@@ -52,8 +52,8 @@ export async function applyAdBatch(db: Db, id: string): Promise<string[]> {
 export const deleteOldAdBatches = (db: Db, limit: number) =>
   countRows(db`
     delete from ad_batches
-    where id in (
+    where id = any (array(
       (select id from ad_batches where applied_at < now() - interval '1 day' limit ${limit})
       union all
       (select id from ad_batches where applied_at is null and created_at < now() - interval '31 days' limit ${limit})
-    )`);
+    ))`);

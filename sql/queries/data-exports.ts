@@ -68,7 +68,7 @@ export const dataExportStillExists = (db: Db, id: string) =>
 export const deleteExpiredDataExports = (db: Db, limit: number) =>
   db<{ name: string }[]>`
     delete from data_exports
-    where id in (
+    where id = any (array(
       select id from data_exports where expires_at < now() order by expires_at limit ${limit} for update skip locked
-    )
+    ))
     returning name`;

@@ -157,9 +157,9 @@ export const stageAddressCheck = (tx: Db, partnerId: string, requestId: string) 
 export const deleteOldGeocodes = (db: Db, limit: number) =>
   countRows(db`
     delete from geocodes
-    where id in (
+    where id = any (array(
       select id from geocodes
       where asked_at < now() - interval '7 days' and (expires_at is null or expires_at < now())
       order by asked_at
       limit ${limit}
-    )`);
+    ))`);

@@ -252,9 +252,9 @@ export const bringNextImportForward = (db: Db, partnerId: string) =>
 export const deleteOldMenuImports = (db: Db, limit: number) =>
   countRows(db`
     delete from menu_imports
-    where id in (
+    where id = any (array(
       select id from menu_imports
       where created_at < now() - interval '30 days' and settled_at is not null
       order by created_at
       limit ${limit}
-    )`);
+    ))`);

@@ -254,7 +254,7 @@ export const listOrderEvents = (db: Db, orderId: string) =>
 export const deleteOldIdempotencyKeys = (db: Db, limit: number) =>
   countRows(db`
     delete from idempotency_keys
-    where (user_id, key) in (
-      select user_id, key from idempotency_keys where created_at < now() - idempotency_key_lifetime() limit ${limit}
+    where ctid = any (array(
+      select ctid from idempotency_keys where created_at < now() - idempotency_key_lifetime() limit ${limit}
       for update skip locked
-    )`);
+    ))`);

@@ -109,9 +109,9 @@ export const eraseExpiredCodes = (db: Db) =>
 /** Deletes up to `limit` codes that expired a day ago, unless wrong guesses of their phones still count; returns their number. */
 export const deleteOldOtp = (db: Db, limit: number) =>
   countRows(db`
-    delete from otp where phone in (
+    delete from otp where phone = any (array(
       select phone from otp
       where expires_at < now() - interval '1 day' and otp_guesses_end(otp) < now()
       limit ${limit}::integer
       for update skip locked
-    )`);
+    ))`);

@@ -186,10 +186,10 @@ export const hasPosEvent = (db: Db, id: number) => hasRows(db`select from pos_ev
 export const deleteOldPosEvents = (db: Db, limit: number) =>
   countRows(db`
     delete from pos_events
-    where id in (
+    where id = any (array(
       select id from pos_events
       where settled_at is not null and received_at < now() - interval '30 days'
       order by received_at
       limit ${limit}
       for update skip locked
-    )`);
+    ))`);

@@ -233,8 +233,7 @@ export const requestDueSyncs = (db: Db, limit: number) =>
       for no key update skip locked
     ), scheduled as (
       update pos_credentials c set next_sync_at = next_pos_sync(c.partner_id, now())
-      from due
-      where c.partner_id = due.partner_id
+      where c.partner_id = any (array(select partner_id from due))
       returning c.partner_id
     )
     select request_pos_sync(partner_id, false, null)::uuid as id from scheduled`);
@@ -251,7 +250,7 @@ export const settleAbandonedSyncs = (db: Db, limit: number) =>
 export const deleteOldPosSyncs = (db: Db, limit: number) =>
   countRows(db`
     delete from pos_syncs
-    where id in (
+    where id = any (array(
       select id from pos_syncs where settled_at < now() - interval '30 days' order by settled_at limit ${limit}
       for update skip locked
-    )`);
+    ))`);

@@ -87,9 +87,9 @@ export async function findSessionUser(db: Db, digest: Uint8Array, minutes: numbe
 export const deleteExpiredRefreshTokens = (db: Db, limit: number) =>
   countRows(db`
     with expired as (
-      delete from refresh_tokens where digest in (
+      delete from refresh_tokens where digest = any (array(
         select digest from refresh_tokens where expires_at < now() limit ${limit}::integer for update skip locked
-      )
+      ))
       returning digest, session_id
     ), ended as (
       delete from sessions

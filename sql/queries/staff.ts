@@ -86,10 +86,10 @@ export const declineInvitation = (db: Db, id: string, userId: string) =>
 export const deleteOldInvitations = (db: Db, limit: number) =>
   countRows(db`
     delete from staff_invitations
-    where id in (
+    where id = any (array(
       select id from staff_invitations where created_at < now() - interval '30 days' limit ${limit}::integer
       for update skip locked
-    )`);
+    ))`);
 
 /** Whether this user owns the partner. */
 export const isOwner = (db: Db, partnerId: string, userId: string) =>

@@ -17,6 +17,26 @@ const MOST_ROWS = 1_500;
 /** Seeding a million orders takes some minutes, and many on a slow machine. */
 const SEEDING_LIMIT_MS = 3_600_000;
 
+/** The tables that upkeep deletes old rows of, but for small ones. */
+const PURGED = [
+  "action_counts",
+  "ad_batches",
+  "data_exports",
+  "files",
+  "geocodes",
+  "idempotency_keys",
+  "menu_imports",
+  "notification_deliveries",
+  "notifications",
+  "otp",
+  "partners",
+  "pos_events",
+  "pos_syncs",
+  "refresh_tokens",
+  "staff_invitations",
+  "staged_jobs",
+];
+
 /** Often enough for a prepared statement to settle on one plan. */
 const REPETITIONS = 7;
 
@@ -46,10 +66,7 @@ beforeAll(async () => {
   await migrate(postgres.url);
   await seedMarketplace(postgres.url, scale);
   plans = await recordPlans(postgres);
-  const sizes = await postgres.ask<{ name: string }>(
-    "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and reltuples > 4000",
-  );
-  big = new Set(sizes.map(({ name }) => name));
+  big = await bigTables();
   api = await startApi();
   scene = await setScene(api.client);
   busyScene = await busy();
@@ -62,6 +79,13 @@ afterAll(async () => {
   await plans.close();
   await postgres.stop();
 });
+
+async function bigTables(): Promise<Set<string>> {
+  const sizes = await postgres.ask<{ name: string }>(
+    "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace and reltuples > 4000",
+  );
+  return new Set(sizes.map(({ name }) => name));
+}
 
 async function busy(): Promise<Scene> {
   const signedIn = async (userId: string) => api.client.as(await signAccessToken({ userId, scope: "USER" }));
@@ -203,7 +227,63 @@ describe("a report reads no orders and boxes of days that are rolled up", () => 
   });
 });
 
+/**
+ * Fills the tables of upkeep that the made-up marketplace leaves empty: with thousands of rows that are kept, and a hundred to delete. Not
+ * rate_counters: it holds some minutes of requests, and an index by their end would cost every request more than reading it
+ * costs the purge.
+ */
+const KEPT = `do $$ begin
+  create temp table kept as
+  select n, now() - case when n <= 100 then interval '200 days' else interval '1 minute' * (n % 60) end as at,
+         now() + case when n <= 100 then interval '-2 days' else interval '1 day' end as ends_at
+  from generate_series(1, 10000) as n;
+  create temp table some_partners as select row_number() over () as n, id from (select id from partners limit 10000) p;
+  create temp table some_users as select row_number() over () as n, id from (select id from users limit 10000) u;
+  create temp table some_orders as select row_number() over () as n, id, user_id from (select id, user_id from orders limit 10000) o;
+
+  insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)
+  select o.user_id, 'kept-' || n, '\\x00', o.id, k.at from kept k join some_orders o using (n);
+  insert into action_counts (action, times, ends_at) select 'kept-' || n, 1, ends_at from kept;
+  insert into ad_campaigns (name, placements, budget_minor, status, ends_at)
+  select 'kept', '{home}', 1, case when n % 2 = 0 then 'COMPLETED' else 'ACTIVE' end::campaign_status, ends_at from kept;
+  insert into ad_batches (
+    id, day, banner_ids, impressions, clicks, invalid_impressions, invalid_clicks, created_at, applied_at
+  )
+  select gen_random_uuid(), at::date, '{}', '{}', '{}', '{}', '{}', at, at from kept;
+  insert into data_exports (user_id, name, status, settled_at, expires_at)
+  select u.id, 'kept-' || n, 'READY', k.at, now() + interval '1 day' from kept k join some_users u using (n);
+  insert into files (user_id, name, status, content_type, size, unused_since, settled_at)
+  select u.id, 'kept-' || n, 'READY', 'image/webp', 1, now(), k.at from kept k join some_users u using (n);
+  insert into geocodes (address_key, address, status, asked_at, expires_at)
+  select 'kept-' || n, 'kept', 'NOT_FOUND', at, ends_at from kept;
+  insert into menu_imports (partner_id, status, file_key, size, columns, delimiter, position, lines, created_at, settled_at)
+  select (select id from some_partners p where p.n = 1 + k.n % 4000), 'DONE', 'kept-' || n, 1, '{name}', ',', 1, 1, at, at from kept k;
+  insert into pos_credentials (partner_id, adapter, account, encrypted, next_sync_at)
+  select p.id, 'generic', 'kept-' || n, '', k.ends_at from kept k join some_partners p using (n);
+  insert into pos_events (partner_id, provider, account, event_id, change, status, received_at, settled_at)
+  select (select id from some_partners p where p.n = 1 + k.n % 4000), 'generic', 'kept', 'kept-' || n, '{}', 'PROCESSED', at, at from kept k;
+  insert into pos_syncs (partner_id, status, created_at, settled_at)
+  select (select id from some_partners p where p.n = 1 + k.n % 4000), 'DONE', at, at from kept k;
+  insert into staff_invitations (partner_id, phone, created_at)
+  select (select id from some_partners p where p.n = 1 + k.n % 4000), '+7' || (7000000000 + n), at from kept k;
+  insert into notifications (id, user_id, kind, status)
+  select overlay(new_id()::text placing left(first_id_at(k.at)::text, 13) from 1)::uuid, u.id, 'ORDER_ACCEPTED', 'SENT'
+  from kept k join some_users u using (n);
+  insert into notification_deliveries (notification_id, address_digest, device_id, platform, status)
+  select id, sha256('kept'), user_id, 'android', 'SENT' from notifications order by id limit 10000;
+end $$`;
+
 describe("an upkeep task does not read too much", () => {
+  beforeAll(async () => {
+    await postgres.ask(KEPT);
+    await postgres.ask("vacuum analyze");
+    big = await bigTables();
+  }, SEEDING_LIMIT_MS);
+
+  test("the tables that upkeep purges are big", () => {
+    expect([...big]).toEqual(expect.arrayContaining(PURGED));
+  });
+
   test.each(Object.keys(tasks))("%s", async (name) => {
     await plans.take();
     await runUpkeep(task({ task: name }));
