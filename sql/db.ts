@@ -67,14 +67,15 @@ export function searchesOf(client: string, rows: number): Db {
   return tag((...statement) => inClientsShare(client, () => inShare("", () => searches.run(...statement), size), size));
 }
 
-/** The signal that jobs are due. */
+/** The signal that jobs are due, a led one (signals.ts). */
 export const jobsDue = "jobs";
 
 /**
- * Wakes the relays after the commit of staged jobs, in a separate transaction. The signal may be lost, so relays also poll.
+ * Wakes the relay that leads after the commit of staged jobs, in a separate transaction. The signal may be lost, so relays also
+ * poll.
  */
 const wakeRelays = coalesce(() =>
-  sql`select from pg_notify('signals', ${jobsDue})`.catch((error: unknown) =>
+  sql`select from pg_notify('led_signals', ${jobsDue})`.catch((error: unknown) =>
     log.debug({ error: describeError(error) }, "the relays were not woken"),
   ),
 );

@@ -1,7 +1,7 @@
 import type { Contract, Payload } from "../queues/contract.js";
 import { jobsDue, type Db } from "./db.js";
 import { countRows, firstRow, onlyRow } from "./rows.js";
-import { onSignal } from "./signals.js";
+import { onLedSignal } from "./signals.js";
 
 /** Options of a staged job. */
 export interface StageOptions {
@@ -46,8 +46,11 @@ export async function stageJobs<P extends Payload>(
   await db`select from stage_jobs(${contract.queue}::text, ${db.json(payloads)}, ${causes}::text[])`;
 }
 
-/** Calls `listener` when jobs are due, and whenever such a signal may have been missed. Returns the function that ends it. */
-export const onJobsDue = (listener: () => void): (() => void) => onSignal(jobsDue, listener);
+/**
+ * Calls `listener` when jobs are due, in one process of all, and whenever such a signal may have been missed. Returns the function
+ * that ends it.
+ */
+export const onJobsDue = (listener: () => void): (() => void) => onLedSignal(jobsDue, listener);
 
 /** A claimed job, to be handed to the broker. */
 export interface DueJob {

@@ -9,6 +9,10 @@ import { tag, type Db } from "./driver/tag.js";
 const RECONNECT_MS = 250;
 /** How often the connection is checked: a silent network failure is not reported. */
 const CHECK_MS = 5_000;
+/** How often a process tries to take the lead. */
+const LEAD_MS = 1_000;
+/** The advisory lock of the session that leads. */
+const LEAD_LOCK = 7_306_030;
 /** How much longer than its deadline a wait may take, for its last check. */
 const LAST_CHECK_MS = 2_000;
 
@@ -35,6 +39,38 @@ function callEveryListener(): void {
   for (const key of listeners.keys()) callListeners(key);
 }
 
+/** Whether this process takes part in the led signals, which only one process of all gets. */
+let follows = false;
+/** Ends the pause between two checks. */
+let pause = new AbortController();
+
+function setFollows(value: boolean): void {
+  follows = value;
+  pause.abort();
+}
+
+/**
+ * Takes the lead unless another process has it, or gives it up when this process takes no part any more; returns whether it leads.
+ * The end of the session frees the lock.
+ */
+async function checkLead(listening: Db, leads: boolean): Promise<boolean> {
+  if (follows === leads) {
+    await listening`select`;
+    return leads;
+  }
+  if (leads) {
+    await listening`unlisten led_signals`;
+    await listening`select from pg_advisory_unlock(${LEAD_LOCK}::bigint)`;
+    return false;
+  }
+  const [lock] = await listening<{ taken: boolean | null }[]>`
+    select pg_try_advisory_lock(${LEAD_LOCK}::bigint) as taken`;
+  if (lock?.taken !== true) return false;
+  await listening`listen led_signals`;
+  callEveryListener();
+  return true;
+}
+
 let stop: (() => Promise<void>) | undefined;
 
 /** Keeps the one listening connection of this process open until it is stopped. */
@@ -50,6 +86,7 @@ function startListening(): () => Promise<void> {
   })();
   return () => {
     stopping.abort();
+    pause.abort();
     return running;
   };
 }
@@ -60,10 +97,13 @@ async function listenOnce(stopping: AbortSignal): Promise<void> {
   const listening = tag(connection.run);
   try {
     await listening`listen signals`;
+    let leads = await checkLead(listening, false);
     callEveryListener();
     while (!stopping.aborted) {
-      await connection.whileOpen(delay(CHECK_MS, undefined, { signal: stopping, ref: false }).catch(nothing));
-      await listening`select`;
+      pause = new AbortController();
+      const ms = follows === leads ? CHECK_MS : follows ? LEAD_MS : 0;
+      await connection.whileOpen(delay(ms, undefined, { signal: pause.signal, ref: false }).catch(nothing));
+      leads = await checkLead(listening, leads);
     }
   } finally {
     await connection.close();
@@ -78,6 +118,21 @@ export function onSignal(key: string, listener: Listener): () => void {
   return () => {
     subscribed.delete(listener);
     if (subscribed.size === 0 && listeners.get(key) === subscribed) listeners.delete(key);
+  };
+}
+
+/**
+ * Calls `listener` at the led signals of that name, if this process leads; and whenever signals may have been missed. Of the
+ * processes that call this one leads, until its listener ends. Returns the function that ends it.
+ *
+ * A signal that wakes every process makes each work for nothing but one: with sixteen it cost more than the jobs that it announced.
+ */
+export function onLedSignal(key: string, listener: Listener): () => void {
+  setFollows(true);
+  const unsubscribe = onSignal(key, listener);
+  return () => {
+    unsubscribe();
+    if (!listeners.has(key)) setFollows(false);
   };
 }
 

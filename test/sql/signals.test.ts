@@ -1,6 +1,7 @@
-import { afterAll, expect, test } from "@jest/globals";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
-import { awaitResult, closeSignals, onSignal, signal } from "../../sql/signals.js";
+import { awaitResult, closeSignals, onLedSignal, onSignal, signal } from "../../sql/signals.js";
 import { until } from "../support/until.js";
 
 afterAll(async () => {
@@ -139,4 +140,45 @@ test("after closing, the next wait listens again", async () => {
   seen.value = "done";
   await signal(sql, "image", "7");
   expect(await answer).toBe("done");
+});
+
+describe("of several processes one gets a led signal", () => {
+  /** Another process's session, as far as this one can tell. */
+  async function otherProcess() {
+    const client = new pg.Client({ connectionString: process.env["DATABASE_URL"] });
+    await client.connect();
+    return client;
+  }
+  const isFree = async (other: pg.Client) =>
+    (await other.query<{ taken: boolean }>("select pg_try_advisory_lock(7306030) as taken")).rows[0]!.taken;
+  const sendLed = () => sql`select from pg_notify('led_signals', 'work')`;
+
+  test("not while another leads, and once that has ended", async () => {
+    const other = await otherProcess();
+    expect(await isFree(other)).toBe(true);
+    await listener();
+    let calls = 0;
+    const end = onLedSignal("work", () => (calls += 1));
+    await sendLed();
+    // signals arrive in order, so this process has got the led one by now, if it gets any
+    await listener();
+    expect(calls).toBe(0);
+
+    await other.end();
+    await until(() => calls > 0);
+    const before = calls;
+    await sendLed();
+    await until(() => calls > before);
+    end();
+  });
+
+  test("not after its listener has ended: then another may lead at once", async () => {
+    const other = await otherProcess();
+    let calls = 0;
+    const end = onLedSignal("work", () => (calls += 1));
+    await until(async () => calls > 0 && !(await isFree(other)));
+    end();
+    await until(() => isFree(other));
+    await other.end();
+  });
 });
