@@ -24,6 +24,8 @@ export interface EmbeddedPostgresOptions {
   durable?: boolean;
   /** The port of a server that has to be started; by default any free one. */
   port?: number;
+  /** Settings of a cluster that has to be created, besides its own ones. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
@@ -48,6 +50,7 @@ interface Server {
   /** The cluster itself, inside `folder`. */
   data: string;
   durable: boolean;
+  given: Readonly<Record<string, string>>;
 }
 
 const lastLine = (text: string) => text.trim().split("\n").at(-1)?.trim() ?? "";
@@ -115,7 +118,7 @@ function runner(account: Account | null, bin: string, folder: string): Run {
 }
 
 /** Creates the cluster under a temporary name and renames it last, so that an interrupted first start can be repeated. */
-async function initialise({ run, account, folder, data, durable }: Server): Promise<void> {
+async function initialise({ run, account, folder, data, durable, given }: Server): Promise<void> {
   const unfinished = `${data}.new`;
   const passwordFile = join(folder, "password");
   await rm(unfinished, { recursive: true, force: true });
@@ -132,6 +135,7 @@ async function initialise({ run, account, folder, data, durable }: Server): Prom
     log_timezone: "UTC",
     log_checkpoints: "off",
     ...(!durable && { fsync: "off", full_page_writes: "off" }),
+    ...given,
   };
   await run("initdb", [
     ...["-D", unfinished, "-U", USER, "--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--no-instructions"],
@@ -204,13 +208,21 @@ export async function startEmbeddedPostgres({
   folder: given,
   durable = true,
   port: wantedPort,
+  settings = {},
 }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const folder = resolve(given);
   const installed = postgresPackage();
   const bin = join(installed, "native", "bin");
   const account = serverAccount();
   await mkdir(folder, { recursive: true });
-  const server: Server = { run: runner(account, bin, folder), account, folder, data: join(folder, "data"), durable };
+  const server: Server = {
+    run: runner(account, bin, folder),
+    account,
+    folder,
+    data: join(folder, "data"),
+    durable,
+    given: settings,
+  };
   try {
     await linkLibraries(installed);
     if (!existsSync(server.data)) await initialise(server);

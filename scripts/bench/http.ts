@@ -9,12 +9,18 @@ export const CLIENTS = 32;
 export type Requests = Pick<LoadPlan, "requests" | "uniqueHeader" | "webhookSecret">;
 
 /** Measures how many of these requests a server answers per second; rejects when it refuses any. */
-export function underLoad(name: string, server: Program, load: Program, requests: Requests): Contender {
+export function underLoad(
+  name: string,
+  server: Program,
+  load: Program,
+  requests: Requests,
+  connections = CLIENTS,
+): Contender {
   return {
     name,
     measure: async (seconds) => {
       const before = server.cpuSeconds();
-      const plan: LoadPlan = { url: server.url, connections: CLIENTS, seconds, ...requests };
+      const plan: LoadPlan = { url: server.url, connections, seconds, ...requests };
       const { perSecond, p99Ms, failed, busy } = await load.ask(plan, Load);
       const after = server.cpuSeconds();
       if (failed > 0) throw new Error(`${name} refused ${failed} requests`);

@@ -71,7 +71,11 @@ async function startRedis(folder: string): Promise<{ url: string; process: Measu
 }
 
 /** Sets the lab up, runs `work` in it, and always takes it down again; `signal` ends it early. */
-export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<void>): Promise<void> {
+export async function withLab(
+  signal: AbortSignal,
+  work: (lab: Lab) => Promise<void>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const stops: Stop[] = [];
   try {
     const folder = await mkdtemp(join(tmpdir(), "surplus-food-bench-"));
@@ -79,7 +83,10 @@ export async function withLab(signal: AbortSignal, work: (lab: Lab) => Promise<v
     const compiled = join(folder, "build");
     await build(compiled);
 
-    const postgres = await startEmbeddedPostgres({ folder: join(folder, "postgres") });
+    const postgres = await startEmbeddedPostgres({
+      folder: join(folder, "postgres"),
+      settings: { max_connections: "800", ...settings },
+    });
     stops.push(() => postgres.stop());
     await migrate(postgres.url);
     const redis = await startRedis(folder);
