@@ -68,6 +68,10 @@ const commands: Readonly<Record<string, Command>> = {
     call: "npm run bench -- [--quick] [--json FILE] [--compare FILE] [chapter…], or npm run bench -- --table FILE",
     what: "Compares the service with the libraries it is built on, side by side. --json writes the figures to a file, --compare prints the change of each goal since those of a file, --table writes those of a file into the README.",
   },
+  "bench/capacity": {
+    call: "npm run capacity -- [--quick] [--json FILE], or npm run capacity -- --table FILE",
+    what: "Measures what an order and other operations cost in all processes, and prints what a deployment of each size needs. --json writes the figures to a file, --table writes what follows from those of a file into scripts/ops/README.md.",
+  },
   "write-variables": {
     call: "npm run variables",
     what: "Writes .env.example and the table of variables in scripts/ops/README.md.",

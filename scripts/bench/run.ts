@@ -21,7 +21,8 @@ const Run = z.object({
 });
 export type Run = z.output<typeof Run>;
 
-function currentCommit(): string | null {
+/** The commit that runs; null without Git. */
+export function currentCommit(): string | null {
   const git = spawnSync("git", ["describe", "--always", "--dirty", "--exclude=*"], { cwd: ROOT, encoding: "utf8" });
   return git.status === 0 ? git.stdout.trim() : null;
 }
@@ -49,17 +50,19 @@ export async function checkWritable(file: string): Promise<void> {
 
 export const writeRun = (file: string, run: Run): Promise<void> => writeFile(file, `${JSON.stringify(run, null, 2)}\n`);
 
-/** Rejects, with a reason of one line, unless the file holds a run. */
-export async function readRun(file: string): Promise<Run> {
+/** Reads what `--json` has written; rejects, with a reason of one line, when the file does not hold that. */
+export async function readFigures<T>(file: string, schema: z.ZodType<T>): Promise<T> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw new Error(`${file} cannot be read: ${messageOf(error)}`, { cause: error });
   });
   try {
-    return Run.parse(JSON.parse(text));
+    return schema.parse(JSON.parse(text));
   } catch (error) {
     throw new Error(`${file} does not hold the figures of a run, as --json writes them.`, { cause: error });
   }
 }
+
+export const readRun = (file: string): Promise<Run> => readFigures(file, Run);
 
 /** Where, when and how a run was measured. */
 export function describeRun({ node, cores, commit, date, effort: { rounds, seconds } }: Run): string {

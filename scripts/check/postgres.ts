@@ -10,6 +10,8 @@ import { failed, LIMIT_MS, ok, warning, type Check, type Finding } from "./findi
 const OLDEST_SERVER = 15;
 /** Connections of a process besides its pools: look-ups, searches, signals and BullMQ's when it lives in Postgres. */
 const FURTHER_CONNECTIONS = config.REDIS === null ? 30 : 6;
+/** Connections to Postgres that a process may open. */
+export const mostConnections = 3 * config.DATABASE_POOL + FURTHER_CONNECTIONS;
 /** An access token is valid for 15 minutes, a signed address to S3 must be at most 15 minutes old. */
 const MOST_SKEW_MS = 60_000;
 const WORTH_A_WARNING_MS = 2_000;
@@ -32,12 +34,11 @@ const one = async <Row extends pg.QueryResultRow>(client: pg.Client, text: strin
 };
 
 function serverFinding(server: { version: string; number: number; max: number; ssl: boolean; name: string }): Finding {
-  const perProcess = 3 * config.DATABASE_POOL + FURTHER_CONNECTIONS;
   const facts = `Postgres ${server.version}, database ${server.name}, ${server.ssl ? "over TLS" : "not encrypted"}`;
-  const room = `max_connections is ${server.max}, a process takes up to ${perProcess}`;
+  const room = `max_connections is ${server.max}, a process takes up to ${mostConnections}`;
   if (server.number < OLDEST_SERVER * 10_000) return failed(`${facts}: version ${OLDEST_SERVER} or later is needed`);
   // an API process and a worker
-  return server.max < 2 * perProcess ? warning(`${facts}; ${room}`) : ok(`${facts}; ${room}`);
+  return server.max < 2 * mostConnections ? warning(`${facts}; ${room}`) : ok(`${facts}; ${room}`);
 }
 
 async function findServer(): Promise<Finding> {
