@@ -1125,7 +1125,7 @@ CREATE TABLE staged_jobs (
   next_send_at timestamp with time zone DEFAULT now() NOT NULL,
   sends integer DEFAULT 0 NOT NULL,
   priority integer DEFAULT 0 NOT NULL,
-  generation integer DEFAULT 0 NOT NULL,
+  generation integer DEFAULT floor(random() * 1000000000::double precision)::integer NOT NULL,
   attempts integer DEFAULT 0 NOT NULL,
   last_error text,
   created_at timestamp with time zone DEFAULT now() NOT NULL,

@@ -79,7 +79,12 @@ export function consume<P extends Payload>(
   /** Runs a job that has a row: counts the start, runs the handler, updates the row before BullMQ gets the outcome. */
   const runStaged = async (job: BrokerJob, id: string, generation: number): Promise<Ending> => {
     const row = await startJob({ id, generation });
-    if (!row) return { outcome: "skipped" };
+    if (!row) {
+      // a failover without synchronous replication loses the last rows, and Redis still has their jobs
+      if (!(await staged.findJob(sql, id)))
+        log.warn({ queue: contract.queue, jobId: job.id }, "a job was dropped, as its row is gone");
+      return { outcome: "skipped" };
+    }
     const requestId = row.requestId ?? undefined;
     const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
     const progress = { completed: false };

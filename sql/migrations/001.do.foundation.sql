@@ -31,8 +31,9 @@ create table staged_jobs (
   sends integer not null default 0,
   -- in the broker, jobs of a lower number run first
   priority integer not null default 0 check (priority >= 0),
-  -- part of the broker's job id: it changes only when the job is to run again, not when it is handed over again
-  generation integer not null default 0,
+  -- part of the broker's job id: it changes only when the job is to run again, not when it is handed over again. It begins
+  -- anywhere, because ids come again when a failover loses rows, and the broker may still have the jobs of those
+  generation integer not null default floor(random() * 1000000000)::integer,
   attempts integer not null default 0,
   last_error text,
   created_at timestamptz not null default now(),

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { adEvents, push } from "../../queues/index.js";
 import { closeDatabase, contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
 import { replayJob, settleJobs } from "../../sql/outbox-operators.js";
-import { completeJobs, onJobsDue, stageJob, stageJobs, startJobs } from "../../sql/outbox.js";
+import { completeJobs, onJobsDue, stageJob, stageJobs, startJobs, type JobRun } from "../../sql/outbox.js";
 import { insertAdBatch } from "../../sql/queries/ad-batches.js";
 import { bringDeferredForward, updateNotificationStatus } from "../../sql/queries/notifications.js";
 import { receivePosEvents } from "../../sql/queries/pos-events.js";
@@ -145,7 +145,9 @@ test("an open job is found by its key, through an index", async () => {
 test("of jobs that are started or completed together, one that a transaction has locked delays no other", async () => {
   const stage = () => stageJob(sql, push, newPush(), { runAt: new Date(Date.now() + HOUR_MS) });
   const [free, locked] = [await stage(), await stage()];
-  const runs = [locked, free, "0"].map((id) => ({ id, generation: 0 }));
+  const rows = await sql<JobRun[]>`
+    select id::text, generation from staged_jobs where id in (${locked}::bigint, ${free}::bigint) order by staged_jobs.id desc`;
+  const runs = [...rows, { id: "0", generation: 0 }];
   const jobOf = async (id: string) =>
     (
       await sql<{ attempts: number; done: boolean }[]>`
@@ -182,6 +184,6 @@ test("a job is due while it is open and its time has come", async () => {
   ];
   await sql`update staged_jobs set dead_at = now() where id = ${dead}::bigint`;
   expect(await Promise.all([due, dead, later, "0"].map(isDue))).toEqual([true, false, false, false]);
-  await completeJobs(sql, [{ id: due, generation: 0 }]);
+  await sql`select complete_job(${due}::bigint)`;
   expect(await isDue(due)).toBe(false);
 });

@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { PermanentError, Snooze } from "../../lib/process/errors.js";
+import { log } from "../../lib/process/log.js";
 import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
 import { closeDatabase, DatabaseError, sql, transaction } from "../../sql/db.js";
 import { replayJob } from "../../sql/outbox-operators.js";
@@ -21,14 +22,21 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
     let consumer: Consumer;
     let relay: { stop(): Promise<void> };
 
-    const stage = async (n: number, options = {}): Promise<string> => {
-      const id = await stageJob(sql, trial, { n }, options);
-      return id;
-    };
+    /** The generation that each job began with. */
+    const first = new Map<string, number>();
+    const stage = (n: number, options = {}): Promise<string> =>
+      transaction(async (tx) => {
+        const id = await stageJob(tx, trial, { n }, options);
+        const [row] = await tx<{ generation: number }[]>`select generation from staged_jobs where id = ${id}::bigint`;
+        first.set(id, row?.generation ?? NaN);
+        return id;
+      });
+    /** The generation of a job that was started anew so many times. */
+    const nth = (id: string, times: number) => (first.get(id) ?? NaN) + times;
     const settled = (id: string) => until(() => stagedRow(id, ({ done, dead }) => done || dead));
     const done = (id: string) => until(() => stagedRow(id, ({ done }) => done));
     const dead = (id: string) => until(() => stagedRow(id, ({ dead }) => dead));
-    const inBroker = (id: string, generation = 0) => openQueue(trial).getJob(`${id}.${generation}`);
+    const inBroker = (id: string, times = 0) => openQueue(trial).getJob(`${id}.${nth(id, times)}`);
 
     beforeAll(async () => {
       await sql`create table trial_starts (n integer not null)`;
@@ -57,7 +65,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       const seen: unknown[] = [];
       handle = ({ payload, requestId, attempt }) => void seen.push({ payload, requestId, attempt });
       const id = await stage(1, { requestId: "the-request" });
-      expect(await done(id)).toMatchObject({ attempts: 1, generation: 0, lastError: null });
+      expect(await done(id)).toMatchObject({ attempts: 1, generation: nth(id, 0), lastError: null });
       expect(seen).toEqual([{ payload: { n: 1 }, requestId: "the-request", attempt: 1 }]);
     });
 
@@ -143,7 +151,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         if (++failures < trial.attempts) throw new Error("not yet");
       };
       expect(await replayJob(sql, id)).toBe(true);
-      expect(await done(id)).toMatchObject({ dead: false, generation: 1, attempts: trial.attempts });
+      expect(await done(id)).toMatchObject({ dead: false, generation: nth(id, 1), attempts: trial.attempts });
       expect(await replayJob(sql, id)).toBe(false);
     });
 
@@ -155,7 +163,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         if (attempts.length <= trial.attempts) throw new Snooze(attempts.length === 1 ? time : new Date());
       };
       const id = await stage(1);
-      expect(await done(id)).toMatchObject({ attempts: 1, generation: trial.attempts });
+      expect(await done(id)).toMatchObject({ attempts: 1, generation: nth(id, trial.attempts) });
       expect(attempts).toEqual([1, 1, 1, 1]);
       expect(Date.now()).toBeGreaterThanOrEqual(time.getTime());
     });
@@ -166,7 +174,8 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         runs += 1;
         if (runs <= 2 * trial.attempts) throw new DatabaseError("too many transactions are waiting", "53300");
       };
-      expect(await done(await stage(1))).toMatchObject({ attempts: 1, generation: 2 * trial.attempts });
+      const id = await stage(1);
+      expect(await done(id)).toMatchObject({ attempts: 1, generation: nth(id, 2 * trial.attempts) });
     });
 
     test("a payload that breaks the contract makes the job dead without being logged", async () => {
@@ -220,7 +229,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       handle = () => undefined;
       // as if Postgres had been down when the last attempt failed
       await sql`update staged_jobs set dead_at = null, attempts = 0, next_send_at = now()`;
-      expect(await done(id)).toMatchObject({ generation: 1, attempts: 1 });
+      expect(await done(id)).toMatchObject({ generation: nth(id, 1), attempts: 1 });
     });
 
     test("a job that is interrupted again and again is run, and becomes dead after three times its attempts", async () => {
@@ -238,6 +247,29 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(runs).toBe(1);
       expect(await dead(await stageInterrupted(3 * trial.attempts))).toMatchObject({ done: false });
       expect(runs).toBe(1);
+    });
+
+    test("a job whose row a failover has lost is dropped, and leaves the row alone that gets its id", async () => {
+      await consumer.close();
+      const warn = jest.spyOn(log, "warn");
+      const lost = await stage(1);
+      const again = await stage(2);
+      await until(() => stagedRow(again, ({ sends }) => sends === 1));
+      await sql`delete from staged_jobs`;
+      await sql`
+        insert into staged_jobs (id, queue, payload) overriding system value
+        values (${again}::bigint, ${trial.queue}, ${sql.json({ n: 3 })})`;
+      const seen: number[] = [];
+      handle = ({ payload: { n } }) => void seen.push(n);
+      consumer = consume(trial, async (task) => handle(task), { concurrency: 5, signal: new AbortController().signal });
+      await until(async () => (await inBroker(lost))?.isCompleted());
+      await until(async () => (await inBroker(again))?.isCompleted());
+      expect(await done(again)).toMatchObject({ attempts: 1, lastError: null });
+      expect(seen).toEqual([3]);
+      expect(warn.mock.calls.map(([facts, text]) => [facts, text])).toEqual([
+        [{ queue: trial.queue, jobId: `${lost}.${nth(lost, 0)}` }, "a job was dropped, as its row is gone"],
+      ]);
+      warn.mockRestore();
     });
 
     test("a job that was added to BullMQ directly is refused", async () => {
@@ -267,7 +299,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await checkSchedules();
       expect(await scheduled()).toBe(schedules);
       void (await consumer.worker).resume();
-      expect(await done(failed)).toMatchObject({ generation: 0 });
+      expect(await done(failed)).toMatchObject({ generation: nth(failed, 0) });
       expect(await done(waiting)).toMatchObject({ attempts: 1 });
       expect(await done(delayed)).toMatchObject({ attempts: 1 });
     });

@@ -161,19 +161,22 @@ describe("an inbox", () => {
     const [event] = await events();
     const ofEvent = async () => (await jobs()).filter(({ eventId }) => eventId !== null);
     const [job] = await ofEvent();
-    await sql`update staged_jobs set dead_at = now(), sends = 1, attempts = 5, run_at = now() where id = ${job!.id}::bigint`;
+    const [dead] = await sql<{ generation: number }[]>`
+      update staged_jobs set dead_at = now(), sends = 1, attempts = 5, run_at = now() where id = ${job!.id}::bigint
+      returning generation`;
+    const generation = dead!.generation + 1;
     await admin.client.post(`/api/v1/admin/pos/events/${event!.id}/replay`);
     await drain();
     expect(await events()).toMatchObject([{ status: "PARKED", attempts: 1 }]);
     expect(await ofEvent()).toEqual([{ ...job, due: false, dead: false }]);
     expect(await sql`select generation, sends, attempts from staged_jobs where id = ${job!.id}::bigint`).toEqual([
-      { generation: 1, sends: 0, attempts: 0 },
+      { generation, sends: 0, attempts: 0 },
     ]);
     // a job that still waits for its time is not changed
     await admin.client.post(`/api/v1/admin/pos/events/${event!.id}/replay`);
     await drain();
     expect(await ofEvent()).toEqual([{ ...job, due: false, dead: false }]);
-    expect(await sql`select generation from staged_jobs where id = ${job!.id}::bigint`).toEqual([{ generation: 1 }]);
+    expect(await sql`select generation from staged_jobs where id = ${job!.id}::bigint`).toEqual([{ generation }]);
   });
 
   test("gets exactly one more job for events that arrive while one is due", async () => {

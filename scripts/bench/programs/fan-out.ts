@@ -41,8 +41,8 @@ async function prepare(followers: number): Promise<string> {
 async function notifyAll(boxId: string): Promise<number> {
   await stageJob(sql, fanOut, { event: "BOX_LISTED", subjectId: boxId, after: null });
   for (let ms = 0; ;) {
-    const [open] = await sql<{ id: string; payload: Payload }[]>`
-      select id::text as id, payload from staged_jobs where queue = 'fan-out' and done_at is null`;
+    const [open] = await sql<{ id: string; generation: number; payload: Payload }[]>`
+      select id::text as id, generation, payload from staged_jobs where queue = 'fan-out' and done_at is null`;
     if (!open) return ms;
     const start = performance.now();
     await fanOutEvent({
@@ -52,7 +52,7 @@ async function notifyAll(boxId: string): Promise<number> {
       attempt: 1,
       signal: new AbortController().signal,
       done: async (tx) => {
-        await completeJob(tx, { id: open.id, generation: 0 });
+        await completeJob(tx, open);
       },
     });
     ms += performance.now() - start;
