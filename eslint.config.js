@@ -41,7 +41,7 @@ const homes = [
     rooms: ["api", "scripts/bench"],
   },
   { packages: ["bullmq", "ioredis"], rooms: ["queues/broker.ts", "workers", "scripts/bench", "test"] },
-  { packages: ["pg"], rooms: ["queues/broker.ts", "sql", "scripts", "test"] },
+  { packages: ["pg"], rooms: ["lib/process/find-primary.ts", "queues/broker.ts", "sql", "scripts", "test"] },
   { packages: ["postgres", "postgrator"], rooms: ["sql", "scripts/bench", "test"] },
 ];
 

@@ -1,13 +1,16 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import { isNativeError } from "node:util/types";
 import { createPostgresBackend, Queue, runMigrations, setDefaultBackendFactory, Worker } from "bullmq";
 import type { ConnectionOptions, Job, JobsOptions, Processor, WorkerOptions } from "bullmq";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
+import { isUntold, ROLE, type Role } from "../lib/process/find-primary.js";
 import { log } from "../lib/process/log.js";
-import { pgOptions, type ServerAddress } from "../lib/process/server-address.js";
+import { primary } from "../lib/process/primary.js";
+import { pgOptions, splitServers, type ServerAddress } from "../lib/process/server-address.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
 import type { Contract, Payload } from "./contract.js";
 import { contracts } from "./index.js";
@@ -126,13 +129,49 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
   };
 }
 
+/** A client for the server that is the primary when it connects. */
+class PrimaryClient extends pg.Client {
+  readonly server = primary.current();
+  constructor(options?: pg.ClientConfig) {
+    super({ ...options, ...pgOptions(primary.current()), connectionTimeoutMillis: CALL_TIMEOUT_MS });
+  }
+}
+
+/** Refuses a new connection to a server that is not the primary, and ends it once another is. */
+function keepWithPrimary(client: pg.PoolClient, done: (error?: Error) => void): void {
+  const judge = async () => {
+    const [role] = await client.query<Role>(ROLE).then(
+      ({ rows }) => rows,
+      (error: unknown) => {
+        if (isUntold(error)) return [];
+        throw error;
+      },
+    );
+    if (!role) return;
+    const server = client instanceof PrimaryClient ? client.server : config.POSTGRES;
+    const forget = primary.add(role, server, () => client.connection.stream.destroy());
+    if (!forget) throw new Error("the server is not the primary");
+    client.once("end", forget);
+  };
+  judge().then(
+    () => done(),
+    (error: unknown) => {
+      primary.doubt();
+      void primary.find().catch(logBrokerError);
+      done(isNativeError(error) ? error : new Error(String(error)));
+    },
+  );
+}
+
 function connectToPostgres(): Connections {
   setDefaultBackendFactory(createPostgresBackend);
   const options = {
-    ...pgOptions(config.POSTGRES),
+    Client: PrimaryClient,
+    verify: keepWithPrimary,
     options: `-c search_path=${POSTGRES_SCHEMA}`,
     application_name: "bullmq",
     keepAlive: true,
+    // to get one from the pool, too
     connectionTimeoutMillis: CALL_TIMEOUT_MS,
     query_timeout: 2 * CALL_TIMEOUT_MS,
     statement_timeout: 2 * CALL_TIMEOUT_MS,
@@ -150,6 +189,7 @@ function connectToPostgres(): Connections {
     producer,
     consumer: () => consumer,
     prepare: async () => {
+      await primary.find();
       const client = await producer.connect();
       try {
         await runMigrations(client, POSTGRES_SCHEMA);
@@ -170,7 +210,9 @@ function connectToPostgres(): Connections {
 /** The broker in words, without its credentials. */
 const BROKER = config.REDIS
   ? `Redis at ${new URL(config.REDIS.url).host}`
-  : `Postgres at ${new URL(config.POSTGRES.url).host}`;
+  : `Postgres at ${splitServers(config.DATABASE_URL)
+      .map((server) => new URL(server).host)
+      .join(", ")}`;
 
 let lastLoggedAt = 0;
 /** The connections whose recovery is awaited. */

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import Postgrator from "postgrator";
 import { describeError } from "../lib/process/describe-error.js";
+import { findPrimary } from "../lib/process/find-primary.js";
 import { pgOptions, readDatabaseUrl } from "../lib/process/server-address.js";
 import { listMigrations, MIGRATIONS, numberOf, VERSIONS_TABLE } from "./migrations.js";
 
@@ -140,15 +141,16 @@ export async function migrate(
   databaseUrl: string,
   folders: MigrationFolders = { migrations: MIGRATIONS, functions: FUNCTIONS },
 ): Promise<string[]> {
+  const unusable = (error: unknown) => {
+    throw new Error(`DATABASE_URL cannot be used: ${describeError(error)}`, { cause: error });
+  };
   const client = new pg.Client({
-    ...pgOptions(readDatabaseUrl(databaseUrl)),
+    ...pgOptions(readDatabaseUrl(await findPrimary(databaseUrl).catch(unusable))),
     application_name: "migrate",
     connectionTimeoutMillis: CONNECT_MS,
   });
   client.on("error", () => undefined);
-  await client.connect().catch((error: unknown) => {
-    throw new Error(`DATABASE_URL cannot be used: ${describeError(error)}`, { cause: error });
-  });
+  await client.connect().catch(unusable);
   try {
     await checkServer(client);
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);

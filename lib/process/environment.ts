@@ -6,7 +6,13 @@ import { queueNames } from "../domain/queue-names.js";
 import { originFault } from "./origins.js";
 import { parseJson } from "./parse-json.js";
 import { isVapidPrivateKey, isVapidPublicKey, parseServiceAccount } from "./push-keys.js";
-import { readDatabaseUrl, readRedisUrl, UnusableAddress, type ServerAddress } from "./server-address.js";
+import {
+  DATABASE_EXAMPLE,
+  readDatabaseUrl,
+  readRedisUrl,
+  UnusableAddress,
+  type ServerAddress,
+} from "./server-address.js";
 import { isTimeZone } from "../domain/time-zones.js";
 
 const flag = z.stringbool().default(false);
@@ -139,9 +145,12 @@ export const environment = z
       .describe(
         "the address clients reach the API at; https, and required, in production; default `http://localhost:PORT`",
       ),
-    DATABASE_URL: url(/^postgres(ql)?$/, "postgres://user:password@host:5432/name")
+    DATABASE_URL: z
+      .string(`is missing; it must be an address such as ${DATABASE_EXAMPLE}`)
       .superRefine(usable(readDatabaseUrl))
-      .describe("Postgres 15 or later; `npm start` brings its own when this is not set"),
+      .describe(
+        "Postgres 15 or later: one address that leads to the primary, or all servers, as in `postgres://user:password@one:5432,two:5432/name`; `npm start` brings its own when this is not set",
+      ),
     DATABASE_POOL: count(10, 1, 500).describe(
       "size of each of a process's three pools: single statements, statements that may wait for a row, transactions",
     ),

@@ -81,9 +81,43 @@ function without(url: URL): string {
   return rest.href;
 }
 
-/** Reads DATABASE_URL; throws UnusableAddress. Without `sslmode` the connection is not encrypted. */
+export const DATABASE_EXAMPLE = "postgres://user:password@host:5432/name";
+
+/**
+ * Returns the address of each server of an address such as postgres://user@one:5432,two:5432/name; throws UnusableAddress. `URL`
+ * knows one server only.
+ */
+export function splitServers(text: string): string[] {
+  const [, before, hosts = "", after = ""] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(text) ?? [];
+  const names = hosts.split(",");
+  const addresses = names.map((name) => `${before ?? ""}${name}${after}`);
+  if (before === undefined || !addresses.every((address) => URL.canParse(address)))
+    throw new UnusableAddress(`must be an address such as ${DATABASE_EXAMPLE}`);
+  if (names.length > 1 && names.includes("")) throw new UnusableAddress("has a comma and no server beside it");
+  return addresses;
+}
+
+/** Reads the address of each server in DATABASE_URL; throws UnusableAddress. Without `sslmode` connections are not encrypted. */
+export const readServers = (text: string): ServerAddress[] => splitServers(text).map(readServer);
+
+/** Reads DATABASE_URL as `readServers` does; of several servers it returns the first. */
 export function readDatabaseUrl(text: string): ServerAddress {
+  const [first] = readServers(text);
+  if (first === undefined) throw new UnusableAddress("names no server");
+  return first;
+}
+
+/** The sessions that `target_session_attrs` may ask for: those that this service looks for anyway. */
+const TARGETS = ["read-write", "primary"];
+
+function readServer(text: string): ServerAddress {
   const url = new URL(text);
+  const target = url.searchParams.get("target_session_attrs");
+  if (target !== null && !TARGETS.includes(target))
+    throw new UnusableAddress(`may have target_session_attrs=${TARGETS.join(" or ")} only: the service writes`);
+  if (url.searchParams.get("host")?.includes(",") === true)
+    throw new UnusableAddress("must name several servers as in postgres://user@one:5432,two:5432/name");
+  if (target !== null) url.searchParams.delete("target_session_attrs");
   const certified = ["sslrootcert", "sslcert", "sslkey"].some((name) => url.searchParams.has(name));
   return { url: without(url), tls: readTls(url, certified ? undefined : "disable") };
 }

@@ -1,7 +1,8 @@
 import pg from "pg";
 import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
-import { pgOptions } from "../../lib/process/server-address.js";
+import { askServers, describeAnswer, findPrimary } from "../../lib/process/find-primary.js";
+import { pgOptions, readDatabaseUrl, splitServers } from "../../lib/process/server-address.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { sql } from "../../sql/db.js";
 import { pendingMigrations } from "../../sql/migrations.js";
@@ -17,7 +18,8 @@ const MOST_SKEW_MS = 60_000;
 const WORTH_A_WARNING_MS = 2_000;
 
 async function withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ ...pgOptions(config.POSTGRES), application_name: "check" });
+  const address = readDatabaseUrl(await findPrimary(config.DATABASE_URL));
+  const client = new pg.Client({ ...pgOptions(address), application_name: "check" });
   client.on("error", () => undefined);
   await client.connect();
   try {
@@ -57,6 +59,19 @@ async function findServer(): Promise<Finding> {
       ),
     ),
   );
+}
+
+/** A row for each server of an address of several. */
+async function findServers(): Promise<Finding[]> {
+  const answers = await askServers(config.DATABASE_URL);
+  const latest = Math.max(...answers.map(({ role }) => role?.timeline ?? 0));
+  return answers.map((answer) => {
+    const words = describeAnswer(answer);
+    if (answer.role === undefined) return warning(words);
+    if (answer.role.timeline === null) return ok(words);
+    if (answer.role.timeline === latest) return ok(words);
+    return failed(`${words}: stop it, as another was promoted`);
+  });
 }
 
 async function findRights(): Promise<Finding> {
@@ -118,11 +133,14 @@ export async function postgresChecks(): Promise<Check[]> {
     withClient(() => Promise.resolve(true)).catch(() => false),
   ]);
   const first: Check = { name: "Postgres", find: () => Promise.resolve(server) };
-  if (!reached) return [first];
+  const several = splitServers(config.DATABASE_URL).length > 1;
+  const servers: Check[] = several ? [{ name: "Postgres servers", find: findServers }] : [];
+  if (!reached) return [first, ...servers];
   // alone: beside other clients a pooler may give each transaction the session of the one before by chance
   const pooler = await orFailed(withTimeout(LIMIT_MS, findPooler()));
   return [
     first,
+    ...servers,
     { name: "Pooler", find: () => Promise.resolve(pooler) },
     { name: "Rights", find: findRights },
     { name: "Migrations", find: findMigrations },

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import pg from "pg";
 import { config } from "../../lib/process/config.js";
+import { findPrimary } from "../../lib/process/find-primary.js";
 import { exitWithLine } from "../../lib/process/lifecycle.js";
 import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js";
 import { migrate } from "../../sql/migrate.js";
@@ -36,6 +37,10 @@ const messageOf = (error: unknown) => (error instanceof Error && error.message) 
 /** Undoes the steps so far; run in reverse order. */
 const undo: (() => Promise<unknown>)[] = [];
 
+function unusable(error: unknown): never {
+  throw new Error(`DATABASE_URL cannot be used: ${messageOf(error)}`, { cause: error });
+}
+
 async function connect(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client({
     ...pgOptions(readDatabaseUrl(databaseUrl)),
@@ -43,17 +48,15 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
     keepAlive: true,
   });
   client.on("error", () => undefined);
-  await client.connect().catch((error: unknown) => {
-    throw new Error(`DATABASE_URL cannot be used: ${messageOf(error)}`, { cause: error });
-  });
+  await client.connect().catch(unusable);
   undo.push(() => client.end());
   return client;
 }
 
 /** The Postgres that `npm start` brings is the only one whose password lies in DATA_DIR. */
-async function refuseEmbedded(): Promise<void> {
+async function refuseEmbedded(databaseUrl: string): Promise<void> {
   const password = await readFile(join(config.DATA_DIR, "postgres", "password"), "utf8").catch(() => undefined);
-  if (password === undefined || new URL(config.DATABASE_URL).password !== password) return;
+  if (password === undefined || new URL(databaseUrl).password !== password) return;
   throw new Error(
     `This database is the one that npm start keeps in ${config.DATA_DIR}: stop it and copy that folder instead, with cp -a.`,
   );
@@ -88,7 +91,11 @@ async function readSettings(client: pg.Client): Promise<Settings> {
 }
 
 /** Creates an empty database with the same encoding and collation; returns its address. */
-async function createCopy(client: pg.Client, { name, encoding, provider, locale, ...libc }: Settings): Promise<string> {
+async function createCopy(
+  client: pg.Client,
+  databaseUrl: string,
+  { name, encoding, provider, locale, ...libc }: Settings,
+): Promise<string> {
   const copy = `${name.slice(0, 40)}_restore_drill`;
   const builtIn = provider === "b" ? ["builtin", "builtin_locale"] : ["icu", "icu_locale"];
   const options = {
@@ -110,7 +117,7 @@ async function createCopy(client: pg.Client, { name, encoding, provider, locale,
     throw error;
   });
   undo.push(() => client.query(`drop database ${pg.escapeIdentifier(copy)} with (force)`));
-  return Object.assign(new URL(config.DATABASE_URL), { pathname: `/${encodeURIComponent(copy)}` }).href;
+  return Object.assign(new URL(databaseUrl), { pathname: `/${encodeURIComponent(copy)}` }).href;
 }
 
 /** A table of the restored rows and sums, for a terminal. */
@@ -130,8 +137,9 @@ function report({ tables }: Contents): string {
 
 /** Prints what was restored and returns the differences. */
 async function drill(): Promise<string[]> {
-  await refuseEmbedded();
-  const admin = await connect(config.DATABASE_URL);
+  const databaseUrl = await findPrimary(config.DATABASE_URL).catch(unusable);
+  await refuseEmbedded(databaseUrl);
+  const admin = await connect(databaseUrl);
   const settings = await readSettings(admin);
   await checkTools(settings.version, signal);
 
@@ -141,12 +149,12 @@ async function drill(): Promise<string[]> {
   if (backup !== undefined) undo.push(() => rm(file, { force: true }));
   const authorities = join(folder, "authorities.pem");
   await writeAuthorities(authorities);
-  const copyUrl = await createCopy(admin, settings);
+  const copyUrl = await createCopy(admin, databaseUrl, settings);
 
-  const source = await connect(config.DATABASE_URL);
+  const source = await connect(databaseUrl);
   const dumped = await atOneMoment(source, async () => {
     const { rows } = await source.query<{ snapshot: string }>("select pg_export_snapshot() as snapshot");
-    await dump({ databaseUrl: config.DATABASE_URL, authorities, signal }, rows[0]?.snapshot ?? "", file);
+    await dump({ databaseUrl, authorities, signal }, rows[0]?.snapshot ?? "", file);
     return readContents(source, signal);
   });
   const complaint = await restore({ databaseUrl: copyUrl, authorities, signal }, file);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { findPrimary } from "../../lib/process/find-primary.js";
 import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js";
 
 const STATEMENTS = fileURLToPath(new URL("./marketplace.sql", import.meta.url));
@@ -17,7 +18,10 @@ export async function seedMarketplace(databaseUrl: string, scale: number, beside
     (sql, [name, count]) => sql.replaceAll(`:${name}`, String(Math.ceil(count * scale))),
     text,
   );
-  const client = new pg.Client({ ...pgOptions(readDatabaseUrl(databaseUrl)), application_name: "seed" });
+  const client = new pg.Client({
+    ...pgOptions(readDatabaseUrl(await findPrimary(databaseUrl))),
+    application_name: "seed",
+  });
   await client.connect();
   try {
     const { rows } = await client.query<{ seeded: boolean; used: boolean }>(

@@ -3,6 +3,9 @@ import { connect, type Socket } from "node:net";
 import { isNativeError } from "node:util/types";
 import postgres from "postgres";
 import { config } from "../../lib/process/config.js";
+import { isUntold, ROLE, type Role } from "../../lib/process/find-primary.js";
+import { primary } from "../../lib/process/primary.js";
+import type { ServerAddress } from "../../lib/process/server-address.js";
 import { connectionLost, type DatabaseError } from "./errors.js";
 import type { Run } from "./tag.js";
 import { types } from "./types.js";
@@ -56,11 +59,17 @@ const isTlsFailure = (error: Error) =>
 
 /** The SQLSTATE of a write that a standby refuses: the next session may reach the primary. */
 const READ_ONLY = "25006";
+/** What a server reports of itself when a session begins, and before the answer after a change. */
+const READ_ONLY_PARAMETERS = ["in_hot_standby", "default_transaction_read_only"];
+/** Where the server warns that a commit was not confirmed by its standby, as an operator has ended the wait for it. */
+const UNCONFIRMED = "SyncRepWaitForLSN";
+
+const messageOf = (error: unknown) => (isNativeError(error) ? error.message : String(error));
 
 /**
- * Opens a session when it gets its first statement; the server's list of sessions shows its `purpose`. It is a client of
+ * Opens a session with the primary when it gets its first statement; the server's list of sessions shows its `purpose`. It is a client of
  * postgres.js with one connection that cannot reconnect (README.md says why). A session is ended when it does not respond in
- * time, or when responses may no longer match statements.
+ * time, when responses may no longer match statements, or when its server is not the primary.
  */
 export function openConnection(
   purpose: string,
@@ -69,6 +78,8 @@ export function openConnection(
   /** The rejections of what waits for the session. */
   const dependants = new Set<(error: DatabaseError) => void>();
   let socket: Socket | undefined;
+  /** Takes this session from those that are given up when another server becomes the primary. */
+  let forget: (() => void) | undefined;
   let lost: DatabaseError | undefined;
   let running = 0;
   let staged = 0;
@@ -88,6 +99,8 @@ export function openConnection(
     if (lost) return lost;
     lost = connectionLost(reason);
     socket?.destroy();
+    forget?.();
+    primary.doubt();
     for (const reject of dependants) reject(lost);
     return lost;
   }
@@ -103,7 +116,7 @@ export function openConnection(
     try {
       await once(socket, "connect");
     } catch (error) {
-      lose(isNativeError(error) ? error.message : String(error));
+      lose(messageOf(error));
       throw error;
     }
     // the name that the certificate must match
@@ -128,15 +141,40 @@ export function openConnection(
       // a plan that was made while the tables were small would go on to read them whole
       ...(plansByKey && { plan_cache_mode: "force_generic_plan", enable_seqscan: "off" }),
     },
-    ssl: config.POSTGRES.tls,
     socket: openSocket,
     onclose: () => lose("the server closed it"),
-    onnotice: ({ code }: postgres.Notice) => {
+    onparameter: (name: string, value: unknown) => {
+      if (value === "on" && READ_ONLY_PARAMETERS.includes(name)) lose("the server is read-only");
+    },
+    onnotice: ({ code, routine }: postgres.Notice) => {
       if (code === STAGED) staged += 1;
+      if (routine === UNCONFIRMED) lose("the standby did not confirm a commit");
     },
     onnotify: (_channel: string, payload: string) => onNotification?.(payload),
   };
-  const client = postgres(config.POSTGRES.url, options);
+  const clientOf = ({ url, tls }: ServerAddress) => postgres(url, { ...options, ssl: tls });
+  type Client = ReturnType<typeof clientOf>;
+  /** Undefined until its server is known to be the primary: no statement is sent before. */
+  let client: Client | undefined;
+  let opening: Promise<Client> | undefined;
+
+  /** Opens the session, unless its server is not the primary. */
+  async function open(): Promise<Client> {
+    const server = await primary.find().catch((error: unknown) => {
+      throw lose(messageOf(error));
+    });
+    if (lost) throw lost;
+    const opened = clientOf(server);
+    const [role] = await opened.unsafe<Role[]>(ROLE).catch((error: unknown) => {
+      if (isUntold(error)) return [];
+      throw error;
+    });
+    if (lost) throw lost;
+    if (role) forget = primary.add(role, server, () => lose("another server is the primary now"));
+    if (role && !forget) throw lose("the server is not the primary");
+    client = opened;
+    return opened;
+  }
 
   const whileOpen = <T>(work: PromiseLike<T>) =>
     new Promise<T>((resolve, reject) => {
@@ -150,10 +188,12 @@ export function openConnection(
       if (running === 0) startRunning();
       running += 1;
       try {
-        return await whileOpen(client(template, ...parameters));
+        const opened = client ?? (await whileOpen((opening ??= open())));
+        return await whileOpen(opened(template, ...parameters));
       } catch (error) {
         if (error instanceof postgres.PostgresError) {
           if (error.code === READ_ONLY) lose("the server is read-only");
+          else if (!client) lose(error.message);
         } else if (error !== lost) {
           const broken = isNativeError(error) && ("errno" in error || isTlsFailure(error));
           // responses may no longer match statements
@@ -183,6 +223,10 @@ export function openConnection(
     get lost() {
       return lost !== undefined;
     },
-    close: () => (lost ? Promise.resolve() : client.end({ timeout: 5 })),
+    close: async () => {
+      if (opening && !client) await whileOpen(opening).catch(() => undefined);
+      forget?.();
+      if (!lost) await client?.end({ timeout: 5 });
+    },
   };
 }

@@ -29,12 +29,12 @@ test("a pool opens no more connections than its limit, and replaces lost ones", 
   await pool.close();
 });
 
-test("a session whose server became read-only is not used again, so that the next may reach the primary", async () => {
+test("a session whose server became read-only answers nothing, so that the next may reach the primary", async () => {
   const pool = openPool("searches", { connections: 1 });
   await sql`create table written (id integer)`;
-  await pool.db`set default_transaction_read_only = on`;
-  const refused = await pool.db`insert into written values (1)`.catch((error: unknown) => error);
-  expect([refused, faultOf(refused)]).toEqual([expect.objectContaining({ code: "25006" }), "unreachable"]);
+  await pool.db`select`;
+  const refused = await pool.db`set default_transaction_read_only = on`.catch((error: unknown) => error);
+  expect([faultOf(refused), String(refused)]).toEqual(["unreachable", expect.stringContaining("read-only")]);
   await pool.db`insert into written values (2)`;
   expect([...(await sql`select id from written`)]).toEqual([{ id: 2 }]);
   await pool.close();
