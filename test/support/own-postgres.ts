@@ -38,6 +38,15 @@ async function askOnce<Row extends pg.QueryResultRow>(url: string, text: string,
   }
 }
 
+/** Queries a server directly, not through the code under test; retries while it recovers or is a standby. */
+export function askUntil<Row extends pg.QueryResultRow>(url: string, text: string, values: unknown[] = []) {
+  const askAgain = (error: unknown) => {
+    if (!isAway(error)) throw error;
+    return undefined;
+  };
+  return until(() => askOnce<Row>(url, text, values).catch(askAgain));
+}
+
 interface Server {
   folder: string;
   url: string;
@@ -55,13 +64,8 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   await askOnce(server.url, "alter system set full_page_writes = on", []);
   await askOnce(server.url, "select pg_reload_conf()", []);
 
-  function ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    const askAgain = (error: unknown) => {
-      if (!isAway(error)) throw error;
-      return undefined;
-    };
-    return until(() => askOnce<Row>(server.url, text, values).catch(askAgain));
-  }
+  const ask = <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
+    askUntil<Row>(server.url, text, values);
 
   async function kill(): Promise<void> {
     // a server that starts again writes it anew
