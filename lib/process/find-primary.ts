@@ -179,7 +179,7 @@ export function followPrimary(databaseUrl: string, moved: (server: string) => vo
     signal.addEventListener("abort", probe.close);
     while (!signal.aborted) {
       const role = await probe.ask().catch(() => undefined);
-      if (!signal.aborted && role && isPrimary(role) && role.system === latest?.system) note(role, server);
+      if (role && isPrimary(role) && role.system === latest?.system) note(role, server);
       await delay(WATCH_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
     probe.close();

@@ -165,11 +165,10 @@ export function openConnection(
     });
     if (lost) throw lost;
     const opened = clientOf(server);
-    const [role] = await opened.unsafe<Role[]>(ROLE).catch((error: unknown) => {
+    const [role] = await whileOpen(opened.unsafe<Role[]>(ROLE)).catch((error: unknown) => {
       if (isUntold(error)) return [];
       throw error;
     });
-    if (lost) throw lost;
     if (role) forget = primary.add(role, server, () => lose("another server is the primary now"));
     if (role && !forget) throw lose("the server is not the primary");
     client = opened;
