@@ -2,7 +2,8 @@ import "./configured.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";
-import { continueBulkAction, findBulkAction, findJob, insertBulkAction, replayJob } from "../sql/outbox-operators.js";
+import { continueBulkAction, findBulkAction, insertBulkAction, replayJob } from "../sql/outbox-operators.js";
+import { findJob } from "../sql/outbox.js";
 import { usage } from "./command.js";
 
 /** Replays dead jobs: all of a queue, or one by its number or by the id that the dashboard shows. */

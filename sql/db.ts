@@ -14,6 +14,7 @@ export {
   faultOf,
   hadNoConnection,
   isForeignKeyViolation,
+  isPassing,
   isUnavailable,
   isUniqueViolation,
 } from "./driver/errors.js";

@@ -170,11 +170,6 @@ export async function replayJob(db: Db, id: string): Promise<boolean> {
   return row?.replayed === true;
 }
 
-/** Finds what tells an operator how a job stands; undefined when there is none, or none any more. */
-export const findJob = (db: Db, id: string) =>
-  firstRow(db<{ attempts: number; runAt: Date; doneAt: Date | null }[]>`
-    select attempts, run_at, done_at from staged_jobs where id = ${id}::bigint`);
-
 /** Replays or dismisses these jobs if they are dead; returns how many were. A dismissed job is done, without its effect. */
 export async function settleJobs(db: Db, kind: Enum<"bulkActionKind">, ids: readonly number[]): Promise<number> {
   const { settled } = await onlyRow(db<{ settled: number | null }[]>`

@@ -205,12 +205,20 @@ export const failJob = (db: Db, id: string, generation: number, error: string, d
     set last_error = ${error}, dead_at = case when ${dead} then coalesce(dead_at, now()) else dead_at end
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
 
-/** Snoozes a job until `until`, under a new generation; its present attempt does not count. `later` is added to its priority. */
-export const snoozeJob = (db: Db, id: string, generation: number, until: Date, later: number) =>
+/**
+ * Snoozes a job until `until`, under a new generation; its present attempt does not count unless it is `spent`. `later` is added to
+ * its priority.
+ */
+export const snoozeJob = (
+  db: Db,
+  id: string,
+  generation: number,
+  { until, later, spent }: { until: Date; later: number; spent: boolean },
+) =>
   db`
     update staged_jobs
     set run_at = ${until}, next_send_at = ${until}, generation = generation + 1, sends = 0,
-        priority = priority + ${later}::integer, attempts = greatest(attempts - 1, 0), dead_at = null
+        priority = priority + ${later}::integer, attempts = greatest(attempts - (not ${spent}::boolean)::integer, 0), dead_at = null
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
 
 /** Retries jobs that the broker has finished although their rows are open; returns their number. */
@@ -220,6 +228,11 @@ export const retryJobs = (db: Db, jobs: readonly { id: string; generation: numbe
     set generation = job.generation + 1, sends = 0, next_send_at = now()
     from unnest(${jobs.map((job) => job.id)}::bigint[], ${jobs.map((job) => job.generation)}::integer[]) as stuck (id, generation)
     where job.id = stuck.id and job.generation = stuck.generation and job.done_at is null and job.dead_at is null`);
+
+/** Finds how a job stands; undefined when there is none, or none any more. */
+export const findJob = (db: Db, id: string) =>
+  firstRow(db<{ attempts: number; runAt: Date; doneAt: Date | null }[]>`
+    select attempts, run_at, done_at from staged_jobs where id = ${id}::bigint`);
 
 /** Deletes up to `limit` rows that were done a day ago or dead for 30 days; returns their number. */
 export const deleteOldJobs = (db: Db, limit: number) =>

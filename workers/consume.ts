@@ -5,7 +5,7 @@ import { inBatches } from "../sql/in-batches.js";
 import { log, type Logger } from "../lib/process/log.js";
 import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import { batches, hadNoConnection, sql, type Db } from "../sql/db.js";
+import { batches, hadNoConnection, isPassing, sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/outbox.js";
 import { jobDurations, type Outcome } from "./metrics.js";
 
@@ -76,6 +76,9 @@ export function consume<P extends Payload>(
   /** Jobs that were refused together come back one after the other. */
   const pauseMs = (): number => (contract.backoffMs * (1 + Math.random())) / 2;
 
+  /** When a job that has no other attempts left is tried again after an outage. */
+  const afterOutage = () => new Date(Date.now() + contract.attempts * pauseMs());
+
   /** Runs a job that has a row: counts the start, runs the handler, updates the row before BullMQ gets the outcome. */
   const runStaged = async (job: BrokerJob, id: string, generation: number): Promise<Ending> => {
     const row = await startJob({ id, generation });
@@ -108,12 +111,19 @@ export function consume<P extends Payload>(
       if (error instanceof AlreadyDone) return { outcome: "skipped", requestId };
       const snooze = hadNoConnection(error) ? new Snooze(new Date(Date.now() + pauseMs())) : error;
       if (snooze instanceof Snooze) {
-        await staged.snoozeJob(sql, id, generation, snooze.until, snooze.later);
+        await staged.snoozeJob(sql, id, generation, { until: snooze.until, later: snooze.later, spent: false });
         return { outcome: "snoozed", requestId };
       }
-      const dead = error instanceof PermanentError || row.wasDead || row.attempts >= contract.attempts;
-      await staged.failJob(sql, id, generation, describeError(error), dead);
       const facts = { error: describeErrorWithStack(error), attempt: row.attempts };
+      const isLast = row.attempts >= contract.attempts;
+      // an outage says little about the job; but one that brings its server down must not run for ever
+      if (isLast && isPassing(error) && row.attempts < MOST_STARTS * contract.attempts && !row.wasDead) {
+        jobLog.warn(facts, "job failed for an outage, to be retried");
+        await staged.snoozeJob(sql, id, generation, { until: afterOutage(), later: 0, spent: true });
+        return { outcome: "snoozed", requestId };
+      }
+      const dead = error instanceof PermanentError || row.wasDead || isLast;
+      await staged.failJob(sql, id, generation, describeError(error), dead);
       if (dead) jobLog.error(facts, "job given up");
       else jobLog.warn(facts, "job failed, to be retried");
       return { outcome: dead ? "dead" : "failed", error, requestId };

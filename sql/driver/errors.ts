@@ -62,6 +62,12 @@ export function isUnavailable(error: unknown): boolean {
   return fault === "unreachable" || fault === "overloaded";
 }
 
+/** Whether the statement may have failed for what others did, or for an outage: it says little about the statement itself. */
+export function isPassing(error: unknown): boolean {
+  const fault = faultOf(error);
+  return fault !== undefined && fault !== "bad value" && fault !== "other";
+}
+
 /** Whether there was no connection for the work: it has not begun, and nothing is wrong with it. */
 export const hadNoConnection = (error: unknown): boolean => error instanceof DatabaseError && error.code === "53300";
 

@@ -178,6 +178,20 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await done(id)).toMatchObject({ attempts: 1, generation: nth(id, 2 * trial.attempts) });
     });
 
+    test("a job that outages fail has three times its attempts, and then is dead", async () => {
+      let runs = 0;
+      handle = () => {
+        runs += 1;
+        if (runs < 3 * trial.attempts) throw new DatabaseError("the server closed it", "08006");
+      };
+      expect(await done(await stage(1))).toMatchObject({ attempts: 3 * trial.attempts });
+      handle = () => {
+        throw new DatabaseError("canceling statement due to statement timeout", "57014");
+      };
+      const id = await stage(2);
+      expect(await until(() => stagedRow(id, ({ dead }) => dead))).toMatchObject({ attempts: 3 * trial.attempts });
+    });
+
     test("a payload that breaks the contract makes the job dead without being logged", async () => {
       await sql`insert into staged_jobs (queue, payload) values (${trial.queue}, ${sql.json({ n: "secret" })})`;
       const row = await until(async () => (await stagedRows()).find(({ dead }) => dead));
