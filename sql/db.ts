@@ -5,6 +5,7 @@ import { log } from "../lib/process/log.js";
 import { openConnection, type Connection } from "./driver/connection.js";
 import { connectionLost, DatabaseError } from "./driver/errors.js";
 import { openPool, type PoolLimits } from "./driver/pool.js";
+import { openReplicas, type ReplicaStats } from "./driver/replicas.js";
 import { openSlots } from "./driver/slots.js";
 import { tag, type Db } from "./driver/tag.js";
 import { openTurns } from "./driver/turns.js";
@@ -31,14 +32,16 @@ function poolFor(purpose: string, limits: PoolLimits) {
   return pool;
 }
 
+const statements = poolFor("statements", { connections: limit });
 /** Runs single statements, each in its own transaction, many at once over few connections. */
-export const { db: sql } = poolFor("statements", { connections: limit });
+export const sql = statements.db;
 
+const keyed = poolFor("lookups", { connections: 2 });
 /**
  * Runs reads of a few rows by key, so many per connection that they share packets. A statement that may wait or take longer
  * would delay the others: it belongs to `sql`, or to `searchesOf`.
  */
-export const { db: lookups } = poolFor("lookups", { connections: 2 });
+export const lookups = keyed.db;
 
 /**
  * Runs single statements that may wait for a contended row, such as a box that is almost sold out. On their own connections
@@ -53,6 +56,21 @@ export const { db: contended } = poolFor("contended", { connections: limit });
 export const { db: batches } = poolFor("batches", { connections: 4, plansByKey: true });
 
 const searches = poolFor("searches", { connections: 2, timeoutMs: config.SEARCH_TIMEOUT_MS });
+
+const replicas = openReplicas(config.REPLICAS, config.DATABASE_REPLICA_MAX_LAG_MS, lookups, poolFor);
+const shortReads = { connections: 2, timeoutMs: config.SEARCH_TIMEOUT_MS };
+const lookupsFor = replicas.reader("lookups", shortReads, keyed.run);
+const searchesFor = replicas.reader("searches", shortReads, searches.run);
+
+/** As `sql`, for reports, which may be as old as a replica. */
+export const reports = tag(replicas.reader("reports", { connections: 4 }, statements.run)("reports"));
+
+/** Whether replicas may answer reads that need not see the last commits. */
+export const hasReplicas = config.REPLICAS.length > 0;
+
+/** As `lookups`, for what anyone may read and may be as old as the client's replica. */
+export const recentLookupsOf = (client: string): Db => tag(lookupsFor(client));
+
 /** A search counts as the rows that it may return, but as a default page at least. */
 const LEAST_SEARCH = 51;
 const ROWS_AT_ONCE = 16 * LEAST_SEARCH;
@@ -61,11 +79,12 @@ const inShare = openTurns("searches", ROWS_AT_ONCE, config.SEARCH_TIMEOUT_MS);
 
 /**
  * Returns a handle for reads of up to `rows` rows that anyone may ask for, such as boxes around a place. They have a short timeout,
- * and only some run at once, half of them for one client: a flood of them delays only searches, and one client's flood its own.
+ * and only some run at once, half of them for one client: a flood of them delays only searches, and one client's flood its own. What is `recent` may be as old as the client's replica.
  */
-export function searchesOf(client: string, rows: number): Db {
+export function searchesOf(client: string, rows: number, recent = false): Db {
   const size = Math.max(rows, LEAST_SEARCH);
-  return tag((...statement) => inClientsShare(client, () => inShare("", () => searches.run(...statement), size), size));
+  const run = recent ? searchesFor(client) : searches.run;
+  return tag((...statement) => inClientsShare(client, () => inShare("", () => run(...statement), size), size));
 }
 
 /** The signal that jobs are due, a led one (signals.ts). */
@@ -163,6 +182,9 @@ export function databaseStats(): {
   return { statements: { running }, transactions: { running: slots.taken(), waiting: slots.waiting() } };
 }
 
+/** Returns how far the replicas are behind, and how reads were spread. */
+export const replicaStats = (): { replicas: ReplicaStats[]; passedOver: number } => replicas.stats();
+
 /** Resolves when the database responds. */
 export async function pingDatabase(): Promise<void> {
   await sql`select`;
@@ -172,6 +194,7 @@ export async function pingDatabase(): Promise<void> {
 export async function closeDatabase(): Promise<void> {
   const last = Array.from({ length: limit }, () => slots.acquire());
   closed = true;
+  replicas.stop();
   for (const pool of pools) pool.stop();
   await Promise.allSettled(last);
   await Promise.all([...pools, ...idle].map((each) => each.close()));

@@ -6,7 +6,7 @@ import type { ApiError } from "../../lib/process/errors.js";
 import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
 import { parseJsonBody } from "../../lib/process/parse-json.js";
-import { searchesOf, type Db } from "../../sql/db.js";
+import { hasReplicas, lookups, recentLookupsOf, searchesOf, type Db } from "../../sql/db.js";
 import { sendJson, sendText } from "./answer.js";
 import { authorize, identify, type Auth, type Caller, type Credential } from "./auth.js";
 import { columnsOf, sendCsv } from "./csv.js";
@@ -25,6 +25,7 @@ import {
 import type { Refusal } from "./refusal.js";
 import { notFound, notJson, notSentAsJson, type InvalidCode } from "./refusals.js";
 import { Id } from "./schemas.js";
+import { cacheControlOf, type Sharing } from "./shared-caches.js";
 import type { Tag } from "./tags.js";
 import { nameUnknownFields } from "./unknown-fields.js";
 
@@ -68,6 +69,8 @@ export interface Declaration {
   csv?: boolean;
   /** The media type of the 200 response where its body is text; JSON otherwise. */
   mediaType?: "text/calendar";
+  /** How long shared caches may keep the 200 response to a request without a token. */
+  shared?: Sharing;
   /** Reasons for a refusal beyond those that the declaration implies. */
   errors?: readonly Refusal[];
   /** Apps should call something else, which the description names: since the first of these days, and until the second. */
@@ -92,7 +95,9 @@ export interface Input<Path, D extends Declaration> extends Caller<D["auth"]> {
   /** Path and query string as sent, for links to the next page. */
   address: string;
   ip: string;
-  /** Returns the handle for a list of so many rows that anyone may read, within the share of the client's address. */
+  /** The handle for rows by key that anyone may read: without a token they may be as old as a replica. */
+  reads: Db;
+  /** Returns the handle for a list of so many rows that anyone may read, within the share of the client's address; as `reads`. */
   searches: (rows: number) => Db;
   /** The raw request, for uploads. */
   incoming: IncomingMessage;
@@ -221,6 +226,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
       };
       endpoints.push(endpoint);
       const tagged = method === "get" && isOpen(endpoint.auth);
+      const cacheControl = declaration.shared && cacheControlOf(declaration.shared);
 
       // RFC 9745 and RFC 8594
       const farewell: [string, string][] = declaration.deprecated
@@ -269,6 +275,8 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
             await (isLarge ? read() : reading);
             const requestId = String(response.getHeader("x-request-id"));
             const incoming: IncomingMessage = request;
+            // who sends a token may have written what is read
+            const isAnonymous = request.headers.authorization === undefined;
             if (config.NODE_ENV === "development")
               nameUnknownFields(response, declaration.query ?? noParameters, request.query, "query");
             const input = {
@@ -294,19 +302,28 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
               get ip() {
                 return request.ip ?? "";
               },
-              searches: (rows: number) => searchesOf(clientNetwork(request.ip ?? ""), rows),
+              get reads() {
+                return isAnonymous && hasReplicas ? recentLookupsOf(clientNetwork(request.ip ?? "")) : lookups;
+              },
+              searches: (rows: number) => searchesOf(clientNetwork(request.ip ?? ""), rows, isAnonymous),
               get log() {
                 return log.child({ requestId });
               },
             };
             // shared caches must not keep a response made for one caller
             if (credential) response.setHeader("Cache-Control", "private, no-store");
-            if (tagged && declaration.auth !== "ANYONE") response.vary("Authorization");
+            else if (cacheControl !== undefined && !isAnonymous)
+              response.setHeader("Cache-Control", "private, no-cache");
+            if (tagged) response.vary("Authorization");
             // The input matches the declaration by construction; the compiler cannot follow that through six generics.
             const handled = () => handler(input as Parameters<typeof handler>[0]);
             const answer = await (takesTurn ? limitChanges(caller(), handled) : handled());
             response.statusCode = answer.status;
             for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
+            if (cacheControl !== undefined && isAnonymous) response.setHeader("Cache-Control", cacheControl);
+            // what one client has left is nothing to others
+            if (tagged && String(response.getHeader("Cache-Control")).startsWith("public"))
+              response.removeHeader("RateLimit");
             if (file) response.vary("Accept");
             if (answer.body === undefined) response.end();
             else if (declaration.mediaType !== undefined) sendText(response, answer.body, declaration.mediaType);

@@ -105,6 +105,7 @@ export function sendProblem(request: Request, response: Response, error: unknown
   // Express's `send` takes longer than all else here
   response.statusCode = status;
   response.setHeader("Content-Type", "application/problem+json; charset=utf-8");
+  response.setHeader("Cache-Control", "no-store");
   response.end(JSON.stringify(problemOf(answer, requestId)));
 }
 

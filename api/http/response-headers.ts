@@ -20,7 +20,8 @@ export const responseHeaders = {
   Location: { schema: text, description: "Where the result is, or will be; absent when it has no address of its own." },
   RateLimit: {
     schema: text,
-    description: "`limit=…, remaining=…, reset=…`: the requests left, and the seconds until there are more.",
+    description:
+      "`limit=…, remaining=…, reset=…`: the requests left, and the seconds until there are more. Absent where shared caches may keep the response.",
   },
   "RateLimit-Policy": { schema: text, description: "The limit and its window in seconds, as `600;w=60`." },
   "Retry-After": { schema: { type: "integer" as const }, description: "Seconds, as `retryAfterSeconds` in the body." },

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import cluster from "node:cluster";
-import { AggregatorRegistry, Gauge } from "prom-client";
+import { AggregatorRegistry, Counter, Gauge } from "prom-client";
 import { z } from "zod";
 import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { log } from "../../lib/process/log.js";
 import { contracts } from "../../queues/index.js";
-import { databaseStats, sql } from "../../sql/db.js";
+import { databaseStats, replicaStats, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import { countDeadJobs, findOutboxLag } from "../../sql/outbox.js";
@@ -57,6 +57,30 @@ measure({
     gauge.set({ pool: "statements", state: "running" }, statements.running);
     gauge.set({ pool: "transactions", state: "running" }, transactions.running);
     gauge.set({ pool: "transactions", state: "waiting" }, transactions.waiting);
+  },
+});
+
+measure({
+  name: "database_replica_lag_seconds",
+  help: "How old the data of a replica may be; reads pass it over above DATABASE_REPLICA_MAX_LAG_MS.",
+  labelNames: ["replica"],
+  aggregator: "max",
+  collect: (gauge) => {
+    for (const { name, lagSeconds } of replicaStats().replicas) gauge.set({ replica: name }, lagSeconds);
+  },
+});
+
+new Counter({
+  name: "database_replica_reads_total",
+  help: "Reads that a replica answered, or that the primary answered after it: the replica had no row, failed, or was passed over (no replica could be used).",
+  labelNames: ["replica", "outcome"],
+  registers: [registry],
+  collect() {
+    this.reset();
+    const { replicas, passedOver } = replicaStats();
+    for (const { name, reads } of replicas)
+      for (const [outcome, count] of Object.entries(reads)) this.inc({ replica: name, outcome }, count);
+    if (replicas.length > 0) this.inc({ replica: "none", outcome: "passed_over" }, passedOver);
   },
 });
 

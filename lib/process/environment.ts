@@ -57,14 +57,31 @@ const url = (protocol: RegExp, example: string) =>
     protocol,
     error: ({ input }) => `${input === undefined ? "is missing; it" : ""} must be an address such as ${example}`.trim(),
   });
-/** Refuses an address that `read` cannot use. */
-const usable = (read: (text: string) => ServerAddress) => (text: string, context: z.RefinementCtx) => {
+/** Returns why `read` cannot use an address; null when it can. */
+function flawOf(read: (text: string) => ServerAddress, text: string): string | null {
   try {
     read(text);
+    return null;
   } catch (error) {
     if (!(error instanceof UnusableAddress)) throw error;
-    context.addIssue({ code: "custom", message: error.message });
+    return error.message;
   }
+}
+/** Refuses an address that `read` cannot use. */
+const usable = (read: (text: string) => ServerAddress) => (text: string, context: z.RefinementCtx) => {
+  const message = flawOf(read, text);
+  if (message !== null) context.addIssue({ code: "custom", message });
+};
+/** Refuses a list with an entry that is no address of Postgres, or one that cannot be used. */
+const eachUsable = (entries: readonly string[], context: z.RefinementCtx): void => {
+  const flaws = entries.flatMap((entry, place) => {
+    const isAddress = /^postgres(ql)?:/.test(entry) && URL.canParse(entry);
+    const flaw = isAddress
+      ? flawOf(readDatabaseUrl, entry)
+      : "must be an address such as postgres://user:password@host:5432/name";
+    return flaw === null ? [] : [`entry ${place + 1} ${flaw}`];
+  });
+  if (flaws.length > 0) context.addIssue({ code: "custom", message: flaws.join(", ") });
 };
 const posUrl = (address: string) =>
   url(/^https?$/, address)
@@ -151,6 +168,23 @@ export const environment = z
       .describe(
         "Postgres 15 or later: one address that leads to the primary, or all servers, as in `postgres://user:password@one:5432,two:5432/name`; `npm start` brings its own when this is not set",
       ),
+    DATABASE_REPLICA_URLS: z
+      .string()
+      .default("")
+      // a password, and a list of hosts, may have commas
+      .transform((value) =>
+        value
+          .replace(/^[\s,]+|[\s,]+$/g, "")
+          .split(/[\s,]+(?=postgres(?:ql)?:)/)
+          .filter(Boolean),
+      )
+      .superRefine(eachUsable)
+      .describe(
+        "streaming replicas, comma-separated, that may answer reads without a token and reports; each as `DATABASE_URL`",
+      ),
+    DATABASE_REPLICA_MAX_LAG_MS: count(2_000, 100, 600_000).describe(
+      "how old what is read from a replica may be; one that is further behind is passed over",
+    ),
     DATABASE_POOL: count(10, 1, 500).describe(
       "size of each of a process's three pools: single statements, statements that may wait for a row, transactions",
     ),

@@ -9,6 +9,8 @@ export type Config = Readonly<Omit<Variables, keyof Limits> & Limits> & {
   readonly SMS_SENDER: "log" | "http";
   /** DATABASE_URL, read. */
   readonly POSTGRES: ServerAddress;
+  /** DATABASE_REPLICA_URLS, read. */
+  readonly REPLICAS: readonly ServerAddress[];
   /** REDIS_URL, read; null: BullMQ lives in Postgres. */
   readonly REDIS: ServerAddress | null;
   /** Null: no Web Push. */
@@ -46,6 +48,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     REGISTRATIONS_PER_ADDRESS: limitOf("REGISTRATIONS_PER_ADDRESS"),
     SMS_SENDER: data.SMS_SENDER ?? "log",
     POSTGRES: readDatabaseUrl(data.DATABASE_URL),
+    REPLICAS: data.DATABASE_REPLICA_URLS.map(readDatabaseUrl),
     REDIS: data.REDIS_URL === undefined ? null : readRedisUrl(data.REDIS_URL),
     VAPID: publicKey && privateKey && subject ? { publicKey, privateKey, subject } : null,
   });

@@ -38,6 +38,8 @@ export interface Connection {
 }
 
 export interface ConnectionOptions {
+  /** A replica; the primary, if none is given. */
+  server?: ServerAddress | undefined;
   /** The server's timeout for each statement. */
   timeoutMs?: number;
   /** Whether a statement is planned once, for any parameters, and finds its rows by key only. */
@@ -73,7 +75,12 @@ const messageOf = (error: unknown) => (isNativeError(error) ? error.message : St
  */
 export function openConnection(
   purpose: string,
-  { timeoutMs = config.DATABASE_TIMEOUT_MS, plansByKey = false, onNotification }: ConnectionOptions = {},
+  {
+    server: replica,
+    timeoutMs = config.DATABASE_TIMEOUT_MS,
+    plansByKey = false,
+    onNotification,
+  }: ConnectionOptions = {},
 ): Connection {
   /** The rejections of what waits for the session. */
   const dependants = new Set<(error: DatabaseError) => void>();
@@ -100,7 +107,7 @@ export function openConnection(
     lost = connectionLost(reason);
     socket?.destroy();
     forget?.();
-    primary.doubt();
+    if (!replica) primary.doubt();
     for (const reject of dependants) reject(lost);
     return lost;
   }
@@ -144,7 +151,7 @@ export function openConnection(
     socket: openSocket,
     onclose: () => lose("the server closed it"),
     onparameter: (name: string, value: unknown) => {
-      if (value === "on" && READ_ONLY_PARAMETERS.includes(name)) lose("the server is read-only");
+      if (!replica && value === "on" && READ_ONLY_PARAMETERS.includes(name)) lose("the server is read-only");
     },
     onnotice: ({ code, routine }: postgres.Notice) => {
       if (code === STAGED) staged += 1;
@@ -158,8 +165,9 @@ export function openConnection(
   let client: Client | undefined;
   let opening: Promise<Client> | undefined;
 
-  /** Opens the session, unless its server is not the primary. */
+  /** Opens the session, unless its server is not the primary where it should be. */
   async function open(): Promise<Client> {
+    if (replica) return (client = clientOf(replica));
     const server = await primary.find().catch((error: unknown) => {
       throw lose(messageOf(error));
     });

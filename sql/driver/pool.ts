@@ -1,10 +1,13 @@
 import { config } from "../../lib/process/config.js";
+import type { ServerAddress } from "../../lib/process/server-address.js";
 import { openConnection, type Connection } from "./connection.js";
 import { connectionLost } from "./errors.js";
 import { tag, type Rows, type Run, type Statement } from "./tag.js";
 
 export interface PoolLimits {
   connections: number;
+  /** A replica; the primary, if none is given. */
+  server?: ServerAddress;
   /** The server's timeout for each statement. */
   timeoutMs?: number;
   /** Whether a statement is planned once, for any parameters, and finds its rows by key only. */
@@ -26,7 +29,12 @@ const isFreer = (one: Connection, other: Connection): boolean => {
  */
 export function openPool(
   purpose: string,
-  { connections: max, timeoutMs = config.DATABASE_TIMEOUT_MS, plansByKey = false }: PoolLimits,
+  {
+    connections: max,
+    server,
+    timeoutMs = config.DATABASE_TIMEOUT_MS,
+    plansByKey = false,
+  }: PoolLimits,
   onStaged?: () => void,
 ) {
   const connections = new Set<Connection>();
@@ -41,7 +49,7 @@ export function openPool(
       else if (!best || isFreer(connection, best)) best = connection;
     }
     if (best && connections.size >= max) return best;
-    const connection = openConnection(purpose, { timeoutMs, plansByKey });
+    const connection = openConnection(purpose, { server, timeoutMs, plansByKey });
     connections.add(connection);
     return connection;
   }

@@ -3,7 +3,7 @@ import { config } from "../../../lib/process/config.js";
 import { imageAddress } from "../../../lib/storage/file-store.js";
 import { formatWait } from "../../../lib/outbound/retry-after.js";
 import { weightedOrder } from "../../../lib/domain/weighted-order.js";
-import { lookups, sql } from "../../../sql/db.js";
+import { hasReplicas, lookups, type Db } from "../../../sql/db.js";
 import { findAdsChange, findBannerLink, listBannersOnShow } from "../../../sql/queries/banners.js";
 import { adCounters } from "./counters.js";
 import { isValidTraffic, sourceOf } from "./traffic.js";
@@ -18,9 +18,9 @@ const maxBanners = 100;
 
 /**
  * A change gets its time before it commits, and Last-Modified has whole seconds. So Last-Modified is at least this much
- * before the read: a change that the read missed then always has a later time.
+ * before the read: a change that the read missed then always has a later time, also when a replica was read.
  */
-const settlingMs = 5_000;
+const settlingMs = 5_000 + (hasReplicas ? config.DATABASE_REPLICA_MAX_LAG_MS : 0);
 
 const BannerQuery = z.object({
   placement: Placement,
@@ -46,10 +46,10 @@ interface BannerList {
   lastModified: string;
 }
 
-async function load(placement: string, locale: string | null, cityId: string | null): Promise<BannerList> {
+async function load(db: Db, placement: string, locale: string | null, cityId: string | null): Promise<BannerList> {
   // read first: a later change may then be shown before its Last-Modified, but never hidden behind a newer one
-  const { now, changedAt } = await findAdsChange(lookups);
-  const rows = await listBannersOnShow(sql, { placement, locale, cityId }, maxBanners);
+  const { now, changedAt } = await findAdsChange(db);
+  const rows = await listBannersOnShow(db, { placement, locale, cityId }, maxBanners);
   const rotation = Math.floor(now.getTime() / cacheMs);
   return {
     banners: weightedOrder(rows, String(rotation)).map(({ weight: _, image, imageUrl, ...row }) => ({
@@ -83,9 +83,9 @@ ads.get(
     answers: { 200: z.array(Banner) },
     limit: { name: "banners", perMinute: config.RATE_LIMIT_BANNERS },
   },
-  async ({ user, query: { placement, locale = null, city, cityId = city ?? null }, ip, incoming }) => {
+  async ({ user, query: { placement, locale = null, city, cityId = city ?? null }, ip, incoming, reads }) => {
     const { banners, bannerIds, lastModified } = await lists.get([placement, locale, cityId].join(" "), () =>
-      load(placement, locale, cityId),
+      load(reads, placement, locale, cityId),
     );
     if (incoming.method === "GET" && bannerIds.length > 0 && !isUnmodified(incoming, lastModified)) {
       // the app behind a service key reads for all its users

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
 import { daysOf, type Period } from "../../../lib/domain/days.js";
 import { toMajor } from "../../../lib/domain/money.js";
-import { sql } from "../../../sql/db.js";
+import { reports, sql } from "../../../sql/db.js";
 import {
   findDashboard,
   findPartnerTotals,
@@ -69,7 +69,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId } }) => {
-    const figures = await findDashboard(sql, daysNow(period), await reportPartner(partnerId));
+    const figures = await findDashboard(reports, daysNow(period), await reportPartner(partnerId));
     const { activePartners, commissionMinor, foodSavedGrams } = figures;
     return ok({ ...present(figures), activePartners, commission: toMajor(commissionMinor), foodSavedGrams, period });
   },
@@ -87,7 +87,7 @@ analytics.get(
   },
   async ({ params, query }) => {
     const { id } = found(await findPartner(sql, params.id), "This partner");
-    return ok({ partnerId: id, ...present(await findPartnerTotals(sql, daysNow(query.period), id)) });
+    return ok({ partnerId: id, ...present(await findPartnerTotals(reports, daysNow(query.period), id)) });
   },
 );
 
@@ -104,7 +104,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId, sort, limit } }) => {
-    const rows = await listTopBoxes(sql, daysNow(period), await reportPartner(partnerId), sort, limit);
+    const rows = await listTopBoxes(reports, daysNow(period), await reportPartner(partnerId), sort, limit);
     return ok(rows.map(({ boxId, title, ...row }) => ({ boxId, title, ...present(row) })));
   },
 );
@@ -121,7 +121,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId, sort, limit } }) => {
-    const rows = await listTopPartners(sql, daysNow(period), await reportPartner(partnerId), sort, limit);
+    const rows = await listTopPartners(reports, daysNow(period), await reportPartner(partnerId), sort, limit);
     return ok(rows.map(({ partnerId, name, ...row }) => ({ partnerId, name, ...present(row) })));
   },
 );
@@ -157,7 +157,7 @@ for (const { path, name, summary, list } of heatmaps) {
       csv: true,
     },
     async ({ query: { period, partnerId } }) =>
-      ok([...(await list(sql, daysNow(period), await reportPartner(partnerId)))]),
+      ok([...(await list(reports, daysNow(period), await reportPartner(partnerId)))]),
   );
 }
 
@@ -174,7 +174,7 @@ analytics.get(
     csv: true,
   },
   async ({ query: { period, partnerId, limit } }) => {
-    const rows = await listOrdersByHour(sql, daysNow(period), await reportPartner(partnerId));
+    const rows = await listOrdersByHour(reports, daysNow(period), await reportPartner(partnerId));
     return ok([...rows].sort((a, b) => b.count - a.count || a.hour - b.hour).slice(0, limit));
   },
 );

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { FieldError } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { fanOut } from "../../../queues/index.js";
-import { contended, lookups, sql, transaction, type Db } from "../../../sql/db.js";
+import { contended, sql, transaction, type Db } from "../../../sql/db.js";
 import {
   deleteBox,
   findBox,
@@ -91,6 +91,7 @@ boxes.get(
     description: "The boxes on offer. With `all=true` the partner's owner and staff see hidden and expired boxes too.",
     auth: "OPTIONAL_USER",
     query: PageQuery.extend({ all: QueryFlag.prefault("false") }),
+    shared: "stock",
     answers: { 200: z.array(OwnListedBox) },
   },
   async ({ user, params, query, address, searches }) => {
@@ -114,10 +115,11 @@ boxes.get(
     summary: "Read a box",
     description: "Only the partner's owner and staff can read a hidden box, or one of a partner that is not active.",
     auth: "OPTIONAL_USER",
+    shared: "stock",
     answers: { 200: Box },
   },
-  async ({ user, params: { id } }) => {
-    const box = await findBox(lookups, id);
+  async ({ user, params: { id }, reads }) => {
+    const box = await findBox(reads, id);
     if (box) return ok(presentWithItems(box));
     const partnerId = user && (await findPrincipal(sql, user.id))?.partnerId;
     return ok(presentWithItems(await ownBox(id, found(partnerId, "This box"))));

@@ -53,6 +53,7 @@ offers.get(
     summary: "List the boxes on offer",
     description: "Around `lat` and `lng` the nearest first, otherwise by the start of the pickup window.",
     auth: "ANYONE",
+    shared: "stock",
     query: OfferQuery,
     answers: { 200: z.array(Offer) },
   },

@@ -16,6 +16,7 @@ cities.get(
     summary: "List the platform's cities, by key",
     description: "Cities that an admin has named or that have an active partner.",
     auth: "ANYONE",
+    shared: "setting",
     query: pageQuery(CityId),
     answers: { 200: z.array(City) },
   },

@@ -45,6 +45,7 @@ geo.get(
     summary: "List the active partners around a place, nearest first",
     description: "Great-circle distances.",
     auth: "ANYONE",
+    shared: "profile",
     query: NearbyQuery,
     answers: { 200: z.object({ partners: z.array(NearbyPartner) }) },
   },

@@ -126,6 +126,7 @@ notifications.get(
     summary: "Read the public key for Web Push subscriptions",
     description: "For `applicationServerKey` of `PushManager.subscribe()`, in base64url.",
     auth: "ANYONE",
+    shared: "setting",
     answers: { 200: z.object({ publicKey: z.string() }) },
     errors: [notFound],
   },

@@ -253,10 +253,11 @@ partners.get(
     summary: "Read a partner's public profile",
     description: "Only of partners that are or were active.",
     auth: "ANYONE",
+    shared: "profile",
     answers: { 200: PartnerProfile },
   },
-  async ({ params }) => {
-    const partner = found(await findPublicPartner(sql, params.id), "This partner");
+  async ({ params, reads }) => {
+    const partner = found(await findPublicPartner(reads, params.id), "This partner");
     return ok({ ...partner, openingHours: SavedHours.parse(partner.openingHours) });
   },
 );

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
-import { lookups, sql } from "../../../sql/db.js";
+import { sql } from "../../../sql/db.js";
 import {
   editReview,
   findRating,
@@ -125,12 +125,13 @@ reviews.get(
     summary: "List the reviews of a partner, newest first",
     description: "Those that are public, without their authors.",
     auth: "ANYONE",
+    shared: "profile",
     query: PageQuery,
     answers: { 200: z.array(ShownReview) },
   },
-  async ({ params: { id }, query, address, searches }) => {
+  async ({ params: { id }, query, address, reads, searches }) => {
     const answer = await page(address, query, (after, limit) => listShownReviews(searches(limit), id, after, limit));
-    if (answer.body.length === 0) found(await findRating(lookups, id), "This partner");
+    if (answer.body.length === 0) found(await findRating(reads, id), "This partner");
     return answer;
   },
 );
@@ -142,10 +143,11 @@ reviews.get(
     summary: "Read the rating of a partner",
     description: "The mean of its reviews, to two decimals; 0 without reviews.",
     auth: "ANYONE",
+    shared: "profile",
     answers: { 200: z.object({ partnerId: Id, avgRating: z.number(), reviewCount: z.int() }) },
   },
-  async ({ params: { id } }) => {
-    const { sum, count } = found(await findRating(lookups, id), "This partner");
+  async ({ params: { id }, reads }) => {
+    const { sum, count } = found(await findRating(reads, id), "This partner");
     const avgRating = count === 0 ? 0 : Math.round((sum * 100) / count) / 100;
     return ok({ partnerId: id, avgRating, reviewCount: count });
   },

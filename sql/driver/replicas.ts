@@ -1,0 +1,192 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describeError } from "../../lib/process/describe-error.js";
+import { log } from "../../lib/process/log.js";
+import type { ServerAddress } from "../../lib/process/server-address.js";
+import { asDatabaseError, faultOf } from "./errors.js";
+import type { openPool, PoolLimits } from "./pool.js";
+import type { Db, Rows, Run, Statement } from "./tag.js";
+
+/** The longest pause between two looks at how far the replicas are, and the longest wait for the answer of one. */
+const LOOK_MS = 1_000;
+
+/** How a read was answered: `empty` and `failed` ones were run again on the primary. */
+export type ReplicaOutcome = "answered" | "empty" | "failed";
+
+interface Replica {
+  /** Its host and port. */
+  readonly name: string;
+  readonly server: ServerAddress;
+  /** It has everything that was committed before this moment of the monotonic clock. */
+  caughtUpTo: number;
+  /** Whether it answered as a standby of the primary when it was last asked. */
+  follows: boolean;
+  /** Whether an answer of it is due. */
+  asked: boolean;
+  /** Whether reads went to it at the last look, for the log. */
+  used: boolean;
+  readonly reads: Record<ReplicaOutcome, number>;
+}
+
+export interface ReplicaStats {
+  name: string;
+  /** How old its data may be. */
+  lagSeconds: number;
+  reads: Readonly<Record<ReplicaOutcome, number>>;
+}
+
+/** A place in the primary's log, and when everything committed so far was before it. */
+interface Position {
+  at: number;
+  lsn: number;
+}
+
+const codeOf = (text: string): number => {
+  let code = 0;
+  for (let place = 0; place < text.length; place += 1) code = (code * 31 + text.charCodeAt(place)) >>> 0;
+  return code;
+};
+
+/**
+ * Runs reads on replicas of the primary, which `sql` asks, when they are at most `maxLagMs` behind. The lag is measured by positions in the log, which need
+ * no clock of another machine: a replica that has replayed what the primary had written at a moment has everything from before.
+ * So an idle primary makes no lag, and a replica that is paused, cut off or away, or a primary that does not answer, makes one.
+ */
+export function openReplicas(
+  servers: readonly ServerAddress[],
+  maxLagMs: number,
+  sql: Db,
+  open: (purpose: string, limits: PoolLimits) => ReturnType<typeof openPool>,
+) {
+  const beginning = performance.now();
+  const replicas: readonly Replica[] = servers.map((server) => ({
+    name: new URL(server.url).host,
+    server,
+    caughtUpTo: beginning,
+    follows: false,
+    asked: false,
+    used: false,
+    reads: { answered: 0, empty: 0, failed: 0 },
+  }));
+  /** Of the last `maxLagMs`, the oldest first. */
+  let positions: readonly Position[] = [];
+  /** Which database of which server this is. */
+  let identity: string | undefined;
+  let passedOver = 0;
+  let watching: Promise<void> | undefined;
+  const stopping = new AbortController();
+
+  const isUsable = ({ follows, caughtUpTo }: Replica) => follows && performance.now() - caughtUpTo <= maxLagMs;
+
+  const questions = new Map(
+    replicas.map((replica) => [
+      replica,
+      open("replication", { connections: 1, timeoutMs: Math.min(maxLagMs, LOOK_MS), server: replica.server }),
+    ]),
+  );
+
+  /** Finds how far the primary has written its log. */
+  async function lookAtPrimary(): Promise<void> {
+    const at = performance.now();
+    const [row] = await sql<{ identity: string; lsn: number }[]>`
+      select system_identifier || ' ' || current_database() as identity,
+             pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint as lsn
+      from pg_control_system()`;
+    if (!row) return;
+    identity = row.identity;
+    positions = [...positions.filter((position) => at - position.at <= maxLagMs), { at, lsn: row.lsn }];
+  }
+
+  /** Finds how far a replica has replayed the log. */
+  async function lookAt(replica: Replica): Promise<void> {
+    const db = questions.get(replica)?.db;
+    if (!db) return;
+    const [row] = await db<{ identity: string; inRecovery: boolean; replayed: number | null }[]>`
+      select system_identifier || ' ' || current_database() as identity, pg_is_in_recovery() as in_recovery,
+             pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as replayed
+      from pg_control_system()`;
+    // one that was promoted has a log of its own
+    replica.follows = row?.inRecovery === true && row.identity === identity;
+    const replayed = (replica.follows && row?.replayed) || 0;
+    const reached = positions.findLast(({ lsn }) => lsn <= replayed);
+    if (reached) replica.caughtUpTo = Math.max(replica.caughtUpTo, reached.at);
+  }
+
+  async function ask(replica: Replica): Promise<void> {
+    replica.asked = true;
+    let error: string | undefined;
+    try {
+      await lookAt(replica);
+    } catch (fault) {
+      replica.follows = false;
+      error = describeError(fault);
+    }
+    replica.asked = false;
+    const usable = isUsable(replica);
+    if (usable === replica.used || stopping.signal.aborted) return;
+    replica.used = usable;
+    if (usable) log.info({ replica: replica.name }, "reads go to the replica");
+    else log.warn({ replica: replica.name, error }, "the replica is away or behind: reads go to others");
+  }
+
+  async function watch(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await lookAtPrimary().catch((error: unknown) =>
+        log.debug({ error: describeError(error) }, "the primary's position is not known"),
+      );
+      for (const replica of replicas) if (!replica.asked) void ask(replica);
+      await delay(Math.min(maxLagMs / 4, LOOK_MS), undefined, { ref: false, signal: stopping.signal }).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  /** Each client reads the same replica as long as the same ones can be used, so that it does not go back in time. */
+  function choose(client: string): Replica | undefined {
+    watching ??= watch();
+    const usable = replicas.filter(isUsable);
+    if (usable.length === 0) passedOver += 1;
+    return usable[codeOf(client) % usable.length];
+  }
+
+  return {
+    /**
+     * Returns how the reads of one purpose are run for a client: on a replica, and on the primary when there is none, when it
+     * fails, or when it has no row: what was written a moment ago is there.
+     */
+    reader(purpose: string, limits: PoolLimits, onPrimary: Run): (client: string) => Run {
+      if (replicas.length === 0) return () => onPrimary;
+      const pools = new Map(replicas.map((replica) => [replica, open(purpose, { ...limits, server: replica.server })]));
+      return (client) =>
+        async <T extends Rows>(...statement: Statement) => {
+          const replica = choose(client);
+          const pool = replica && pools.get(replica);
+          if (!pool) return onPrimary<T>(...statement);
+          try {
+            const rows = await pool.run<T>(...statement);
+            replica.reads[rows.length > 0 ? "answered" : "empty"] += 1;
+            if (rows.length > 0) return rows;
+          } catch (error) {
+            replica.reads.failed += 1;
+            const fault = faultOf(asDatabaseError(error));
+            if (fault === "unreachable" || fault === "overloaded") replica.follows = false;
+          }
+          return onPrimary<T>(...statement);
+        };
+    },
+    /** The state of each replica, and how many reads found none that could be used. */
+    stats(): { replicas: ReplicaStats[]; passedOver: number } {
+      if (replicas.length > 0) watching ??= watch();
+      const now = performance.now();
+      return {
+        passedOver,
+        replicas: replicas.map(({ name, caughtUpTo, reads }) => ({
+          name,
+          lagSeconds: (now - caughtUpTo) / 1_000,
+          reads: { ...reads },
+        })),
+      };
+    },
+    /** Asks no more how far they are. */
+    stop: () => stopping.abort(),
+  };
+}

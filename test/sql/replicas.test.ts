@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Client } from "../support/api.js";
+import type { Bakery } from "../support/cast.js";
+import { startOwnPostgres, type OwnPostgres, type RunningPostgres } from "../support/own-postgres.js";
+import { until } from "../support/until.js";
+
+let primary: OwnPostgres;
+let replica: RunningPostgres;
+let database: typeof import("../../sql/db.js");
+let cast: typeof import("../support/cast.js");
+let api: Awaited<ReturnType<(typeof import("../support/api.js"))["startApi"]>>;
+let client: Client;
+let admin: Client;
+let seller: Bakery;
+let boxId: string;
+
+beforeAll(async () => {
+  primary = await startOwnPostgres();
+  replica = await primary.replicate();
+  Object.assign(process.env, {
+    DATABASE_URL: primary.url,
+    // the second is no replica, and is never read as one
+    DATABASE_REPLICA_URLS: `${replica.url}, ${primary.url}`,
+    RATE_LIMIT_DISABLED: "1",
+  });
+  const { migrate } = await import("../../sql/migrate.js");
+  await migrate(primary.url);
+  database = await import("../../sql/db.js");
+  cast = await import("../support/cast.js");
+  const { startApi } = await import("../support/api.js");
+  api = await startApi();
+  client = api.client;
+  admin = (await cast.admin(client)).client;
+  seller = await cast.bakery(client);
+  boxId = await cast.listBox(seller);
+});
+
+afterAll(async () => {
+  const { closeSignals } = await import("../../sql/signals.js");
+  await api.stop();
+  await closeSignals();
+  await database.closeDatabase();
+  await replica.stop();
+  await primary.stop();
+});
+
+/** The state of the replica, and of the other server that is none. */
+function states() {
+  const [first, second] = database.replicaStats().replicas;
+  if (!first || !second) throw new Error("there are no replicas");
+  return { first, second };
+}
+const answered = () => states().first.reads.answered;
+
+const readBox = (as = client) => as.get(`/api/v1/boxes/${boxId}`);
+const available = async () => (await readBox()).body["quantityAvailable"];
+const change = (quantityAvailable: number) =>
+  seller.owner.client.patch(`/api/v1/boxes/${boxId}/quantity`, { quantityAvailable });
+
+/** Reads the box until the replica has answered. */
+async function untilUsed(): Promise<void> {
+  const before = answered();
+  await until(async () => (await readBox()).status === 200 && answered() > before);
+}
+
+beforeEach(untilUsed);
+
+let quantity = 100;
+/** Changes the box, and waits until everyone reads the change. */
+async function untilShown(): Promise<void> {
+  quantity += 1;
+  await change(quantity);
+  await until(async () => (await available()) === quantity);
+}
+
+test.each([
+  ["a box", () => readBox()],
+  ["a partner's boxes", () => client.get(`/api/v1/boxes/by-partner/${seller.id}`)],
+  ["the boxes on offer", () => client.get("/api/v1/boxes")],
+  ["a partner", () => client.get(`/api/v1/partners/${seller.id}`)],
+  ["a partner's rating", () => client.get(`/api/v1/reviews/partners/${seller.id}/rating`)],
+  ["the partners nearby", () => client.get("/api/v1/geo/partners/nearby?lat=55.75&lng=37.61")],
+  ["the cities", () => client.get("/api/v1/cities")],
+  ["an admin's report", () => admin.get("/api/v1/admin/analytics/dashboard")],
+])("a replica answers reads of %s", async (_what, read) => {
+  const before = answered();
+  await until(async () => (await read()).status === 200 && answered() > before);
+});
+
+test("a replica of an idle primary is not taken for one that is behind", async () => {
+  await until(async () => {
+    const [row] = await replica.ask<{ idle: boolean }>(
+      "select now() - pg_last_xact_replay_timestamp() > interval '3 seconds' as idle",
+    );
+    return row?.idle;
+  });
+  expect(states().first.lagSeconds).toBeLessThan(3);
+  await untilUsed();
+});
+
+test("the lag and the use of each replica are metrics", async () => {
+  const { first } = states();
+  const text = await (await fetch(`${client.url}/metrics`)).text();
+  expect(text).toMatch(new RegExp(`^database_replica_lag_seconds\\{replica="${first.name}"\\} \\d`, "m"));
+  for (const outcome of ["answered", "empty", "failed"])
+    expect(text).toContain(`database_replica_reads_total{replica="${first.name}",outcome="${outcome}"}`);
+  expect(text).toContain('database_replica_reads_total{replica="none",outcome="passed_over"}');
+});
+
+test("a server that is no replica of the primary is never read", () => {
+  expect(states().second.reads).toEqual({ answered: 0, empty: 0, failed: 0 });
+});
+
+describe("while its replay is paused", () => {
+  beforeEach(() => replica.ask("select pg_wal_replay_pause()"));
+
+  test("who writes reads it at once, and others before long", async () => {
+    for (const available of [7, 6, 5, 4, 3]) {
+      expect((await change(available)).status).toBe(200);
+      expect((await readBox(seller.owner.client)).body["quantityAvailable"]).toBe(available);
+      const listed = await seller.owner.client.get(`/api/v1/boxes/by-partner/${seller.id}`);
+      expect(listed.list[0]).toMatchObject({ id: boxId, quantityAvailable: available });
+      const offers = await seller.owner.client.get("/api/v1/boxes");
+      expect(offers.list[0]).toMatchObject({ id: boxId, quantityAvailable: available });
+    }
+    await untilShown();
+    const [{ passedOver }, before] = [database.replicaStats(), answered()];
+    expect((await readBox()).status).toBe(200);
+    expect([database.replicaStats().passedOver, answered()]).toEqual([passedOver + 1, before]);
+    await replica.ask("select pg_wal_replay_resume()");
+    await untilUsed();
+  });
+
+  test("what was just written is found by everyone", async () => {
+    const id = await cast.listBox(seller);
+    expect((await client.get(`/api/v1/boxes/${id}`)).status).toBe(200);
+    await replica.ask("select pg_wal_replay_resume()");
+  });
+});
+
+test("a replica that receives nothing any more is passed over", async () => {
+  const [row] = await replica.ask<{ primary: string }>("select current_setting('primary_conninfo') as primary");
+  const connectTo = async (conninfo: string) => {
+    await replica.ask(`alter system set primary_conninfo = '${conninfo}'`);
+    await replica.ask("select pg_reload_conf()");
+  };
+  await connectTo("");
+  await until(async () => (await replica.ask("select from pg_stat_wal_receiver")).length === 0);
+  await untilShown();
+  await connectTo(row?.primary ?? "");
+  await untilUsed();
+});
+
+test("a read that the replica cancels is run on the primary", async () => {
+  await primary.ask("create table notes (note text)");
+  await primary.ask("insert into notes values ('here')");
+  await replica.ask("alter system set max_standby_streaming_delay = 0");
+  await replica.ask("select pg_reload_conf()");
+  await until(async () => (await replica.ask("select to_regclass('notes') as made"))[0]?.["made"] !== null);
+  const { failed } = states().first.reads;
+  const readNotes = () => database.reports`
+    select note, case when pg_is_in_recovery() then pg_sleep(600)::text end as pause from notes`;
+  await untilUsed();
+  const reading = readNotes();
+  await until(async () => (await replica.ask("select from pg_stat_activity where wait_event = 'PgSleep'")).length > 0);
+  await primary.ask("alter table notes add column more text");
+  expect(await reading).toMatchObject([{ note: "here" }]);
+  expect(states().first.reads.failed).toBe(failed + 1);
+});
+
+test("no request fails when the replica is killed under load, and it is read again once it is back", async () => {
+  const paths = ["/api/v1/boxes", `/api/v1/boxes/${boxId}`, `/api/v1/boxes/by-partner/${seller.id}`, "/api/v1/cities"];
+  const stopping = new AbortController();
+  const statuses = new Set<number>();
+  let requests = 0;
+  const traffic = Array.from({ length: 16 }, async (_, n) => {
+    while (!stopping.signal.aborted) {
+      statuses.add((await client.get(paths[n % paths.length] ?? "")).status);
+      requests += 1;
+    }
+  });
+  const after = (count: number) => {
+    const begin = requests;
+    return until(() => requests >= begin + count);
+  };
+  await after(100);
+  await replica.kill();
+  await after(200);
+  await replica.restart();
+  await untilUsed();
+  await after(100);
+  stopping.abort();
+  await Promise.all(traffic);
+  expect([...statuses]).toEqual([200]);
+});
