@@ -13,12 +13,12 @@ const LOOK_MS = 1_000;
 export type ReplicaOutcome = "answered" | "empty" | "failed";
 
 interface Replica {
-  /** Its host and port. */
+  /** Its address without the user, for logs and metrics. */
   readonly name: string;
   readonly server: ServerAddress;
   /** It has everything that was committed before this moment of the monotonic clock. */
   caughtUpTo: number;
-  /** Whether it answered as a standby of the primary when it was last asked. */
+  /** Whether it answered as a replica of the primary's database when it was last asked. */
   follows: boolean;
   /** Whether an answer of it is due. */
   asked: boolean;
@@ -46,6 +46,11 @@ const codeOf = (text: string): number => {
   return code;
 };
 
+const nameOf = ({ url }: ServerAddress): string => {
+  const { host, pathname } = new URL(url);
+  return host + pathname;
+};
+
 /**
  * Runs reads on replicas of the primary, which `sql` asks, when they are at most `maxLagMs` behind. The lag is measured by positions in the log, which need
  * no clock of another machine: a replica that has replayed what the primary had written at a moment has everything from before.
@@ -59,7 +64,7 @@ export function openReplicas(
 ) {
   const beginning = performance.now();
   const replicas: readonly Replica[] = servers.map((server) => ({
-    name: new URL(server.url).host,
+    name: nameOf(server),
     server,
     caughtUpTo: beginning,
     follows: false,
@@ -100,12 +105,12 @@ export function openReplicas(
   async function lookAt(replica: Replica): Promise<void> {
     const db = questions.get(replica)?.db;
     if (!db) return;
-    const [row] = await db<{ identity: string; inRecovery: boolean; replayed: number | null }[]>`
-      select system_identifier || ' ' || current_database() as identity, pg_is_in_recovery() as in_recovery,
+    // one that was promoted replays nothing any more, and so falls behind
+    const [row] = await db<{ identity: string; replayed: number | null }[]>`
+      select system_identifier || ' ' || current_database() as identity,
              pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as replayed
       from pg_control_system()`;
-    // one that was promoted has a log of its own
-    replica.follows = row?.inRecovery === true && row.identity === identity;
+    replica.follows = row !== undefined && row.identity === identity;
     const replayed = (replica.follows && row?.replayed) || 0;
     const reached = positions.findLast(({ lsn }) => lsn <= replayed);
     if (reached) replica.caughtUpTo = Math.max(replica.caughtUpTo, reached.at);
