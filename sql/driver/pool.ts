@@ -29,12 +29,7 @@ const isFreer = (one: Connection, other: Connection): boolean => {
  */
 export function openPool(
   purpose: string,
-  {
-    connections: max,
-    server,
-    timeoutMs = config.DATABASE_TIMEOUT_MS,
-    plansByKey = false,
-  }: PoolLimits,
+  { connections: max, server, timeoutMs = config.DATABASE_TIMEOUT_MS, plansByKey = false }: PoolLimits,
   onStaged?: () => void,
 ) {
   const connections = new Set<Connection>();
