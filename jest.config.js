@@ -8,7 +8,7 @@ export default {
   // once for each broker
   testPathIgnorePatterns: leavesOut
     ? [
-        "<rootDir>/test/(scale|browser|faults/(?!storm)|scripts/(demo|embedded|first|restore|start))",
+        "<rootDir>/test/(scale|browser|faults/(?!storm)|scripts/(demo|embedded|first|image|restore|start))",
         "\\.redis\\.test\\.ts$",
       ]
     : [],

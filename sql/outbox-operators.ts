@@ -138,8 +138,12 @@ export const summarizeQueues = (db: Db) =>
       ) as job
       union all
       select queue, 'STAGED', created_at
-      from (select queue, created_at from staged_jobs order by id desc limit 100000) as job
-      where created_at > now() - interval '5 minutes'
+      from (
+        select queue, created_at
+        from staged_jobs
+        where id >= (select job_id_at(now() - interval '5 minutes'))
+        limit 100000
+      ) as job
       union all
       select queue, 'DONE', done_at
       from (
@@ -202,17 +206,17 @@ export interface NewBulkAction extends JobFilter {
 export const insertBulkAction = (db: Db, { kind, queue, error, why, actorId }: NewBulkAction) =>
   onlyValue(db<{ id: string }[]>`
     with action as (
-      insert into bulk_actions (actor_id, kind, queue, error, why, matched)
-      select ${actorId}::uuid, ${kind}::bulk_action_kind, ${queue}::text, ${error}::text, ${why}::text, count(*)
+      insert into bulk_actions (kind, queue, error, why, matched)
+      select ${kind}::bulk_action_kind, ${queue}::text, ${error}::text, ${why}::text, count(*)
       from staged_jobs
       where dead_at is not null and done_at is null
         and (${queue}::text is null or queue = ${queue}::text)
         and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
-      returning id, actor_id, kind, queue, error, why, matched
+      returning id, kind, queue, error, why, matched
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select
-        actor_id, 'JOBS_' || kind, id,
+        ${actorId}::uuid, 'JOBS_' || kind, id,
         jsonb_strip_nulls(jsonb_build_object('queue', queue, 'error', error, 'why', why, 'matched', matched))
       from action
     ), staged as materialized (

@@ -355,7 +355,6 @@ CREATE TRIGGER note_weight_change AFTER UPDATE OF weight_grams ON boxes FOR EACH
 
 CREATE TABLE bulk_actions (
   id uuid DEFAULT new_id() NOT NULL,
-  actor_id uuid,
   kind bulk_action_kind NOT NULL,
   queue text,
   error text,
@@ -364,7 +363,6 @@ CREATE TABLE bulk_actions (
   changed integer DEFAULT 0 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   settled_at timestamp with time zone,
-  CONSTRAINT bulk_actions_actor_id_fkey FOREIGN KEY (actor_id) REFERENCES users(id),
   CONSTRAINT bulk_actions_changed_check CHECK (changed >= 0),
   CONSTRAINT bulk_actions_matched_check CHECK (matched >= 0),
   CONSTRAINT bulk_actions_pkey PRIMARY KEY (id)

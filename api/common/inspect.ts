@@ -83,7 +83,7 @@ export async function search(words: string, at: Date, actorId: string): Promise<
     uuid.test(words) ? findById(sql, words) : [],
     number === null ? [] : findJobs(sql, [Number(number)]).then((jobs) => jobs.map(foundJob)),
     number === null ? [] : findPosEventByNumber(sql, number),
-    findByPickupCode(sql, words, MOST_FOUND),
+    /^\d{6}$/.test(words) ? findByPickupCode(sql, words, MOST_FOUND) : [],
     listJobIdsOfRequest(sql, words, at, MOST_JOBS)
       .then((ids) => findJobs(sql, ids))
       .then((jobs) => jobs.map(foundJob)),

@@ -1,10 +1,9 @@
--- What an operator does to every dead job that matches: an upkeep task works through them in batches and counts here.
+-- What an operator does to every dead job that matches: an upkeep task works through them in batches and counts here. Who asked for
+-- it is in the audit log.
 create type bulk_action_kind as enum ('REPLAY', 'DISMISS');
 
 create table bulk_actions (
   id uuid primary key default new_id(),
-  -- null: asked for in a shell
-  actor_id uuid references users (id),
   kind bulk_action_kind not null,
   -- null: of any queue
   queue text,

@@ -54,7 +54,10 @@ export const findPosEventByNumber = (db: Db, number: string) =>
   db<FoundRow<"POS_EVENT">[]>`
     select 'POS_EVENT' as kind, id::text, status::text as state, received_at as at from pos_events where id = ${number}::bigint`;
 
-/** Finds the orders that wait to be picked up with this code; several partners may have one with the same. */
+/**
+ * Finds the orders that wait to be picked up with this code; several partners may have one with the same. It reads all open orders:
+ * an index would cost every order more than an operator's search now and then.
+ */
 export const findByPickupCode = (db: Db, code: string, limit: number) =>
   db<FoundRow<"ORDER">[]>`
     select 'ORDER' as kind, id::text, status::text as state, created_at as at

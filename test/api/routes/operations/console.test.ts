@@ -229,7 +229,7 @@ describe("a bulk action", () => {
     expect((await admin.client.get(path)).body).toMatchObject({ changed: 2_500, settledAt: expect.any(String) });
     expect(await Promise.all([...others, later].map(stateOf))).toEqual(["DEAD", "DEAD", "DEAD"]);
     const [{ replayed } = { replayed: 0 }] = await sql<{ replayed: number }[]>`
-      select count(*) as replayed from staged_jobs where attempts = 0 and generation = 1 and dead_at is null`;
+      select count(*) as replayed from staged_jobs where attempts = 0 and queue = 'push' and dead_at is null`;
     expect(replayed).toBe(2_500);
   });
 
