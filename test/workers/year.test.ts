@@ -6,7 +6,16 @@ import { task } from "../support/task.js";
 
 /** Tables that grow with use and are kept. */
 const record = [
-  ...["users", "notification_preferences", "devices", "favorites", "promo_attachments", "api_keys", "audit_events"],
+  ...[
+    "users",
+    "notification_preferences",
+    "devices",
+    "favorites",
+    "promo_attachments",
+    "api_keys",
+    "audit_events",
+    "bulk_actions",
+  ],
   ...["partners", "partner_staff", "menu_categories", "menu_items", "boxes", "box_items"],
   ...["orders", "order_items", "order_events", "reviews", "partner_ratings", "commission_rates", "cities"],
   ...["promo_codes", "promo_redemptions", "loyalty_accounts", "loyalty_entries"],
