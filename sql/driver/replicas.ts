@@ -92,11 +92,11 @@ export function openReplicas(
   /** Finds how far the primary has written its log. */
   async function lookAtPrimary(): Promise<void> {
     const at = performance.now();
-    const [row] = await sql<{ identity: string | null; lsn: number | null }[]>`
-      select system_identifier || ' ' || current_database() as identity,
-             pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint as lsn
+    const [row] = await sql<{ identity: string; lsn: number }[]>`
+      select coalesce(system_identifier || ' ' || current_database(), '') as identity,
+             coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), 0)::bigint as lsn
       from pg_control_system()`;
-    if (row?.identity === undefined || row.identity === null || row.lsn === null) return;
+    if (!row) return;
     identity = row.identity;
     positions = [...positions.filter((position) => at - position.at <= maxLagMs), { at, lsn: row.lsn }];
   }
@@ -106,8 +106,8 @@ export function openReplicas(
     const db = questions.get(replica)?.db;
     if (!db) return;
     // one that was promoted replays nothing any more, and so falls behind
-    const [row] = await db<{ identity: string | null; replayed: number | null }[]>`
-      select system_identifier || ' ' || current_database() as identity,
+    const [row] = await db<{ identity: string; replayed: number | null }[]>`
+      select coalesce(system_identifier || ' ' || current_database(), '') as identity,
              pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as replayed
       from pg_control_system()`;
     replica.follows = row !== undefined && row.identity === identity;

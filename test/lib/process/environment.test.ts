@@ -19,6 +19,8 @@ test.each([
   ["DATABASE_POOL", "0", "must be a whole number from 1 to 500"],
   ["DATABASE_URL", "mysql://localhost/name", "must be an address such as postgres://user:password@host:5432/name"],
   ["DATABASE_URL", "", "is missing; it must be an address such as postgres://user:password@host:5432/name"],
+  ["DATABASE_REPLICA_URLS", "postgres://a/b, mysql://c/d", "entry 1 must be an address such as postgres://user:"],
+  ["DATABASE_REPLICA_URLS", "postgres://a/b postgres://c/d?sslmode=prefer", "entry 2 must have one of the sslmodes"],
   ["NODE_ENV", "prod", "must be one of development, test, production"],
   ["PUSH_SERVICES", "https://push.example.com", "must be hosts such as push.example.com, comma-separated"],
   ["SMS_SENDER", "pigeon", "must be one of log, http"],
@@ -44,6 +46,13 @@ test.each([
   ],
 ])("%s=%s is refused with a message that names it", (name, value, words) => {
   expect(() => readConfig({ ...needed, [name]: value })).toThrow(`Wrong configuration: ${name} ${words}`);
+});
+
+test("replicas are separated by commas or spaces; a password may have commas", () => {
+  const [one, two, three] = ["postgres://me:a,b@one/x", "postgresql://two:5433/x", "postgres://three/x"];
+  const read = readConfig({ ...needed, DATABASE_REPLICA_URLS: ` ${one}, ${two} ${three},` });
+  expect(read.REPLICAS.map(({ url }) => url)).toEqual([one, two, three]);
+  expect(readConfig(needed).REPLICAS).toEqual([]);
 });
 
 test("a secret that is too short is refused with its provider's name and without the secret", () => {
