@@ -175,7 +175,7 @@ export const environment = z
       .transform((value) =>
         value
           .replace(/^[\s,]+|[\s,]+$/g, "")
-          .split(/[\s,]+(?=postgres(?:ql)?:)/)
+          .split(/[\s,]+(?=\w+:\/\/)/)
           .filter(Boolean),
       )
       .superRefine(eachUsable)

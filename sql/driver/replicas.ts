@@ -29,7 +29,7 @@ interface Replica {
 
 export interface ReplicaStats {
   name: string;
-  /** How old its data may be. */
+  /** How old its data may be; while that is not known, the time since this process started. */
   lagSeconds: number;
   reads: Readonly<Record<ReplicaOutcome, number>>;
 }
@@ -66,7 +66,7 @@ export function openReplicas(
   const replicas: readonly Replica[] = servers.map((server) => ({
     name: nameOf(server),
     server,
-    caughtUpTo: beginning,
+    caughtUpTo: -Infinity,
     follows: false,
     asked: false,
     used: false,
@@ -186,7 +186,7 @@ export function openReplicas(
         passedOver,
         replicas: replicas.map(({ name, caughtUpTo, reads }) => ({
           name,
-          lagSeconds: (now - caughtUpTo) / 1_000,
+          lagSeconds: (now - Math.max(caughtUpTo, beginning)) / 1_000,
           reads: { ...reads },
         })),
       };

@@ -19,7 +19,7 @@ test.each([
   ["DATABASE_POOL", "0", "must be a whole number from 1 to 500"],
   ["DATABASE_URL", "mysql://localhost/name", "must be an address such as postgres://user:password@host:5432/name"],
   ["DATABASE_URL", "", "is missing; it must be an address such as postgres://user:password@host:5432/name"],
-  ["DATABASE_REPLICA_URLS", "postgres://a/b, mysql://c/d", "entry 1 must be an address such as postgres://user:"],
+  ["DATABASE_REPLICA_URLS", "postgres://a/b, mysql://c/d", "entry 2 must be an address such as postgres://user:"],
   ["DATABASE_REPLICA_URLS", "postgres://a/b postgres://c/d?sslmode=prefer", "entry 2 must have one of the sslmodes"],
   ["NODE_ENV", "prod", "must be one of development, test, production"],
   ["PUSH_SERVICES", "https://push.example.com", "must be hosts such as push.example.com, comma-separated"],
