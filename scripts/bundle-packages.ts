@@ -84,6 +84,9 @@ export async function bundlePackages(folder: string): Promise<void> {
     splitting: true,
     platform: "node",
     format: "esm",
+    // V8 keeps the text of a module in memory; names stay, for stack traces
+    minifyWhitespace: true,
+    minifySyntax: true,
     target: "node20",
     // modules in CommonJS load Node's own by `require`
     banner: { js: 'import{createRequire as _}from"node:module";const require=_(import.meta.url);' },
