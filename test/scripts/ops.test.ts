@@ -76,6 +76,7 @@ const Dashboard = z.object({
 
 const { panels } = Dashboard.parse(JSON.parse(await read("grafana.json")));
 const alerts = await read("alerts.yml");
+const workers = await read("kubernetes/workers.yaml");
 
 beforeAll(async () => {
   const { client, stop } = await startApi();
@@ -107,6 +108,11 @@ describe("each alert", () => {
     for (const part of [/severity: (critical|warning) /g, /^ +summary: ./gm, /^ +for: \d+m$/gm, /- alert: /g])
       expect(alerts.match(part)).toHaveLength(asked.length);
   });
+});
+
+describe("what scales the workers in Kubernetes", () => {
+  const asked = [...workers.matchAll(/^ +query: (.+)$/gm)].map(([, query = ""]) => query);
+  test.each(asked)("uses exported metrics: %s", (query) => expect(mistakes(query)).toEqual([]));
 });
 
 test.each([
