@@ -81,7 +81,7 @@ export function describeDashboard({ broker, code, fcm }: Deployment): void {
       try {
         fcm.answerWith(fcmRefusals.permissionDenied);
         const id = await stageJob(sql, push, { notificationId: await insertMessage() });
-        await until(() => stagedRow(id, ({ dead }) => dead));
+        const { generation } = await until(() => stagedRow(id, ({ dead }) => dead));
         expect(fcm.received).toEqual([]);
 
         await signIn((await admin(client)).phone);
@@ -89,7 +89,7 @@ export function describeDashboard({ broker, code, fcm }: Deployment): void {
 
         await page.getByRole("link", { name: "push", exact: true }).first().click();
         await page.getByRole("link", { name: /^failed/i }).click();
-        await page.getByRole("link", { name: `${id}.0` }).click();
+        await page.getByRole("link", { name: `${id}.${generation}` }).click();
         await page
           .getByText(/\b403\b/)
           .first()
