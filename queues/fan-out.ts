@@ -41,4 +41,5 @@ export const fanOut = contract({
   }),
   attempts: 8,
   backoffMs: 1_000,
+  concurrency: 50,
 });
