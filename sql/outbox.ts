@@ -34,16 +34,24 @@ export async function stageJob<P extends Payload>(
   return row.id;
 }
 
+/** One of many jobs that are staged together. */
+export interface StagedJob<P extends Payload> extends Pick<StageOptions, "requestId" | "runAt"> {
+  payload: P;
+}
+
 /** Stages any number of jobs of one queue, in one statement. */
 export async function stageJobs<P extends Payload>(
   db: Db,
   contract: Contract<P>,
-  payloads: readonly P[],
-  { requestId }: Pick<StageOptions, "requestId"> = {},
+  jobs: readonly StagedJob<P>[],
 ): Promise<void> {
-  if (payloads.length === 0) return;
-  const causes = payloads.map(() => requestId ?? null);
-  await db`select from stage_jobs(${contract.queue}::text, ${db.json(payloads)}, ${causes}::text[])`;
+  if (jobs.length === 0) return;
+  const payloads = jobs.map(({ payload }) => payload);
+  await db`
+    select from stage_jobs(
+      ${contract.queue}::text, ${db.json(payloads)}, ${jobs.map(({ requestId }) => requestId ?? null)}::text[],
+      ${jobs.map(({ runAt }) => runAt ?? null)}::timestamptz[]
+    )`;
 }
 
 /**

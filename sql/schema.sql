@@ -1257,7 +1257,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION settle_jobs(kind bulk_action_kind, job_ids bigint[]) RETURNS integer
 -- FUNCTION settle_pos_sync(of_sync uuid, of_run integer, new_status pos_sync_status, new_failure pos_sync_failure, new_reason text, retry_at timestamp with time zone, caused_by text) RETURNS boolean
 -- FUNCTION stage_job(to_queue text, job_payload jsonb, caused_by text DEFAULT NULL::text, due_at timestamp with time zone DEFAULT now(), open_key text DEFAULT NULL::text, rank integer DEFAULT 0) RETURNS bigint
--- FUNCTION stage_jobs(to_queue text, job_payloads jsonb, caused_by text[]) RETURNS void
+-- FUNCTION stage_jobs(to_queue text, job_payloads jsonb, caused_by text[], due_times timestamp with time zone[] DEFAULT NULL::timestamp with time zone[]) RETURNS void
 -- FUNCTION start_of_day(day date, zone text) RETURNS timestamp with time zone
 -- FUNCTION start_otp(for_phone text, hash bytea, encrypted_code text, from_place text, is_known boolean, daily_limit integer, place_limit integer, total_limit integer) RETURNS TABLE(id uuid, retry_after_seconds integer)
 -- FUNCTION uncancelled_lines(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(partner_id uuid, box_id uuid, menu_item_id uuid, price_minor bigint, qty integer, status order_status, total_minor bigint, amount_due_minor bigint)

@@ -47,6 +47,18 @@ interface Ending {
 const startJob = inBatches((runs: readonly staged.JobRun[]) => staged.startJobs(batches, runs));
 const completeJob = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(batches, runs));
 
+type CompleteJob = (run: staged.JobRun) => Promise<boolean>;
+const completions = new WeakMap<Db, CompleteJob>();
+
+/** Returns what completes jobs in a transaction: those that share it are completed in one statement. */
+function completeJobIn(tx: Db): CompleteJob {
+  const known = completions.get(tx);
+  if (known) return known;
+  const complete = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(tx, runs));
+  completions.set(tx, complete);
+  return complete;
+}
+
 /** Thrown by `done` when another run has completed the job. */
 class AlreadyDone extends Error {
   override name = "AlreadyDone";
@@ -101,7 +113,7 @@ export function consume<P extends Payload>(
         attempt: row.attempts,
         signal,
         done: async (tx) => {
-          progress.completed = await staged.completeJob(tx, { id, generation });
+          progress.completed = await completeJobIn(tx)({ id, generation });
           if (!progress.completed) throw new AlreadyDone();
         },
       });

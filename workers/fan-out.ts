@@ -12,7 +12,7 @@ import {
   type LargeAudience,
   type SmallAudience,
 } from "../sql/queries/recipients.js";
-import { findBacklog, stageJob } from "../sql/outbox.js";
+import { findBacklog, stageJob, stageJobs, type StagedJob } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 
 /** Recipients of a large audience per job. */
@@ -30,26 +30,39 @@ interface SmallEvent {
   readonly task: EventTask;
 }
 
-/** Lists the notifications of an event with few recipients, and stages its follow-up event. */
-async function prepare(tx: Db, { audience, task }: SmallEvent): Promise<readonly NewNotification[]> {
-  const { notify, followUp } = audience;
-  const { payload, requestId } = task;
-  const { subjectId } = payload;
-  const [runAt, ...lists] = await Promise.all([
-    followUp?.at(tx, subjectId),
-    ...notify.map(async ({ kind, to }) =>
-      (await to(tx, subjectId)).map((each) => ({ ...each, kind, requestId: requestId ?? null })),
-    ),
+/** Lists the notifications of events with the same audience, and stages the follow-up events. */
+async function prepare(
+  tx: Db,
+  { notify, followUp }: SmallAudience,
+  tasks: readonly EventTask[],
+): Promise<NewNotification[]> {
+  const subjectIds = tasks.map(({ payload }) => payload.subjectId);
+  const [times = [], ...lists] = await Promise.all([
+    followUp?.at(tx, subjectIds),
+    ...notify.map(async ({ kind, to }) => (await to(tx, subjectIds)).map((each) => ({ ...each, kind }))),
   ]);
-  if (followUp && runAt)
-    await stageJob(tx, fanOut, { event: followUp.event, subjectId, after: null }, { requestId, runAt });
-  return lists.flat();
+  const found = lists.flat();
+  const notifications: NewNotification[] = [];
+  const followUps: StagedJob<EventPayload>[] = [];
+  for (const { payload, requestId } of tasks) {
+    const { subjectId } = payload;
+    for (const { recipient, kind } of found.filter((each) => each.subjectId === subjectId))
+      notifications.push({ ...recipient, kind, requestId: requestId ?? null });
+    const time = times.find((each) => each.subjectId === subjectId);
+    if (followUp && time)
+      followUps.push({ payload: { event: followUp.event, subjectId, after: null }, requestId, runAt: time.runAt });
+  }
+  await stageJobs(tx, fanOut, followUps);
+  return notifications;
 }
 
 /** Events with few recipients come with every order: those that run at once share a transaction and its statements. */
 const notifyFew = inBatches((events: readonly SmallEvent[]) =>
   transaction(async (tx) => {
-    const notifications = await Promise.all(events.map((event) => prepare(tx, event)));
+    const audiences = [...new Set(events.map(({ audience }) => audience))];
+    const tasksOf = (audience: SmallAudience) =>
+      events.flatMap((each) => (each.audience === audience ? each.task : []));
+    const notifications = await Promise.all(audiences.map((audience) => prepare(tx, audience, tasksOf(audience))));
     await insertNotifications(tx, notifications.flat());
     await Promise.all(events.map(({ task }) => task.done(tx)));
     return events;

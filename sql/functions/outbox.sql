@@ -35,15 +35,17 @@ begin
 end
 $$;
 
--- Stages one job per element of `job_payloads`, caused by the request at the same index.
-create or replace function stage_jobs(to_queue text, job_payloads jsonb, caused_by text[]) returns void
+-- Stages one job per element of `job_payloads`, caused by the request and due at the time (null: now) at the same index.
+create or replace function stage_jobs(
+  to_queue text, job_payloads jsonb, caused_by text[], due_times timestamptz[] default null
+) returns void
 language plpgsql
 as $$
 begin
-  insert into staged_jobs (queue, payload, request_id)
-  select to_queue, job.payload, job.request_id
-  from rows from (jsonb_array_elements(job_payloads), unnest(caused_by)) as job (payload, request_id);
-  perform wake_relays(now());
+  insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
+  select to_queue, job.payload, job.request_id, coalesce(job.due_at, now()), coalesce(job.due_at, now())
+  from rows from (jsonb_array_elements(job_payloads), unnest(caused_by), unnest(due_times)) as job (payload, request_id, due_at);
+  perform wake_relays(coalesce((select min(coalesce(at, now())) from unnest(due_times) as at), now()));
 end
 $$;
 

@@ -15,15 +15,21 @@ export type Recipient = {
   readonly facts?: Readonly<Record<string, string | number>>;
 };
 
-type ListRecipients = (db: Db, subjectId: string) => Promise<readonly Recipient[]>;
+/** A recipient of one of several events of a kind, and the subject of that event. */
+export interface OfSubject {
+  readonly subjectId: string;
+  readonly recipient: Recipient;
+}
 
-/** An event with few recipients. */
+type ListRecipients = (db: Db, subjectIds: readonly string[]) => Promise<readonly OfSubject[]>;
+
+/** An event with few recipients. Those of many such events are listed in one statement. */
 export interface SmallAudience {
   readonly notify: readonly { readonly kind: NotificationKind; readonly to: ListRecipients }[];
-  /** A later event about the same subject; `at` returns its time, or undefined when it does not happen. */
+  /** A later event about the same subject; `at` returns the time of each that happens. */
   readonly followUp?: {
     readonly event: EventKind;
-    readonly at: (db: Db, subjectId: string) => Promise<Date | undefined>;
+    readonly at: (db: Db, subjectIds: readonly string[]) => Promise<readonly { subjectId: string; runAt: Date }[]>;
   };
 }
 
@@ -54,145 +60,169 @@ interface OrderRecipient {
   partnerId: string;
 }
 
-/** Lists an order's customer. */
-const listCustomer = (db: Db, orderId: string) =>
-  db<OrderRecipient[]>`
-    select u.id as user_id, o.id as order_id, o.partner_id
-    from orders o
-    join users u on u.id = o.user_id and u.deleted_at is null
-    where o.id = ${orderId}::uuid`;
+const ofOrder = (recipient: Recipient & OrderRecipient): OfSubject => ({ subjectId: recipient.orderId, recipient });
 
-/** Lists the members of an order's partner, unless the order came from their POS. */
-const listPartnerUnlessPosOrder = (db: Db, orderId: string) =>
-  db<OrderRecipient[]>`
-    select u.id as user_id, o.id as order_id, o.partner_id
-    from orders o
-    cross join lateral (select id from partner_members(o.partner_id) as id) as person
-    join users u on u.id = person.id
-    where o.id = ${orderId}::uuid and not exists (select from pos_orders p where p.order_id = o.id)`;
-
-/** Finds when an order's customer is reminded: half an hour before the pickup window; undefined when that has passed. */
-const findReminderTime = async (db: Db, orderId: string) =>
+/** Lists the customers of orders. */
+const listCustomers: ListRecipients = async (db, orderIds) =>
   (
-    await db<{ remindAt: Date }[]>`
-      with reminder as (
-        select coalesce(pickup_window_start, created_at) - interval '30 minutes' as at from orders where id = ${orderId}::uuid
-      )
-      select coalesce(at, now()) as remind_at from reminder where at > now()`
-  )[0]?.remindAt;
+    await db<OrderRecipient[]>`
+      select u.id as user_id, o.id as order_id, o.partner_id
+      from orders o
+      join users u on u.id = o.user_id and u.deleted_at is null
+      where o.id = any (${[...orderIds]}::uuid[])`
+  ).map(ofOrder);
 
-/** Lists the customer of a cancelled order, unless the customer cancelled it. */
-const listCustomerUnlessActor = (db: Db, orderId: string) =>
-  db<OrderRecipient[]>`
-    select u.id as user_id, o.id as order_id, o.partner_id
-    from orders o
-    join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role <> 'CUSTOMER'
-    join users u on u.id = o.user_id and u.deleted_at is null
-    where o.id = ${orderId}::uuid`;
-
-/** Lists the members of a cancelled order's partner, if the customer cancelled it. */
-const listPartnerUnlessActor = (db: Db, orderId: string) =>
-  db<OrderRecipient[]>`
-    select u.id as user_id, o.id as order_id, o.partner_id
-    from orders o
-    join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role = 'CUSTOMER'
-    cross join lateral (select id from partner_members(o.partner_id) as id) as person
-    join users u on u.id = person.id
-    where o.id = ${orderId}::uuid`;
-
-/** Lists a completed order's customer, with the points earned. */
-const listCustomerWithPoints = async (db: Db, orderId: string) =>
+/** Lists the members of the partners of orders, unless the order came from their POS. */
+const listPartnersUnlessPosOrder: ListRecipients = async (db, orderIds) =>
   (
-    await db<{ userId: string; partnerId: string; points: number }[]>`
-      select e.user_id, o.partner_id, e.points
+    await db<OrderRecipient[]>`
+      select u.id as user_id, o.id as order_id, o.partner_id
+      from orders o
+      cross join lateral (select id from partner_members(o.partner_id) as id) as person
+      join users u on u.id = person.id
+      where o.id = any (${[...orderIds]}::uuid[]) and not exists (select from pos_orders p where p.order_id = o.id)`
+  ).map(ofOrder);
+
+/** Lists when the customers of orders are reminded: half an hour before the pickup window, unless that has passed. */
+const listReminderTimes = (db: Db, orderIds: readonly string[]) =>
+  db<{ subjectId: string; runAt: Date }[]>`
+    select id as subject_id, coalesce(pickup_window_start, created_at) - interval '30 minutes' as run_at
+    from orders
+    where id = any (${[...orderIds]}::uuid[])
+      and coalesce(pickup_window_start, created_at) - interval '30 minutes' > now()`;
+
+/** Lists the customers of cancelled orders, unless the customer cancelled it. */
+const listCustomersUnlessActor: ListRecipients = async (db, orderIds) =>
+  (
+    await db<OrderRecipient[]>`
+      select u.id as user_id, o.id as order_id, o.partner_id
+      from orders o
+      join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role <> 'CUSTOMER'
+      join users u on u.id = o.user_id and u.deleted_at is null
+      where o.id = any (${[...orderIds]}::uuid[])`
+  ).map(ofOrder);
+
+/** Lists the members of the partners of cancelled orders, if the customer cancelled it. */
+const listPartnersUnlessActor: ListRecipients = async (db, orderIds) =>
+  (
+    await db<OrderRecipient[]>`
+      select u.id as user_id, o.id as order_id, o.partner_id
+      from orders o
+      join order_events e on e.order_id = o.id and e.to_status = 'CANCELLED' and e.actor_role = 'CUSTOMER'
+      cross join lateral (select id from partner_members(o.partner_id) as id) as person
+      join users u on u.id = person.id
+      where o.id = any (${[...orderIds]}::uuid[])`
+  ).map(ofOrder);
+
+/** Lists the customers of completed orders, with the points earned. */
+const listCustomersWithPoints: ListRecipients = async (db, orderIds) =>
+  (
+    await db<(OrderRecipient & { points: number })[]>`
+      select e.user_id, o.id as order_id, o.partner_id, e.points
       from loyalty_entries e
       join orders o on o.id = e.order_id
       join users u on u.id = e.user_id and u.deleted_at is null
-      where e.order_id = ${orderId}::uuid and e.kind = 'ORDER' and e.points > 0
+      where e.order_id = any (${[...orderIds]}::uuid[]) and e.kind = 'ORDER' and e.points > 0
       order by e.id`
-  ).map(({ userId, partnerId, points }) => ({ userId, orderId, partnerId, facts: { points } }));
+  ).map(({ points, ...recipient }) => ofOrder({ ...recipient, facts: { points } }));
 
 /** Lists the referrers who earned points by a friend's order; they learn nothing else of that order. */
-const listReferrersWithPoints = async (db: Db, orderId: string) =>
+const listReferrersWithPoints: ListRecipients = async (db, orderIds) =>
   (
-    await db<{ userId: string; points: number }[]>`
-      select e.user_id, e.points
+    await db<{ userId: string; orderId: string | null; points: number }[]>`
+      select e.user_id, e.order_id, e.points
       from loyalty_entries e
       join users u on u.id = e.user_id and u.deleted_at is null
-      where e.order_id = ${orderId}::uuid and e.kind <> 'ORDER' and e.points > 0
+      where e.order_id = any (${[...orderIds]}::uuid[]) and e.kind <> 'ORDER' and e.points > 0
       order by e.id`
-  ).map(({ userId, points }) => ({ userId, facts: { points } }));
+  ).flatMap(({ userId, orderId, points }) =>
+    orderId === null ? [] : [{ subjectId: orderId, recipient: { userId, facts: { points } } }],
+  );
 
-/** Lists the users whom the points of a completed order took to another level. */
-const listUsersWithNewLevel = async (db: Db, orderId: string) =>
+/** Lists the users whom the points of completed orders took to another level. */
+const listUsersWithNewLevel: ListRecipients = async (db, orderIds) =>
   (
-    await db<{ userId: string; points: number; earnedBefore: number | null }[]>`
+    await db<{ userId: string; orderId: string | null; points: number; earnedBefore: number | null }[]>`
       select
-        e.user_id, e.points,
+        e.user_id, e.order_id, e.points,
         (select sum(b.points)::integer from loyalty_entries b where b.user_id = e.user_id and b.id < e.id) as earned_before
       from loyalty_entries e
       join users u on u.id = e.user_id and u.deleted_at is null
-      where e.order_id = ${orderId}::uuid and e.points > 0
+      where e.order_id = any (${[...orderIds]}::uuid[]) and e.points > 0
       order by e.id`
-  ).flatMap(({ userId, points, earnedBefore }) => {
+  ).flatMap(({ userId, orderId, points, earnedBefore }) => {
     const level = loyaltyLevel((earnedBefore ?? 0) + points);
-    return level === loyaltyLevel(earnedBefore ?? 0) ? [] : [{ userId, facts: { level } }];
+    if (orderId === null || level === loyaltyLevel(earnedBefore ?? 0)) return [];
+    return [{ subjectId: orderId, recipient: { userId, facts: { level } } }];
   });
 
-/** Lists the members of the partner that a review is about, with the rating. */
-const listPartnerWithRating = async (db: Db, reviewId: string) =>
+/** Lists the members of the partners that reviews are about, with the rating. */
+const listPartnersWithRating: ListRecipients = async (db, reviewIds) =>
   (
-    await db<(OrderRecipient & { rating: number })[]>`
-      select u.id as user_id, r.order_id, r.partner_id, r.rating
+    await db<(OrderRecipient & { subjectId: string; rating: number })[]>`
+      select r.id as subject_id, u.id as user_id, r.order_id, r.partner_id, r.rating
       from reviews r
       cross join lateral (select id from partner_members(r.partner_id) as id) as person
       join users u on u.id = person.id
-      where r.id = ${reviewId}::uuid`
-  ).map(({ rating, ...recipient }) => ({ ...recipient, facts: { rating } }));
+      where r.id = any (${[...reviewIds]}::uuid[])`
+  ).map(({ subjectId, rating, ...recipient }) => ({ subjectId, recipient: { ...recipient, facts: { rating } } }));
 
-/** Lists a review's author. */
-const listAuthor = (db: Db, reviewId: string) =>
-  db<OrderRecipient[]>`
-    select u.id as user_id, r.order_id, r.partner_id
-    from reviews r
-    join users u on u.id = r.user_id and u.deleted_at is null
-    where r.id = ${reviewId}::uuid`;
-
-/** Lists a partner's owner and staff. */
-const listPartner = (db: Db, partnerId: string) =>
-  db<{ userId: string; partnerId: string }[]>`
-    select u.id as user_id, p.id as partner_id
-    from partners p
-    cross join lateral (select id from partner_members(p.id) as id) as person
-    join users u on u.id = person.id
-    where p.id = ${partnerId}::uuid`;
-
-/** Lists a partner's owner. */
-const listOwner = (db: Db, partnerId: string) =>
-  db<{ userId: string; partnerId: string }[]>`
-    select u.id as user_id, p.id as partner_id
-    from partners p
-    join users u on u.id = p.owner_id
-    where p.id = ${partnerId}::uuid`;
-
-/** Lists the admins who have changed a campaign. */
-const listAdminsOfCampaign = async (db: Db, campaignId: string) =>
+/** Lists the authors of reviews. */
+const listAuthors: ListRecipients = async (db, reviewIds) =>
   (
-    await db<{ userId: string; campaign: string }[]>`
-      select u.id as user_id, c.name as campaign
+    await db<(OrderRecipient & { subjectId: string })[]>`
+      select r.id as subject_id, u.id as user_id, r.order_id, r.partner_id
+      from reviews r
+      join users u on u.id = r.user_id and u.deleted_at is null
+      where r.id = any (${[...reviewIds]}::uuid[])`
+  ).map(({ subjectId, ...recipient }) => ({ subjectId, recipient }));
+
+const ofPartner = (recipient: { userId: string; partnerId: string }): OfSubject => ({
+  subjectId: recipient.partnerId,
+  recipient,
+});
+
+/** Lists the owners and staff of partners. */
+const listPartners: ListRecipients = async (db, partnerIds) =>
+  (
+    await db<{ userId: string; partnerId: string }[]>`
+      select u.id as user_id, p.id as partner_id
+      from partners p
+      cross join lateral (select id from partner_members(p.id) as id) as person
+      join users u on u.id = person.id
+      where p.id = any (${[...partnerIds]}::uuid[])`
+  ).map(ofPartner);
+
+/** Lists the owners of partners. */
+const listOwners: ListRecipients = async (db, partnerIds) =>
+  (
+    await db<{ userId: string; partnerId: string }[]>`
+      select u.id as user_id, p.id as partner_id
+      from partners p
+      join users u on u.id = p.owner_id
+      where p.id = any (${[...partnerIds]}::uuid[])`
+  ).map(ofPartner);
+
+/** Lists the admins who have changed campaigns. */
+const listAdminsOfCampaigns: ListRecipients = async (db, campaignIds) =>
+  (
+    await db<{ subjectId: string; userId: string; campaign: string }[]>`
+      select c.id as subject_id, u.id as user_id, c.name as campaign
       from ad_campaigns c
       join users u on u.id in (select e.actor_id from audit_events e where e.subject_id = c.id)
-      where c.id = ${campaignId}::uuid and (u.is_admin or u.phone = any (${config.ADMIN_PHONES}::text[]))
+      where c.id = any (${[...campaignIds]}::uuid[]) and (u.is_admin or u.phone = any (${config.ADMIN_PHONES}::text[]))
         and u.deleted_at is null`
-  ).map(({ userId, campaign }) => ({ userId, facts: { campaign } }));
+  ).map(({ subjectId, userId, campaign }) => ({ subjectId, recipient: { userId, facts: { campaign } } }));
 
-/** Lists the user whose data an export has, unless it is deleted. */
-const listOwnerOfExport = (db: Db, exportId: string) =>
-  db<{ userId: string }[]>`
-    select u.id as user_id
-    from data_exports e
-    join users u on u.id = e.user_id and u.deleted_at is null
-    where e.id = ${exportId}::uuid and e.expires_at > now()`;
+/** Lists the users whose data exports have, unless they are deleted. */
+const listOwnersOfExports: ListRecipients = async (db, exportIds) =>
+  (
+    await db<{ subjectId: string; userId: string }[]>`
+      select e.id as subject_id, u.id as user_id
+      from data_exports e
+      join users u on u.id = e.user_id and u.deleted_at is null
+      where e.id = any (${[...exportIds]}::uuid[]) and e.expires_at > now()`
+  ).map(({ subjectId, userId }) => ({ subjectId, recipient: { userId } }));
 
 /**
  * An event for the followers of a box, or of its partner. A batch has the followers who want such notifications and had fewer
@@ -245,36 +275,36 @@ const isAtLowestPrice = (db: Db, boxId: string) =>
 export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudience>> = {
   ORDER_PLACED: {
     notify: [
-      { kind: "ORDER_ACCEPTED", to: listCustomer },
-      { kind: "NEW_ORDER", to: listPartnerUnlessPosOrder },
+      { kind: "ORDER_ACCEPTED", to: listCustomers },
+      { kind: "NEW_ORDER", to: listPartnersUnlessPosOrder },
     ],
-    followUp: { event: "PICKUP_SOON", at: findReminderTime },
+    followUp: { event: "PICKUP_SOON", at: listReminderTimes },
   },
-  PICKUP_SOON: { notify: [{ kind: "PICKUP_SOON", to: listCustomer }] },
-  ORDER_READY: { notify: [{ kind: "ORDER_READY", to: listCustomer }] },
+  PICKUP_SOON: { notify: [{ kind: "PICKUP_SOON", to: listCustomers }] },
+  ORDER_READY: { notify: [{ kind: "ORDER_READY", to: listCustomers }] },
   ORDER_COMPLETED: {
     notify: [
-      { kind: "POINTS_EARNED", to: listCustomerWithPoints },
+      { kind: "POINTS_EARNED", to: listCustomersWithPoints },
       { kind: "FRIEND_CAME", to: listReferrersWithPoints },
       { kind: "LEVEL_REACHED", to: listUsersWithNewLevel },
     ],
   },
   ORDER_CANCELLED: {
     notify: [
-      { kind: "ORDER_CANCELLED", to: listCustomerUnlessActor },
-      { kind: "ORDER_CANCELLED_BY_CUSTOMER", to: listPartnerUnlessActor },
+      { kind: "ORDER_CANCELLED", to: listCustomersUnlessActor },
+      { kind: "ORDER_CANCELLED_BY_CUSTOMER", to: listPartnersUnlessActor },
     ],
   },
-  ORDER_NO_SHOW: { notify: [{ kind: "ORDER_NO_SHOW", to: listCustomer }] },
-  REVIEW_PUBLISHED: { notify: [{ kind: "REVIEW_RECEIVED", to: listPartnerWithRating }] },
-  REVIEW_APPROVED: { notify: [{ kind: "REVIEW_APPROVED", to: listAuthor }] },
-  REVIEW_REJECTED: { notify: [{ kind: "REVIEW_REJECTED", to: listAuthor }] },
-  PARTNER_OWNED: { notify: [{ kind: "PARTNER_OWNED", to: listOwner }] },
-  PARTNER_ACTIVE: { notify: [{ kind: "PARTNER_APPROVED", to: listPartner }] },
-  PARTNER_REJECTED: { notify: [{ kind: "PARTNER_REJECTED", to: listPartner }] },
-  PARTNER_SUSPENDED: { notify: [{ kind: "PARTNER_SUSPENDED", to: listPartner }] },
-  CAMPAIGN_COMPLETED: { notify: [{ kind: "CAMPAIGN_COMPLETED", to: listAdminsOfCampaign }] },
-  DATA_EXPORT_READY: { notify: [{ kind: "DATA_EXPORT_READY", to: listOwnerOfExport }] },
+  ORDER_NO_SHOW: { notify: [{ kind: "ORDER_NO_SHOW", to: listCustomers }] },
+  REVIEW_PUBLISHED: { notify: [{ kind: "REVIEW_RECEIVED", to: listPartnersWithRating }] },
+  REVIEW_APPROVED: { notify: [{ kind: "REVIEW_APPROVED", to: listAuthors }] },
+  REVIEW_REJECTED: { notify: [{ kind: "REVIEW_REJECTED", to: listAuthors }] },
+  PARTNER_OWNED: { notify: [{ kind: "PARTNER_OWNED", to: listOwners }] },
+  PARTNER_ACTIVE: { notify: [{ kind: "PARTNER_APPROVED", to: listPartners }] },
+  PARTNER_REJECTED: { notify: [{ kind: "PARTNER_REJECTED", to: listPartners }] },
+  PARTNER_SUSPENDED: { notify: [{ kind: "PARTNER_SUSPENDED", to: listPartners }] },
+  CAMPAIGN_COMPLETED: { notify: [{ kind: "CAMPAIGN_COMPLETED", to: listAdminsOfCampaigns }] },
+  DATA_EXPORT_READY: { notify: [{ kind: "DATA_EXPORT_READY", to: listOwnersOfExports }] },
   BOX_LISTED: followers("PARTNER", "FAVORITE_LISTED", { times: 3, inHours: 24 }),
   BOX_BACK: followers("BOX", "BOX_BACK", { times: 1, inHours: 6 }),
   BOX_CHEAPER: {

@@ -81,7 +81,7 @@ describe("relays are woken without polling by", () => {
     "one job": () => stageJob(sql, push, newPush()),
     "one job over the connections of look-ups": () => stageJob(lookups, push, newPush()),
     "one job over the connections that may wait": () => stageJob(contended, push, newPush()),
-    "many jobs": () => stageJobs(sql, push, [newPush(), newPush()]),
+    "many jobs": () => stageJobs(sql, push, [{ payload: newPush() }, { payload: newPush() }]),
     "a transaction": () => transaction((tx) => stageJob(tx, push, newPush())),
     "a transaction that goes on": () =>
       transaction(async (tx) => {
@@ -121,8 +121,28 @@ test("rolled-back jobs and jobs due later wake no relay", async () => {
   await expect(sql`select stage_job('push', '{}'), 1 / (random() * 0)::integer`).rejects.toThrow("int4div");
   // nor does the next transaction of that session
   await transaction((tx) => stageJob(tx, push, newPush(), { runAt: new Date(Date.now() + HOUR_MS) }));
+  await stageJobs(sql, push, [{ payload: newPush(), runAt: new Date(Date.now() + HOUR_MS) }]);
   await catchUp();
   expect(signals).toBe(before);
+});
+
+test("of many jobs each keeps its cause and its time", async () => {
+  const [now, later] = [newPush(), newPush()];
+  const runAt = new Date(Date.now() + HOUR_MS);
+  const before = signals;
+  await stageJobs(sql, push, [
+    { payload: now, requestId: "one" },
+    { payload: later, requestId: "other", runAt },
+  ]);
+  await until(() => signals > before);
+  const rows = await sql<{ requestId: string | null; dueAt: Date }[]>`
+    select request_id, greatest(run_at, next_send_at) as due_at
+    from staged_jobs
+    where payload in (${sql.json(now)}, ${sql.json(later)})
+    order by id`;
+  expect(rows.map(({ requestId }) => requestId)).toEqual(["one", "other"]);
+  expect(rows[0]!.dueAt.getTime()).toBeLessThan(Date.now() + HOUR_MS / 2);
+  expect(rows[1]!.dueAt).toEqual(runAt);
 });
 
 test("an open job is found by its key, through an index", async () => {

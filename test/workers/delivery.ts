@@ -91,7 +91,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await stageJobs(
         sql,
         trial,
-        Array.from({ length: 700 }, (_, n) => ({ n })),
+        Array.from({ length: 700 }, (_, n) => ({ payload: { n } })),
       );
       await until(async () => (await stagedRows()).every((row) => row.done));
       expect([...runs.values()].filter((count) => count === 1)).toHaveLength(700);

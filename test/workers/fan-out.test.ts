@@ -81,6 +81,45 @@ test("a job that cannot be completed leaves no notifications", async () => {
   expect(await inserted(orderId)).toEqual([]);
 });
 
+test("events that run at once each have their own recipients, cause and reminder", async () => {
+  const place = async () => {
+    const [shop, buyer] = await Promise.all([bakery(client), user(client)]);
+    const placed = await buyer.client.post("/api/v1/orders", {
+      items: [{ menuItemId: await listBox(shop, { price: 10 }), qty: 1 }],
+      totalAmount: 10,
+      partnerId: shop.id,
+    });
+    return { orderId: placed.string("orderId"), buyerId: buyer.id, ownerId: shop.owner.id };
+  };
+  const [one, other, ready] = await Promise.all([place(), place(), place()]);
+  await sql`truncate staged_jobs`;
+  await Promise.all([
+    fanOutEvent({ ...orderPlaced(one.orderId), requestId: "request-one" }),
+    fanOutEvent({ ...orderPlaced(other.orderId), requestId: "request-other" }),
+    fanOutEvent(task({ event: "ORDER_READY" as const, subjectId: ready.orderId, after: null })),
+  ]);
+
+  const ofPlaced = ({ buyerId, ownerId }: typeof one) => [
+    { userId: ownerId, kind: "NEW_ORDER", jobs: 1 },
+    { userId: buyerId, kind: "ORDER_ACCEPTED", jobs: 1 },
+  ];
+  expect(await inserted(one.orderId)).toEqual(ofPlaced(one));
+  expect(await inserted(other.orderId)).toEqual(ofPlaced(other));
+  expect(await inserted(ready.orderId)).toEqual([{ userId: ready.buyerId, kind: "ORDER_READY", jobs: 1 }]);
+  const staged = await sql<{ requestId: string | null; orderId: string | null; isReminder: boolean }[]>`
+    select j.request_id, coalesce(n.order_id::text, j.payload ->> 'subjectId') as order_id,
+           coalesce(j.payload ->> 'event' = 'PICKUP_SOON' and j.run_at = o.pickup_window_start - interval '30 minutes', false)
+             as is_reminder
+    from staged_jobs j
+    left join notifications n on n.id::text = j.payload ->> 'notificationId'
+    left join orders o on o.id::text = j.payload ->> 'subjectId'
+    where n.order_id is null or n.order_id <> ${ready.orderId}::uuid
+    order by j.request_id, is_reminder`;
+  const jobsOf = (requestId: string, orderId: string) =>
+    [false, false, true].map((isReminder) => ({ requestId, orderId, isReminder }));
+  expect(staged).toEqual([...jobsOf("request-one", one.orderId), ...jobsOf("request-other", other.orderId)]);
+});
+
 test("an unknown order has no recipients", async () => {
   await expect(fanOutEvent(orderPlaced("01890000-0000-7000-8000-000000000000"))).resolves.toBeUndefined();
 });
@@ -175,7 +214,7 @@ describe("a large audience", () => {
     await stageJobs(
       sql,
       push,
-      Array.from({ length: 1_000 }, () => ({ notificationId: randomUUID() })),
+      Array.from({ length: 1_000 }, () => ({ payload: { notificationId: randomUUID() } })),
     );
     const listed = task({ event: "BOX_LISTED" as const, subjectId: boxId, after: null });
     await expect(fanOutEvent(listed)).rejects.toThrow(Snooze);

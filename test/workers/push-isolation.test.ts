@@ -69,7 +69,7 @@ async function notifyOthers(
   await stageJobs(
     sql,
     push,
-    ids.map((notificationId) => ({ notificationId })),
+    ids.map((notificationId) => ({ payload: { notificationId } })),
   );
   return ids;
 }

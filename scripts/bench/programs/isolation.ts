@@ -58,7 +58,7 @@ answerParent(IsolationPlan, async ({ services, silentServices, silentMessages, s
   await stageJobs(
     sql,
     push,
-    hanging.map((notificationId) => ({ notificationId })),
+    hanging.map((notificationId) => ({ payload: { notificationId } })),
   );
   // a burst delays the first message behind it, whether or not its push services answer: its jobs all start once
   for (const service of services) await deliver(service);

@@ -77,7 +77,7 @@ async function passThroughService(count: number): Promise<number> {
     await stageJobs(
       sql,
       push,
-      ids.slice(from, from + BATCH).map((notificationId) => ({ notificationId })),
+      ids.slice(from, from + BATCH).map((notificationId) => ({ payload: { notificationId } })),
     );
   }
   await all;

@@ -20,7 +20,11 @@ const newJobs = (count: number) =>
 
 async function prepare({ how, batches }: HandOverPlan): Promise<() => Promise<unknown>> {
   if (how === "relay") {
-    await stageJobs(sql, fanOut, newJobs(batches * BATCH));
+    await stageJobs(
+      sql,
+      fanOut,
+      newJobs(batches * BATCH).map((payload) => ({ payload })),
+    );
     return () => relayBatch([fanOut]);
   }
   const queue = openQueue(fanOut);
