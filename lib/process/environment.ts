@@ -99,7 +99,7 @@ const known =
 const perQueue = z
   .string()
   .default("")
-  .refine((value) => /^([a-z-]+=[1-9]\d{0,3}(,(?=.)|$))*$/.test(value), "must be a list such as push=50,sms=5")
+  .refine((value) => /^([a-z-]+=[1-9]\d{0,3}(,(?=.)|$))*$/.test(value), "must be a list such as push=20,sms=5")
   .transform((value): Readonly<Record<string, number>> => {
     const pairs = value.split(",").filter(Boolean);
     return Object.fromEntries(
@@ -234,7 +234,7 @@ export const environment = z
     LOG_PRETTY: flag.describe("`1` logs readable lines instead of JSON"),
     WEB_CONCURRENCY: count(1, 1, 64).describe("API processes that share the port"),
     WORKER_CONCURRENCY: perQueue.describe(
-      "jobs that a worker process runs at once, by queue, in place of the defaults, such as `push=50,sms=5`",
+      "jobs that a worker process runs at once, by queue, in place of the defaults, such as `push=20,sms=5`",
     ),
     WORKER_METRICS_PORT: count(0, 0, 65_535).describe(
       "port where a worker process serves `/metrics` and `/healthz`; 0 for none",

@@ -28,8 +28,8 @@ const { deliverPush } = await import("../../workers/push.js");
 const { notificationStatus } = await import("../support/notifications.js");
 const { startQueueWorker } = await import("../support/queue-worker.js");
 
-/** Of the 20 slots, those for origins that have not answered. */
-const UNPROVEN_SHARE = 5;
+/** The slots for origins that have not answered. */
+const UNPROVEN_SHARE = Math.floor(push.concurrency / 4);
 
 const ORIGINS = 50;
 let silent: Awaited<ReturnType<typeof startSilentServers>>;
