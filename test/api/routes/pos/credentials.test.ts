@@ -197,7 +197,7 @@ describe("credentials", () => {
     for (const send of [connect, tryOut]) {
       const refused = await send(credentials);
       expect(outcome(refused)).toBe("400 INVALID_CREDENTIALS");
-      expect(refused.text).not.toContain("4711");
+      expect(refused.text).not.toContain("secret-token");
     }
   });
 
@@ -234,7 +234,7 @@ describe("credentials", () => {
     ],
     [
       "of another format",
-      { baseUrl: "https://pos.example.com?key=4711", webhookSecret: "4711" },
+      { baseUrl: "https://pos.example.com?key=secret-token", webhookSecret: "secret-token" },
       [
         { path: "credentialsJson.baseUrl", message: "must be an https address without user, password, `?` and `#`" },
         { path: "credentialsJson.webhookSecret", message: "must be `whsec_` and 24 bytes or more in base64" },
@@ -247,7 +247,7 @@ describe("credentials", () => {
       const found = refused.body["errors"] as { path: string; message: string }[];
       expect(found.sort((one, other) => one.path.localeCompare(other.path))).toEqual(errors);
       for (const { path, message } of errors) expect(refused.body["detail"]).toContain(`${path}: ${message}`);
-      expect(refused.text).not.toContain("4711");
+      expect(refused.text).not.toContain("secret-token");
     }
   });
 

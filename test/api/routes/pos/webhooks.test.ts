@@ -255,7 +255,7 @@ describe("a signature", () => {
   test("that is valid, of an event with invalid fields: the answer names them without their values", async () => {
     const items = [
       { externalId: "roll", qty: 1 },
-      { externalId: "secret-4711", qty: "4711" },
+      { externalId: "secret-roll", qty: "secret-count" },
     ];
     const refused = await send(newEvent({ type: "order.created", data: { items, totalAmount: 47.115 } }));
     expect(outcome(refused)).toBe("400 BAD_REQUEST");
@@ -271,7 +271,7 @@ describe("a signature", () => {
       { path: "data.orderExternalId", message: "is missing" },
       { path: "data.status", message: "is missing" },
     ]);
-    expect(refused.text).not.toContain("4711");
+    expect(refused.text).not.toContain("secret");
     expect(await stored(bakery.id)).toEqual([]);
   });
 });
