@@ -71,18 +71,23 @@ export const hasReplicas = config.REPLICAS.length > 0;
 /** As `lookups`, for what anyone may read and may be as old as the client's replica. */
 export const recentLookupsOf = (client: string): Db => tag(lookupsFor(client));
 
-/** A search counts as the rows that it may return, but as a default page at least. */
+/**
+ * A search counts as the rows that it may return, but as a default page at least. A larger page counts twice: all other requests wait
+ * while the process writes it.
+ */
 const LEAST_SEARCH = 51;
+const sizeOf = (rows: number): number => (rows > LEAST_SEARCH ? 2 * rows : LEAST_SEARCH);
 const ROWS_AT_ONCE = 16 * LEAST_SEARCH;
 const inClientsShare = openTurns("searches of one client", ROWS_AT_ONCE / 2, config.SEARCH_TIMEOUT_MS);
 const inShare = openTurns("searches", ROWS_AT_ONCE, config.SEARCH_TIMEOUT_MS);
 
 /**
  * Returns a handle for reads of up to `rows` rows that anyone may ask for, such as boxes around a place. They have a short timeout,
- * and only some run at once, half of them for one client: a flood of them delays only searches, and one client's flood its own. What is `recent` may be as old as the client's replica.
+ * and only some run at once, half of them for one client: a flood of them delays only searches, and one client's flood its own.
+ * What is `recent` may be as old as the client's replica.
  */
 export function searchesOf(client: string, rows: number, recent = false): Db {
-  const size = Math.max(rows, LEAST_SEARCH);
+  const size = sizeOf(rows);
   const run = recent ? searchesFor(client) : searches.run;
   return tag((...statement) => inClientsShare(client, () => inShare("", () => run(...statement), size), size));
 }

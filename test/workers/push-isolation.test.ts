@@ -29,7 +29,7 @@ const { notificationStatus } = await import("../support/notifications.js");
 const { startQueueWorker } = await import("../support/queue-worker.js");
 
 /** The slots for origins that have not answered. */
-const UNPROVEN_SHARE = Math.floor(push.concurrency / 4);
+const UNPROVEN_SHARE = Math.ceil(push.concurrency / 4);
 
 const ORIGINS = 50;
 let silent: Awaited<ReturnType<typeof startSilentServers>>;
