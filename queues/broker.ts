@@ -9,7 +9,7 @@ import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { isUntold, ROLE, type Role } from "../lib/process/find-primary.js";
 import { log } from "../lib/process/log.js";
-import { primary } from "../lib/process/primary.js";
+import { directPrimary } from "../lib/process/primary.js";
 import { pgOptions, splitServers, type ServerAddress } from "../lib/process/server-address.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
 import type { Contract, Payload } from "./contract.js";
@@ -131,9 +131,9 @@ function connectToRedis({ url, tls }: ServerAddress): Connections {
 
 /** A client for the server that is the primary when it connects. */
 class PrimaryClient extends pg.Client {
-  readonly server = primary.current();
+  readonly server = directPrimary.current();
   constructor(options?: pg.ClientConfig) {
-    super({ ...options, ...pgOptions(primary.current()), connectionTimeoutMillis: CALL_TIMEOUT_MS });
+    super({ ...options, ...pgOptions(directPrimary.current()), connectionTimeoutMillis: CALL_TIMEOUT_MS });
   }
 }
 
@@ -148,16 +148,16 @@ function keepWithPrimary(client: pg.PoolClient, done: (error?: Error) => void): 
       },
     );
     if (!role) return;
-    const server = client instanceof PrimaryClient ? client.server : config.POSTGRES;
-    const forget = primary.add(role, server, () => client.connection.stream.destroy());
+    const server = client instanceof PrimaryClient ? client.server : directPrimary.current();
+    const forget = directPrimary.add(role, server, () => client.connection.stream.destroy());
     if (!forget) throw new Error("the server is not the primary");
     client.once("end", forget);
   };
   judge().then(
     () => done(),
     (error: unknown) => {
-      primary.doubt();
-      void primary.find().catch(logBrokerError);
+      directPrimary.doubt();
+      void directPrimary.find().catch(logBrokerError);
       done(isNativeError(error) ? error : new Error(String(error)));
     },
   );
@@ -189,7 +189,7 @@ function connectToPostgres(): Connections {
     producer,
     consumer: () => consumer,
     prepare: async () => {
-      await primary.find();
+      await directPrimary.find();
       const client = await producer.connect();
       try {
         await runMigrations(client, POSTGRES_SCHEMA);
@@ -210,7 +210,7 @@ function connectToPostgres(): Connections {
 /** The broker in words, without its credentials. */
 const BROKER = config.REDIS
   ? `Redis at ${new URL(config.REDIS.url).host}`
-  : `Postgres at ${splitServers(config.DATABASE_URL)
+  : `Postgres at ${splitServers(config.DATABASE_DIRECT_URL)
       .map((server) => new URL(server).host)
       .join(", ")}`;
 

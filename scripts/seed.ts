@@ -24,5 +24,5 @@ if (!(scale > 0 && scale <= 10)) exitWithLine(usage);
 if (config.NODE_ENV === "production")
   exitWithLine("The seed makes up customers and orders, so it does not run in production.");
 
-await seedMarketplace(config.DATABASE_URL, scale, beside);
+await seedMarketplace(config.DATABASE_DIRECT_URL, scale, beside);
 process.stdout.write(`Seeded about ${Math.round(1_000_000 * scale)} orders and the data around them.\n`);

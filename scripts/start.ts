@@ -143,14 +143,6 @@ async function checkFolders({ DATA_DIR, STORAGE_DIR, S3_BUCKET }: Config): Promi
   }
 }
 
-async function prepareDatabase(url: string): Promise<void> {
-  await migrate(url);
-  // the broker reads the configuration on import, so the environment must be complete by now
-  const broker = await import("../queues/broker.js");
-  await broker.prepareBroker();
-  await broker.closeBroker();
-}
-
 async function untilReady(address: string): Promise<void> {
   const deadline = Date.now() + READY_LIMIT_MS;
   for (;;) {
@@ -198,7 +190,9 @@ async function start(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 
   let databaseUrl = given["DATABASE_URL"];
+  const directUrl = given["DATABASE_DIRECT_URL"];
   if (!databaseUrl) {
+    if (directUrl) throw new Error("Wrong configuration: DATABASE_URL is missing; DATABASE_DIRECT_URL is set");
     const starting = startEmbeddedPostgres({ folder: join(config.DATA_DIR, "postgres") });
     stops.push(() =>
       withTimeout(
@@ -214,7 +208,9 @@ async function start(signal: AbortSignal): Promise<void> {
   }
   const variables = withKeys(await keptKeys(config.DATA_DIR), given);
   Object.assign(process.env, variables, { DATABASE_URL: databaseUrl, PORT: String(port) });
-  await prepareDatabase(databaseUrl);
+  // it reads the configuration on import, so the environment must be complete by now
+  const { prepareDatabase } = await import("./prepare-database.js");
+  await prepareDatabase();
   // scripts that operators run read this file; until now it names the database of a service that may still run
   const { STORAGE_DIR = "" } = given;
   const host = ["0.0.0.0", "::", "127.0.0.1"].includes(config.HOST) ? "localhost" : config.HOST;
@@ -234,7 +230,7 @@ async function start(signal: AbortSignal): Promise<void> {
   await untilReady(local);
   signal.throwIfAborted();
   // before the greeting, after which any change counts
-  if (watching) restartOnChange(databaseUrl);
+  if (watching) restartOnChange(directUrl || databaseUrl);
   process.stdout.write(greeting(config, given["PUBLIC_URL"] ? config.PUBLIC_URL : local));
 }
 

@@ -6,6 +6,7 @@ import { openConnection, type Connection } from "./driver/connection.js";
 import { connectionLost, DatabaseError } from "./driver/errors.js";
 import { openPool, type PoolLimits } from "./driver/pool.js";
 import { openReplicas, type ReplicaStats } from "./driver/replicas.js";
+import { findPoolerFault } from "./driver/session-settings.js";
 import { openSlots } from "./driver/slots.js";
 import { tag, type Db } from "./driver/tag.js";
 import { openTurns } from "./driver/turns.js";
@@ -190,9 +191,14 @@ export function databaseStats(): {
 /** Returns how far the replicas are behind, and how reads were spread. */
 export const replicaStats = (): { replicas: ReplicaStats[]; passedOver: number } => replicas.stats();
 
-/** Resolves when the database responds. */
+/** Whether statements have what they need: a pooler may withhold it. */
+let isFit = !config.POOLED;
+
+/** Resolves when the database responds, and rejects while a pooler in front of it must not be used. */
 export async function pingDatabase(): Promise<void> {
-  await sql`select`;
+  const fault = isFit ? await sql`select`.then(() => null) : await findPoolerFault(sql);
+  if (fault !== null) throw new Error(fault);
+  isFit = true;
 }
 
 /** Lets running transactions and statements finish, refuses new ones, and disconnects. */

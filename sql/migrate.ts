@@ -22,6 +22,9 @@ const LOCK_PAUSE_MS = 1_000;
 const LOCK_ATTEMPTS = 600;
 const LOCK_NOT_AVAILABLE = "55P03";
 
+/** Frees a session of the timeouts of its role, which are meant for requests. */
+export const withoutTimeouts = "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0";
+
 /** The folders of the SQL files; tests use their own. */
 export interface MigrationFolders {
   migrations: string;
@@ -133,16 +136,27 @@ async function checkServer(client: pg.Client): Promise<void> {
   }
 }
 
+/** Makes these settings the defaults of this role's sessions in this database. */
+async function setForRole(client: pg.Client, settings: Readonly<Record<string, string | number>>): Promise<void> {
+  const database = client.escapeIdentifier(client.database ?? "");
+  for (const [name, value] of Object.entries(settings))
+    await client.query(`alter role current_user in database ${database} set ${name} = ${value}`);
+}
+
 /**
  * Brings a database's schema and functions up to date; any number of processes may do so at once. Returns the names of the
- * applied migrations. Rejects with one line that names the failed file, of which nothing is applied.
+ * applied migrations. Rejects with one line that names the failed file, of which nothing is applied. With `forRole`, when
+ * the address leads past a pooler, it also sets what this role's sessions begin with.
  */
 export async function migrate(
   databaseUrl: string,
   folders: MigrationFolders = { migrations: MIGRATIONS, functions: FUNCTIONS },
+  forRole?: Readonly<Record<string, string | number>>,
 ): Promise<string[]> {
   const unusable = (error: unknown) => {
-    throw new Error(`DATABASE_URL cannot be used: ${describeError(error)}`, { cause: error });
+    throw new Error(`${forRole ? "DATABASE_DIRECT_URL" : "DATABASE_URL"} cannot be used: ${describeError(error)}`, {
+      cause: error,
+    });
   };
   const client = new pg.Client({
     ...pgOptions(readDatabaseUrl(await findPrimary(databaseUrl).catch(unusable))),
@@ -153,7 +167,9 @@ export async function migrate(
   await client.connect().catch(unusable);
   try {
     await checkServer(client);
+    await client.query(withoutTimeouts);
     await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    if (forRole) await setForRole(client, forRole);
     const applied = await applyMigrations(client, folders.migrations);
     await inTransaction(client, () => applyFunctions(client, folders.functions));
     return applied;

@@ -93,7 +93,7 @@ function startListening(): () => Promise<void> {
 
 /** Listens on one connection until it is lost, which rejects, or `stopping` is aborted. */
 async function listenOnce(stopping: AbortSignal): Promise<void> {
-  const connection = openConnection("signals", { onNotification: deliver });
+  const connection = openConnection("signals", { direct: true, onNotification: deliver });
   const listening = tag(connection.run);
   try {
     await listening`listen signals`;

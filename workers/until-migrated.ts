@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
-import { sql } from "../sql/db.js";
+import { pingDatabase, sql } from "../sql/db.js";
 import { pendingMigrations } from "../sql/migrations.js";
 
 const CHECK_MS = 1_000;
@@ -9,6 +9,7 @@ const CHECK_MS = 1_000;
 /** Says why the database keeps jobs from running; null when it does not. */
 async function findProblem(): Promise<{ facts: object; message: string } | null> {
   try {
+    await pingDatabase();
     const pending = await pendingMigrations(sql);
     const message = "migrations are pending: this process runs no jobs until they are applied";
     return pending.length === 0 ? null : { facts: { pending }, message };

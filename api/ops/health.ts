@@ -41,6 +41,7 @@ const migrated = (pending: string[]) => (pending.length === 0 ? "ok" : "behind")
 /** Logs why the database keeps this process from serving. The process goes on, as the database may soon be ready. */
 export async function logDatabaseProblems(): Promise<void> {
   try {
+    await pingDatabase();
     const pending = await pendingMigrations(sql);
     if (pending.length > 0)
       log.error({ pending }, "migrations are pending: this process is not ready until they are applied");

@@ -168,6 +168,17 @@ export const environment = z
       .describe(
         "Postgres 15 or later: one address that leads to the primary, or all servers, as in `postgres://user:password@one:5432,two:5432/name`; `npm start` brings its own when this is not set",
       ),
+    DATABASE_DIRECT_URL: z
+      .string()
+      .superRefine(usable(readDatabaseUrl))
+      .optional()
+      .describe(
+        "Postgres itself, for what needs a session, when `DATABASE_URL` is a pooler by transaction; default `DATABASE_URL`",
+      ),
+    DATABASE_PREPARE: z
+      .stringbool()
+      .default(true)
+      .describe("`0` prepares no statements, for a pooler that loses them, such as PgBouncer before 1.21"),
     DATABASE_REPLICA_URLS: z
       .string()
       .default("")

@@ -132,94 +132,119 @@ interface Session {
   readonly giveUp: () => void;
 }
 
+/** An address by which a process opens sessions with the primary. */
+export interface Way {
+  /** The last known primary, else the first server. */
+  current(): ServerAddress;
+  /** Finds the server to open a session with. One server is not asked: the session shows what it is. */
+  find(): Promise<ServerAddress>;
+  /** Lets the next session find the server anew, as one was lost. */
+  doubt(): void;
+  /**
+   * Adds a session that was opened with `server`, and returns what removes it. Undefined when that is not the primary: the
+   * caller closes the session.
+   */
+  add(role: Role, server: ServerAddress, giveUp: () => void): (() => void) | undefined;
+}
+
 /**
- * Keeps the sessions of a process with the primary of DATABASE_URL. When it learns of a later primary, it calls `moved` and ends
- * the sessions with any other. It learns so from each new session, and while sessions are open from asking each of several
- * servers.
+ * Keeps the sessions of a process with the primary, to which several addresses may lead: past a pooler, and through it. When it
+ * learns of a later primary, it calls `moved` and ends the sessions with any other. It learns so from each new session, and
+ * while sessions are open from asking each server of an address that has several. Returns what adds an address.
  */
-export function followPrimary(databaseUrl: string, moved: (server: string) => void) {
-  const servers = readServers(databaseUrl);
-  let current = readDatabaseUrl(databaseUrl);
+export function followPrimary(moved: (server: string) => void): (databaseUrl: string) => Way {
+  const ways: { doubt: () => void; watch: (signal: AbortSignal) => void }[] = [];
   const sessions = new Set<Session>();
   let latest: Primary | undefined;
-  /** Where the next session goes; undefined when that is in doubt. */
-  let known = servers.length === 1 ? current : undefined;
-  let search: Promise<ServerAddress> | undefined;
-  let watch: AbortController | undefined;
+  let watching: AbortController | undefined;
 
-  /** Notes which server is a primary; false when a later one is known. */
-  function note(role: Primary, server: ServerAddress): boolean {
-    if (latest && isOlder(role, latest)) return false;
-    if (latest?.system === role.system && latest.timeline === role.timeline) return true;
-    const isFirst = latest === undefined;
-    latest = role;
-    current = known = server;
-    if (!isFirst) moved(nameOf(server));
-    for (const { role: other, giveUp } of [...sessions])
-      if (other.system !== role.system || other.timeline !== role.timeline) giveUp();
-    return true;
-  }
-
-  async function searchServers(): Promise<ServerAddress> {
-    const asked = servers.map(answerOf);
-    // an answer of the latest primary is enough: another server may be stopped, and answer late
-    const latestOnes = asked.map(async (answer) => {
-      const { server, role } = await answer;
-      if (role && isPrimary(role) && latest?.system === role.system && !isOlder(role, latest)) return { server, role };
-      throw new Error("it is not known to be the latest");
-    });
-    const found = await Promise.any(latestOnes).catch(async () => choosePrimary(await Promise.all(asked)));
-    if (!note(found.role, found.server)) throw new Error(`${nameOf(found.server)} is an old primary`);
-    current = known = found.server;
-    return known;
-  }
-
-  async function watchServer(server: ServerAddress, signal: AbortSignal): Promise<void> {
-    const probe = openProbe(server);
-    signal.addEventListener("abort", probe.close);
-    while (!signal.aborted) {
-      const role = await probe.ask().catch(() => undefined);
-      if (role && isPrimary(role) && role.system === latest?.system) note(role, server);
-      await delay(WATCH_MS, undefined, { signal, ref: false }).catch(() => undefined);
+  /** Adds a session; returns what removes it. The servers are watched as long as there is one. */
+  function addSession(session: Session): () => void {
+    sessions.add(session);
+    if (!watching) {
+      watching = new AbortController();
+      for (const way of ways) way.watch(watching.signal);
     }
-    probe.close();
+    return () => {
+      sessions.delete(session);
+      if (sessions.size > 0) return;
+      watching?.abort();
+      watching = undefined;
+    };
   }
 
-  return {
-    /** The last known primary, else the first server. */
-    current: () => current,
-    /** Finds the server to open a session with. One server is not asked: the session shows what it is. */
-    find(): Promise<ServerAddress> {
-      if (known) return Promise.resolve(known);
-      if (search) return search;
-      const begun = searchServers();
-      search = begun;
-      const end = () => (search = undefined);
-      begun.then(end, () => delay(PAUSE_MS, undefined, { ref: false }).then(end));
-      return begun;
-    },
-    /** Lets the next session find the server anew, as one was lost. */
-    doubt(): void {
+  return (databaseUrl) => {
+    const servers = readServers(databaseUrl);
+    let current = readDatabaseUrl(databaseUrl);
+    /** Where the next session goes; undefined when that is in doubt. */
+    let known = servers.length === 1 ? current : undefined;
+    let search: Promise<ServerAddress> | undefined;
+
+    function doubt(): void {
       if (servers.length > 1) known = undefined;
-    },
-    /**
-     * Adds a session that was opened with `server`, and returns what removes it. Undefined when that is not the primary: the
-     * caller closes the session.
-     */
-    add(role: Role, server: ServerAddress, giveUp: () => void): (() => void) | undefined {
-      if (!isPrimary(role) || !note(role, server)) return undefined;
-      const session = { role, giveUp };
-      sessions.add(session);
-      if (servers.length > 1 && !watch) {
-        watch = new AbortController();
-        for (const each of servers) void watchServer(each, watch.signal);
+    }
+
+    /** Notes which server is a primary; false when a later one is known. */
+    function note(role: Primary, server: ServerAddress): boolean {
+      if (latest && isOlder(role, latest)) return false;
+      current = server;
+      if (latest?.system === role.system && latest.timeline === role.timeline) return true;
+      const isFirst = latest === undefined;
+      latest = role;
+      for (const way of ways) way.doubt();
+      known = server;
+      if (!isFirst) moved(nameOf(server));
+      for (const { role: other, giveUp } of [...sessions])
+        if (other.system !== role.system || other.timeline !== role.timeline) giveUp();
+      return true;
+    }
+
+    async function searchServers(): Promise<ServerAddress> {
+      const asked = servers.map(answerOf);
+      // an answer of the latest primary is enough: another server may be stopped, and answer late
+      const latestOnes = asked.map(async (answer) => {
+        const { server, role } = await answer;
+        if (role && isPrimary(role) && latest?.system === role.system && !isOlder(role, latest))
+          return { server, role };
+        throw new Error("it is not known to be the latest");
+      });
+      const found = await Promise.any(latestOnes).catch(async () => choosePrimary(await Promise.all(asked)));
+      if (!note(found.role, found.server)) throw new Error(`${nameOf(found.server)} is an old primary`);
+      known = found.server;
+      return known;
+    }
+
+    async function watchServer(server: ServerAddress, signal: AbortSignal): Promise<void> {
+      const probe = openProbe(server);
+      signal.addEventListener("abort", probe.close);
+      while (!signal.aborted) {
+        const role = await probe.ask().catch(() => undefined);
+        if (role && isPrimary(role) && role.system === latest?.system) note(role, server);
+        await delay(WATCH_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
-      return () => {
-        sessions.delete(session);
-        if (sessions.size > 0) return;
-        watch?.abort();
-        watch = undefined;
-      };
-    },
+      probe.close();
+    }
+
+    ways.push({
+      doubt,
+      watch: (signal) => {
+        if (servers.length > 1) for (const server of servers) void watchServer(server, signal);
+      },
+    });
+
+    return {
+      current: () => current,
+      find() {
+        if (known) return Promise.resolve(known);
+        if (search) return search;
+        const begun = searchServers();
+        search = begun;
+        const end = () => (search = undefined);
+        begun.then(end, () => delay(PAUSE_MS, undefined, { ref: false }).then(end));
+        return begun;
+      },
+      doubt,
+      add: (role, server, giveUp) => (isPrimary(role) && note(role, server) ? addSession({ role, giveUp }) : undefined),
+    };
   };
 }

@@ -2,7 +2,12 @@ import { config } from "./config.js";
 import { followPrimary } from "./find-primary.js";
 import { log } from "./log.js";
 
-/** The primary of this process's sessions. */
-export const primary = followPrimary(config.DATABASE_URL, (server) =>
+const wayBy = followPrimary((server) =>
   log.warn({ server }, "another Postgres is the primary now: sessions with any other are given up"),
 );
+
+/** The way of this process's sessions to the primary: through a pooler, if there is one. */
+export const primary = wayBy(config.DATABASE_URL);
+
+/** The way past the pooler. */
+export const directPrimary = config.POOLED ? wayBy(config.DATABASE_DIRECT_URL) : primary;

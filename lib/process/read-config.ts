@@ -7,8 +7,9 @@ import { readDatabaseUrl, readRedisUrl, type ServerAddress } from "./server-addr
 export type Config = Readonly<Omit<Variables, keyof Limits> & Limits> & {
   readonly PUBLIC_URL: string;
   readonly SMS_SENDER: "log" | "http";
-  /** DATABASE_URL, read. */
-  readonly POSTGRES: ServerAddress;
+  readonly DATABASE_DIRECT_URL: string;
+  /** Whether DATABASE_URL is a pooler, which may give each transaction another session. */
+  readonly POOLED: boolean;
   /** DATABASE_REPLICA_URLS, read. */
   readonly REPLICAS: readonly ServerAddress[];
   /** REDIS_URL, read; null: BullMQ lives in Postgres. */
@@ -40,14 +41,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const { VAPID_PUBLIC_KEY: publicKey, VAPID_PRIVATE_KEY: privateKey, VAPID_SUBJECT: subject = data.PUBLIC_URL } = data;
   const limitOf = (name: keyof Limits) =>
     data[name] ?? limitDefaults[name][data.NODE_ENV === "production" ? "production" : "otherwise"];
+  const { DATABASE_DIRECT_URL: directUrl = data.DATABASE_URL } = data;
   return Object.freeze({
     ...data,
+    DATABASE_DIRECT_URL: directUrl,
     PUBLIC_URL: (data.PUBLIC_URL ?? `http://localhost:${data.PORT}`).replace(/\/$/, ""),
     OTP_SENDS_PER_PHONE: limitOf("OTP_SENDS_PER_PHONE"),
     OTP_GUESSES_PER_ADDRESS: limitOf("OTP_GUESSES_PER_ADDRESS"),
     REGISTRATIONS_PER_ADDRESS: limitOf("REGISTRATIONS_PER_ADDRESS"),
     SMS_SENDER: data.SMS_SENDER ?? "log",
-    POSTGRES: readDatabaseUrl(data.DATABASE_URL),
+    POOLED: directUrl !== data.DATABASE_URL,
     REPLICAS: data.DATABASE_REPLICA_URLS.map(readDatabaseUrl),
     REDIS: data.REDIS_URL === undefined ? null : readRedisUrl(data.REDIS_URL),
     VAPID: publicKey && privateKey && subject ? { publicKey, privateKey, subject } : null,

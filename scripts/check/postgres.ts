@@ -5,20 +5,24 @@ import { askServers, describeAnswer, findPrimary } from "../../lib/process/find-
 import { pgOptions, readDatabaseUrl, splitServers } from "../../lib/process/server-address.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { sql } from "../../sql/db.js";
+import { findPoolerFault } from "../../sql/driver/session-settings.js";
 import { pendingMigrations } from "../../sql/migrations.js";
 import { failed, LIMIT_MS, ok, warning, type Check, type Finding } from "./finding.js";
 
 const OLDEST_SERVER = 15;
 /** Connections of a process besides its pools: look-ups, searches, signals and BullMQ's when it lives in Postgres. */
 const FURTHER_CONNECTIONS = config.REDIS === null ? 30 : 6;
-/** Connections to Postgres that a process may open. */
-export const mostConnections = 3 * config.DATABASE_POOL + FURTHER_CONNECTIONS;
+/** Connections to Postgres that a process may open; a pooler has a limit of its own. */
+export const mostConnections = (config.POOLED ? 0 : 3 * config.DATABASE_POOL) + FURTHER_CONNECTIONS;
 /** An access token is valid for 15 minutes, a signed address to S3 must be at most 15 minutes old. */
 const MOST_SKEW_MS = 60_000;
 const WORTH_A_WARNING_MS = 2_000;
 
-async function withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const address = readDatabaseUrl(await findPrimary(config.DATABASE_URL));
+async function withClient<T>(
+  work: (client: pg.Client) => Promise<T>,
+  databaseUrl = config.DATABASE_DIRECT_URL,
+): Promise<T> {
+  const address = readDatabaseUrl(await findPrimary(databaseUrl));
   const client = new pg.Client({ ...pgOptions(address), application_name: "check" });
   client.on("error", () => undefined);
   await client.connect();
@@ -37,18 +41,24 @@ const one = async <Row extends pg.QueryResultRow>(client: pg.Client, text: strin
 
 function serverFinding(server: { version: string; number: number; max: number; ssl: boolean; name: string }): Finding {
   const facts = `Postgres ${server.version}, database ${server.name}, ${server.ssl ? "over TLS" : "not encrypted"}`;
-  const room = `max_connections is ${server.max}, a process takes up to ${mostConnections}`;
+  const room = `max_connections is ${server.max}, a process takes up to ${mostConnections}${config.POOLED ? " beside the pooler" : ""}`;
   if (server.number < OLDEST_SERVER * 10_000) return failed(`${facts}: version ${OLDEST_SERVER} or later is needed`);
   // an API process and a worker
   return server.max < 2 * mostConnections ? warning(`${facts}; ${room}`) : ok(`${facts}; ${room}`);
 }
 
-async function findServer(): Promise<Finding> {
-  // as the API and the workers connect
+/** Whether statements have the timeout that a session begins with; as the API and the workers connect. */
+async function hasTimeout(): Promise<boolean> {
   const timeout = await sql<{ ms: number | null }[]>`
     select setting::integer as ms from pg_settings where name = 'statement_timeout'`;
-  if (timeout[0]?.ms !== config.DATABASE_TIMEOUT_MS)
-    return failed("statement_timeout has no effect: a pooler must pass on the parameters that a session begins with");
+  return timeout[0]?.ms === config.DATABASE_TIMEOUT_MS;
+}
+
+async function findServer(): Promise<Finding> {
+  if (!config.POOLED && !(await hasTimeout()))
+    return failed(
+      "statement_timeout has no effect: a pooler must pass on the parameters that a session begins with, or DATABASE_DIRECT_URL be set",
+    );
   return withClient(async (client) =>
     serverFinding(
       await one(
@@ -63,7 +73,7 @@ async function findServer(): Promise<Finding> {
 
 /** A row for each server of an address of several. */
 async function findServers(): Promise<Finding[]> {
-  const answers = await askServers(config.DATABASE_URL);
+  const answers = await askServers(config.DATABASE_DIRECT_URL);
   const latest = Math.max(...answers.map(({ role }) => role?.timeline ?? 0));
   return answers.map((answer) => {
     const words = describeAnswer(answer);
@@ -99,20 +109,43 @@ async function findMigrations(): Promise<Finding> {
  * A pooler gives its clients a process id of its own. When each transaction may run in another session, two that overlap show
  * it: LISTEN, advisory locks and prepared statements are lost between them.
  */
-async function findPooler(): Promise<Finding> {
+async function findPoolerOf(databaseUrl: string): Promise<"none" | "by session" | "by transaction"> {
   const sessionOf = async (client: pg.Client) =>
     (await one<{ pid: number }>(client, "select pg_backend_pid() as pid")).pid;
-  return withClient((first) =>
-    withClient(async (second) => {
-      const before = await sessionOf(first);
-      // the id that the client was given when it connected; the types of `pg` leave it out
-      if (Reflect.get(first, "processID") === before) return ok("none");
-      await second.query("begin");
-      if ((await sessionOf(second)) === before || (await sessionOf(first)) !== before)
-        return failed("a pooler, by transaction: it must give each client a session of its own (pool_mode = session)");
-      return ok("a pooler, by session");
-    }),
+  const compare = (first: pg.Client) => async (second: pg.Client) => {
+    const before = await sessionOf(first);
+    // the id that the client was given when it connected; the types of `pg` leave it out
+    if (Reflect.get(first, "processID") === before) return "none";
+    await second.query("begin");
+    return (await sessionOf(second)) === before || (await sessionOf(first)) !== before
+      ? "by transaction"
+      : "by session";
+  };
+  return withClient((first) => withClient(compare(first), databaseUrl), databaseUrl);
+}
+
+/** Tells one database of one server from any other. */
+const placeOf = (databaseUrl: string) =>
+  withClient(
+    (client) =>
+      one<{ place: string }>(
+        client,
+        "select concat(extract(epoch from pg_postmaster_start_time()), current_database()) as place",
+      ),
+    databaseUrl,
   );
+
+async function findPooler(): Promise<Finding> {
+  const kind = await findPoolerOf(config.DATABASE_URL);
+  const words = kind === "none" ? kind : `a pooler, ${kind}`;
+  if (!config.POOLED)
+    return kind === "by transaction" ? failed(`${words}: set DATABASE_DIRECT_URL to Postgres itself`) : ok(words);
+  if ((await findPoolerOf(config.DATABASE_DIRECT_URL)) === "by transaction")
+    return failed("DATABASE_DIRECT_URL is a pooler by transaction: it must be Postgres itself");
+  const [through, direct] = [await placeOf(config.DATABASE_URL), await placeOf(config.DATABASE_DIRECT_URL)];
+  if (through.place !== direct.place) return failed("DATABASE_URL and DATABASE_DIRECT_URL are different databases");
+  const fault = await findPoolerFault(sql);
+  return fault === null ? ok(`${words}, with the timeouts of the configuration`) : failed(fault);
 }
 
 async function findSkew(): Promise<Finding> {
@@ -133,7 +166,7 @@ export async function postgresChecks(): Promise<Check[]> {
     withClient(() => Promise.resolve(true)).catch(() => false),
   ]);
   const first: Check = { name: "Postgres", find: () => Promise.resolve(server) };
-  const several = splitServers(config.DATABASE_URL).length > 1;
+  const several = splitServers(config.DATABASE_DIRECT_URL).length > 1;
   const servers: Check[] = several ? [{ name: "Postgres servers", find: findServers }] : [];
   if (!reached) return [first, ...servers];
   // alone: beside other clients a pooler may give each transaction the session of the one before by chance

@@ -8,7 +8,7 @@ import { config } from "../../lib/process/config.js";
 import { findPrimary } from "../../lib/process/find-primary.js";
 import { exitWithLine } from "../../lib/process/lifecycle.js";
 import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js";
-import { migrate } from "../../sql/migrate.js";
+import { migrate, withoutTimeouts } from "../../sql/migrate.js";
 import { usage } from "../command.js";
 import { atOneMoment, differences, readContents, type Contents } from "./contents.js";
 import { checkTools, dump, restore, writeAuthorities } from "./tools.js";
@@ -38,7 +38,8 @@ const messageOf = (error: unknown) => (error instanceof Error && error.message) 
 const undo: (() => Promise<unknown>)[] = [];
 
 function unusable(error: unknown): never {
-  throw new Error(`DATABASE_URL cannot be used: ${messageOf(error)}`, { cause: error });
+  const name = config.POOLED ? "DATABASE_DIRECT_URL" : "DATABASE_URL";
+  throw new Error(`${name} cannot be used: ${messageOf(error)}`, { cause: error });
 }
 
 async function connect(databaseUrl: string): Promise<pg.Client> {
@@ -50,6 +51,7 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
   client.on("error", () => undefined);
   await client.connect().catch(unusable);
   undo.push(() => client.end());
+  await client.query(withoutTimeouts);
   return client;
 }
 
@@ -137,7 +139,7 @@ function report({ tables }: Contents): string {
 
 /** Prints what was restored and returns the differences. */
 async function drill(): Promise<string[]> {
-  const databaseUrl = await findPrimary(config.DATABASE_URL).catch(unusable);
+  const databaseUrl = await findPrimary(config.DATABASE_DIRECT_URL).catch(unusable);
   await refuseEmbedded(databaseUrl);
   const admin = await connect(databaseUrl);
   const settings = await readSettings(admin);

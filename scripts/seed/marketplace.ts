@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { findPrimary } from "../../lib/process/find-primary.js";
+import { withoutTimeouts } from "../../sql/migrate.js";
 import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js";
 
 const STATEMENTS = fileURLToPath(new URL("./marketplace.sql", import.meta.url));
@@ -24,6 +25,7 @@ export async function seedMarketplace(databaseUrl: string, scale: number, beside
   });
   await client.connect();
   try {
+    await client.query(withoutTimeouts);
     const { rows } = await client.query<{ seeded: boolean; used: boolean }>(
       `select exists (select from users where service_id like 'SEED-%') as seeded, exists (select from orders) as used`,
     );

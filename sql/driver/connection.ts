@@ -4,10 +4,11 @@ import { isNativeError } from "node:util/types";
 import postgres from "postgres";
 import { config } from "../../lib/process/config.js";
 import { isUntold, ROLE, type Role } from "../../lib/process/find-primary.js";
-import { primary } from "../../lib/process/primary.js";
+import { directPrimary, primary } from "../../lib/process/primary.js";
 import type { ServerAddress } from "../../lib/process/server-address.js";
 import { connectionLost, type DatabaseError } from "./errors.js";
-import type { Run } from "./tag.js";
+import { sessionSettings } from "./session-settings.js";
+import type { Rows, Run, Statement } from "./tag.js";
 import { types } from "./types.js";
 
 /** How much longer than the server's timeout this process waits: the server's error says more. */
@@ -44,6 +45,8 @@ export interface ConnectionOptions {
   timeoutMs?: number;
   /** Whether a statement is planned once, for any parameters, and finds its rows by key only. */
   plansByKey?: boolean;
+  /** Whether statements depend on those before them beyond the end of a transaction, so that no pooler may be between. */
+  direct?: boolean;
   onNotification?: (payload: string) => void;
 }
 
@@ -79,9 +82,15 @@ export function openConnection(
     server: replica,
     timeoutMs = config.DATABASE_TIMEOUT_MS,
     plansByKey = false,
+    direct = false,
     onNotification,
   }: ConnectionOptions = {},
 ): Connection {
+  const way = direct ? directPrimary : primary;
+  // a replica may have a pooler too; without one, its sessions begin with the settings of the role
+  const pooled = config.POOLED && !direct;
+  /** Through a pooler, a timeout that is not every session's is set in a transaction. */
+  const ownTimeout = pooled && timeoutMs !== config.DATABASE_TIMEOUT_MS;
   /** The rejections of what waits for the session. */
   const dependants = new Set<(error: DatabaseError) => void>();
   let socket: Socket | undefined;
@@ -107,7 +116,7 @@ export function openConnection(
     lost = connectionLost(reason);
     socket?.destroy();
     forget?.();
-    if (!replica) primary.doubt();
+    if (!replica) way.doubt();
     for (const reject of dependants) reject(lost);
     return lost;
   }
@@ -139,19 +148,22 @@ export function openConnection(
     idle_timeout: 0,
     max_lifetime: null,
     types,
+    prepare: direct || config.DATABASE_PREPARE,
     connection: {
       application_name: `surplus-food ${purpose}`,
-      client_min_messages: "notice",
       TimeZone: "UTC",
-      statement_timeout: timeoutMs,
-      idle_in_transaction_session_timeout: config.DATABASE_TIMEOUT_MS,
-      // a plan that was made while the tables were small would go on to read them whole
-      ...(plansByKey && { plan_cache_mode: "force_generic_plan", enable_seqscan: "off" }),
+      ...(!pooled && {
+        ...sessionSettings,
+        statement_timeout: timeoutMs,
+        // a plan that was made while the tables were small would go on to read them whole
+        ...(plansByKey && { plan_cache_mode: "force_generic_plan", enable_seqscan: "off" }),
+      }),
     },
     socket: openSocket,
     onclose: () => lose("the server closed it"),
     onparameter: (name: string, value: unknown) => {
-      if (!replica && value === "on" && READ_ONLY_PARAMETERS.includes(name)) lose("the server is read-only");
+      // a pooler goes on to report what a standby said before it was promoted
+      if (!replica && !pooled && value === "on" && READ_ONLY_PARAMETERS.includes(name)) lose("the server is read-only");
     },
     onnotice: ({ code, routine }: postgres.Notice) => {
       if (code === STAGED) staged += 1;
@@ -168,7 +180,7 @@ export function openConnection(
   /** Opens the session, unless its server is not the primary where it should be. */
   async function open(): Promise<Client> {
     if (replica) return (client = clientOf(replica));
-    const server = await primary.find().catch((error: unknown) => {
+    const server = await way.find().catch((error: unknown) => {
       throw lose(messageOf(error));
     });
     if (lost) throw lost;
@@ -177,10 +189,25 @@ export function openConnection(
       if (isUntold(error)) return [];
       throw error;
     });
-    if (role) forget = primary.add(role, server, () => lose("another server is the primary now"));
+    if (role) forget = way.add(role, server, () => lose("another server is the primary now"));
     if (role && !forget) throw lose("the server is not the primary");
     client = opened;
     return opened;
+  }
+
+  /** Sends a statement with its timeout, in one packet. */
+  async function sendWithTimeout<T extends Rows>(
+    opened: Client,
+    ...[template, parameters]: Statement
+  ): Promise<postgres.RowList<T>> {
+    const sent = [
+      opened.unsafe(`begin; set local statement_timeout = ${timeoutMs}`).execute(),
+      opened<T>(template, ...parameters).execute(),
+      opened`commit`.execute(),
+    ] as const;
+    await Promise.allSettled(sent);
+    await sent[0];
+    return sent[1];
   }
 
   const whileOpen = <T>(work: PromiseLike<T>) =>
@@ -196,7 +223,9 @@ export function openConnection(
       running += 1;
       try {
         const opened = client ?? (await whileOpen((opening ??= open())));
-        return await whileOpen(opened(template, ...parameters));
+        return await whileOpen(
+          ownTimeout ? sendWithTimeout(opened, template, parameters) : opened(template, ...parameters),
+        );
       } catch (error) {
         if (error instanceof postgres.PostgresError) {
           if (error.code === READ_ONLY) lose("the server is read-only");

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { newVapidKeys } from "../../lib/process/push-keys.js";
 import { startGeocoder } from "../support/geocoder.js";
-import { describeWithPgbouncer, startPgbouncer } from "../support/pgbouncer.js";
+import { describeWithPgbouncer, keepsPrepared, startPgbouncer, type Pooler } from "../support/pgbouncer.js";
 import { startFcm } from "../support/push/fcm.js";
 import { describeWithRedis, startRedis, type TestRedis } from "../support/redis.js";
 import { runScript } from "../support/run-script.js";
@@ -148,18 +148,50 @@ describeWithRedis("a Redis", () => {
 describeWithPgbouncer("a pooler", () => {
   const passed = "statement_timeout,idle_in_transaction_session_timeout,client_min_messages,options";
 
-  test.each([
+  test.each<["transaction" | "session", string, string, string, string]>([
     ["transaction", passed, "Pooler", "FAILED", "by transaction"],
     ["session", passed, "Pooler", "ok", "by session"],
     ["session", passed, "Postgres", "FAILED", "statement_timeout has no effect"],
     ["session", "", "Postgres", "FAILED", "unsupported startup parameter"],
   ])("by %s that drops [%s] shows in %s: %s, %s", async (mode, dropped, row, result, words) => {
-    const pooler = await startPgbouncer(String(process.env["DATABASE_URL"]), mode, dropped);
+    const pooler = await startPgbouncer(String(process.env["DATABASE_URL"]), { mode, dropped });
     try {
       expect(await rowOf(row, { DATABASE_URL: pooler.url })).toEqual([row, result, expect.stringContaining(words)]);
     } finally {
       await pooler.stop();
     }
+  });
+});
+
+describeWithPgbouncer("a pooler by transaction with DATABASE_DIRECT_URL", () => {
+  const directUrl = String(process.env["DATABASE_URL"]);
+  let env: Record<string, string>;
+  let pooler: Pooler;
+  beforeAll(async () => {
+    pooler = await startPgbouncer(directUrl);
+    env = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: directUrl, DATABASE_PREPARE: keepsPrepared ? "1" : "0" };
+  });
+  afterAll(() => pooler.stop());
+
+  const poolerRow = async (more: Record<string, string> = {}) => (await rowOf("Pooler", { ...env, ...more }))?.slice(1);
+  const refused = (words: string) => ["FAILED", expect.stringContaining(words)];
+
+  test("needs the timeouts that migrate sets, and prepared statements or none", async () => {
+    expect(await poolerRow()).toEqual(refused("through the pooler statement_timeout is 0"));
+    expect(await runScript("migrate", [], env)).toMatchObject({ code: 0 });
+    await pooler.kill();
+    await pooler.restart();
+    expect(await poolerRow()).toEqual(["ok", "a pooler, by transaction, with the timeouts of the configuration"]);
+    expect(await rowOf("Postgres", env)).toEqual(["Postgres", "ok", expect.stringContaining("beside the pooler")]);
+    if (!keepsPrepared)
+      expect(await poolerRow({ DATABASE_PREPARE: "1" })).toEqual(refused("the pooler loses prepared statements"));
+  });
+
+  test("needs a way around it to the same database", async () => {
+    const around = (url: string) => poolerRow({ DATABASE_DIRECT_URL: url });
+    expect(await around(`${pooler.url}?application_name=other`)).toEqual(refused("must be Postgres itself"));
+    const other = Object.assign(new URL(directUrl), { pathname: "/template1" }).href;
+    expect(await around(other)).toEqual(refused("are different databases"));
   });
 });
 

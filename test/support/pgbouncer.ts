@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "@jest/globals";
@@ -6,19 +6,46 @@ import { scratchFolder } from "./scratch.js";
 import { ended } from "./processes.js";
 import { freePort } from "../../scripts/free-port.js";
 
-const available = spawnSync("pgbouncer", ["--version"]).status === 0;
+const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(spawnSync("pgbouncer", ["--version"]).stdout?.toString()) ?? [];
+
+/** Whether this machine has PgBouncer. */
+export const pgbouncerAvailable = major !== undefined;
+/** Whether it keeps prepared statements, as 1.21 and later can. */
+export const keepsPrepared = Number(major) > 1 || Number(minor) >= 21;
 
 /** A suite that needs PgBouncer; without it it is reported as skipped. */
 export const describeWithPgbouncer: (name: string, suite: () => void) => void = (name, suite) =>
-  available ? describe(name, suite) : describe.skip(`${name} (no pgbouncer on the PATH)`, suite);
+  pgbouncerAvailable ? describe(name, suite) : describe.skip(`${name} (no pgbouncer on the PATH)`, suite);
 
-/** Starts a pooler in front of a database; it drops the parameters of `dropped` and refuses others that it does not know. */
-export async function startPgbouncer(databaseUrl: string, mode: string, dropped: string) {
+/** A pooler in front of a server. */
+export interface Pooler {
+  /** The server's address through the pooler. */
+  url: string;
+  /** Kills it: its clients and its sessions with the server are cut. */
+  kill(): Promise<void>;
+  /** Starts it again at the same address. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface PoolerOptions {
+  mode?: "transaction" | "session";
+  /** Parameters of new sessions that it drops; it refuses others that it does not know. */
+  dropped?: string;
+  /** How many sessions with the server it shares among its clients. */
+  sessions?: number;
+}
+
+/** Starts a pooler in front of a database. */
+export async function startPgbouncer(
+  databaseUrl: string,
+  { mode = "transaction", dropped = "", sessions = 20 }: PoolerOptions = {},
+): Promise<Pooler> {
   const database = new URL(databaseUrl);
   const folder = await scratchFolder("pgbouncer");
   const port = await freePort();
   const [users, settings] = [join(folder, "users"), join(folder, "settings")];
-  await writeFile(users, `"${database.username}" "${database.password}"\n`);
+  await writeFile(users, `"${decodeURIComponent(database.username)}" "${decodeURIComponent(database.password)}"\n`);
   await writeFile(
     settings,
     `[databases]
@@ -30,22 +57,39 @@ unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
 pool_mode = ${mode}
+default_pool_size = ${sessions}
+max_client_conn = 1000
+# a server that was away is tried again soon
+server_login_retry = 1
 ${dropped && `ignore_startup_parameters = ${dropped}`}
+${keepsPrepared ? "max_prepared_statements = 200" : ""}
 `,
   );
   await Promise.all([chmod(folder, 0o755), chmod(users, 0o644), chmod(settings, 0o644)]);
   // it refuses to run as root
   const id = (flag: string) => Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
   const account = process.getuid?.() === 0 ? { uid: id("-u"), gid: id("-g") } : {};
-  const child = spawn("pgbouncer", [settings], { ...account, stdio: ["ignore", "ignore", "pipe"] });
-  for await (const text of child.stderr) if (String(text).includes("process up")) break;
-  child.stderr.resume();
-  if (child.exitCode !== null) throw new Error(`pgbouncer ended with code ${child.exitCode}`);
+
+  async function launch(): Promise<ChildProcess> {
+    const started = spawn("pgbouncer", [settings], { ...account, stdio: ["ignore", "ignore", "pipe"] });
+    for await (const text of started.stderr) if (String(text).includes("process up")) break;
+    started.stderr.resume();
+    if (started.exitCode !== null) throw new Error(`pgbouncer ended with code ${started.exitCode}`);
+    return started;
+  }
+  let child = await launch();
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await ended(child);
+  };
   return {
-    url: Object.assign(new URL(database), { port }).href,
+    url: Object.assign(new URL(database), { hostname: "127.0.0.1", port }).href,
+    kill,
+    restart: async () => {
+      child = await launch();
+    },
     stop: async () => {
-      child.kill("SIGKILL");
-      await ended(child);
+      await kill();
       await rm(folder, { recursive: true, force: true });
     },
   };
