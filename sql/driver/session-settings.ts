@@ -12,18 +12,18 @@ export const sessionSettings = {
 const expected = Object.entries(sessionSettings);
 
 interface Found {
-  name: string;
-  setting: string;
-  session: string;
-  prepared: string[];
+  name: string | null;
+  setting: string | null;
+  session: string | null;
+  prepared: (string | null)[] | null;
 }
 
 /** Says why statements must not run through the pooler of DATABASE_URL, and what helps; null when they may. */
 export async function findPoolerFault(db: Db): Promise<string | null> {
   const rows = await db<Found[]>`
-    select name, setting,
+    select name, reset_val as setting,
       format('%I in database %I', current_user, current_database()) as session,
-      array(select p.name from pg_prepared_statements p) as prepared
+      (select array_agg(p.name) from pg_prepared_statements p) as prepared
     from pg_settings
     where name = any (${expected.map(([name]) => name)}::text[])`;
   const found = new Map(rows.map(({ name, setting }) => [name, setting]));
@@ -35,7 +35,7 @@ export async function findPoolerFault(db: Db): Promise<string | null> {
     return `through the pooler ${facts}: ${remedies}; then let the pooler open its sessions anew`;
   }
   // a pooler that keeps them gives them names of its own
-  if (row?.prepared.includes(rows.statement.name))
+  if (row?.prepared?.includes(rows.statement.name))
     return "the pooler loses prepared statements: set DATABASE_PREPARE=0, or let it keep them (max_prepared_statements of PgBouncer 1.21 and later)";
   return null;
 }

@@ -1,3 +1,3 @@
 import { testStorm } from "./storm.js";
 
-testStorm("Postgres", null);
+testStorm("Postgres", null, false);

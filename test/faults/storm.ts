@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
-import { inspect, promisify } from "node:util";
+import { inspect } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { compiled } from "../support/compiled.js";
 import { startOwnPostgres, type OwnPostgres } from "../support/own-postgres.js";
 import { randomFrom } from "../support/random.js";
 import type { TestRedis } from "../support/redis.js";
@@ -24,20 +22,20 @@ const SETTLE_LIMIT_MS = 300_000;
 const seed = Number(TEST_STORM_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** Lets clients do all that they do while every fault happens, and compares their answers with the database. */
-export function testStorm(broker: string, redis: TestRedis | null): void {
+export function testStorm(broker: string, redis: TestRedis | null, pooled: boolean): void {
   let postgres: OwnPostgres;
-  const say = (text: string) => process.stderr.write(`storm, BullMQ on ${broker}, TEST_STORM_SEED=${seed}: ${text}\n`);
+  const setting = `BullMQ on ${broker}${pooled ? " and a pooler" : ""}`;
+  const say = (text: string) => process.stderr.write(`storm, ${setting}, TEST_STORM_SEED=${seed}: ${text}\n`);
 
   beforeAll(async () => {
     postgres = await startOwnPostgres();
     process.env["DATABASE_URL"] = postgres.url;
-    await promisify(execFile)(process.execPath, [compiled("scripts/migrate.ts")], { env: process.env });
   });
 
   afterAll(() => postgres.stop());
 
   test(
-    `under a storm of faults, with BullMQ on ${broker}, all acknowledged work is done exactly once`,
+    `under a storm of faults, with ${setting}, all acknowledged work is done exactly once`,
     async () => {
       const { closeDatabase } = await import("../../sql/db.js");
       const { check } = await import("../support/storm/check.js");
@@ -47,7 +45,7 @@ export function testStorm(broker: string, redis: TestRedis | null): void {
       const { openJobs, startTraffic } = await import("../support/storm/traffic.js");
 
       const standIns = await startStandIns();
-      const service = await prepareStormService(postgres.url, redis?.url ?? null, standIns.env);
+      const service = await prepareStormService(postgres.url, redis?.url ?? null, standIns.env, pooled);
       const random = randomFrom(seed);
       const { ask } = postgres;
       try {

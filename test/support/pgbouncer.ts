@@ -6,7 +6,8 @@ import { scratchFolder } from "./scratch.js";
 import { ended } from "./processes.js";
 import { freePort } from "../../scripts/free-port.js";
 
-const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(spawnSync("pgbouncer", ["--version"]).stdout?.toString()) ?? [];
+const { stdout: version } = spawnSync("pgbouncer", ["--version"], { encoding: "utf8" });
+const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(version) ?? [];
 
 /** Whether this machine has PgBouncer. */
 export const pgbouncerAvailable = major !== undefined;
@@ -25,6 +26,9 @@ export interface Pooler {
   kill(): Promise<void>;
   /** Starts it again at the same address. */
   restart(): Promise<void>;
+  /** Suspends it, with its connections open. */
+  freeze(): void;
+  thaw(): void;
   stop(): Promise<void>;
 }
 
@@ -88,6 +92,8 @@ ${keepsPrepared ? "max_prepared_statements = 200" : ""}
     restart: async () => {
       child = await launch();
     },
+    freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
     stop: async () => {
       await kill();
       await rm(folder, { recursive: true, force: true });

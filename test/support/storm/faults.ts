@@ -88,13 +88,32 @@ function faultsOfPostgres({ service, postgres, random }: Scene): Fault[] {
         postgres.failOver(
           () => delay(random.between(0, 1_000)),
           async (url) => {
-            for (const { toPostgres } of [...service.apis, ...service.workers]) {
-              toPostgres.direct(url);
-              toPostgres.cut();
-            }
+            service.redirect(url);
             await delay(random.between(0, 3_000));
           },
         ),
+    },
+  ];
+}
+
+function faultsOfPooler({ service: { pooler }, random }: Scene): Fault[] {
+  if (pooler === null) return [];
+  return [
+    {
+      name: "kill -9 of the pooler",
+      strike: async () => {
+        await pooler.process.kill();
+        await delay(random.between(0, 1_000));
+        await pooler.process.restart();
+      },
+    },
+    {
+      name: "the pooler stopped",
+      strike: async () => {
+        pooler.process.freeze();
+        await delay(random.between(500, 13_000));
+        pooler.process.thaw();
+      },
     },
   ];
 }
@@ -149,7 +168,9 @@ const faultsOfThirdParties = ({ standIns, random }: Scene): Fault[] =>
 
 /** All faults of the service and of what it depends on. */
 export const faultsOf = (scene: Scene): Fault[] =>
-  [faultsOfProcesses, faultsOfPostgres, faultsOfRedis, networkFaults, faultsOfThirdParties].flatMap((of) => of(scene));
+  [faultsOfProcesses, faultsOfPostgres, faultsOfPooler, faultsOfRedis, networkFaults, faultsOfThirdParties].flatMap(
+    (of) => of(scene),
+  );
 
 /** Inflicts faults in random order, all of them again until the time is over; resolves to their names when the last cause is over. */
 export async function inflict(faults: readonly Fault[], durationMs: number, random: Random): Promise<string[]> {

@@ -48,6 +48,8 @@ export function networkFaults({ service, random }: Scene): Fault[] {
       kinds: applications.map(losesAnswers),
       end: open,
     },
+    { to: "Postgres around the pooler", proxies: nodes.flatMap(({ around }) => around ?? []), kinds: [], end: open },
+    { to: "Postgres of the pooler", proxies: service.pooler ? [service.pooler.toPostgres] : [], kinds: [], end: open },
     { to: "Redis", proxies: nodes.flatMap(({ toRedis }) => toRedis ?? []), kinds: [], end: open },
     { to: "the API", proxies: [service.entrance], kinds: [], end: endOfApps },
   ];
