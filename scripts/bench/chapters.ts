@@ -20,6 +20,7 @@ import { followOrders } from "./life.js";
 import { measureMachinery } from "./machinery.js";
 import { PRICE } from "./marketplace.js";
 import { Latencies, Rate, type HandOverPlan, type HotRowPlan, type PickUpPlan } from "./messages.js";
+import { goThroughPooler } from "./pooler.js";
 import { pullMenus, takeWebhooks } from "./pos.js";
 import { compareOrderSql } from "./order-sql.js";
 import { orderTooMuch } from "./overload.js";
@@ -226,6 +227,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   "fan-out": { title: "Notify a bakery's followers of a new box", measure: notifyFollowers },
   rollups: { title: "Roll up days, and read a year's dashboard", measure: rollUpDays },
   machinery: { title: "Gains of optimisations that a simple service would leave out", measure: measureMachinery },
+  pooler: { title: "Read profiles and place orders through PgBouncer", measure: goThroughPooler },
   memory: { title: "Memory of one API process under load", measure: memory },
   start: { title: "Start a process, and everything", measure: measureStarts },
   processes: { title: "Two API processes against one", measure: processes },

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { newVapidKeys } from "../../lib/process/push-keys.js";
 import { startGeocoder } from "../support/geocoder.js";
-import { describeWithPgbouncer, keepsPrepared, startPgbouncer, type Pooler } from "../support/pgbouncer.js";
+import { describeWithPgbouncer, keepsPrepared, startPgbouncer, type TestPooler } from "../support/pgbouncer.js";
 import { startFcm } from "../support/push/fcm.js";
 import { describeWithRedis, startRedis, type TestRedis } from "../support/redis.js";
 import { runScript } from "../support/run-script.js";
@@ -166,7 +166,7 @@ describeWithPgbouncer("a pooler", () => {
 describeWithPgbouncer("a pooler by transaction with DATABASE_DIRECT_URL", () => {
   const directUrl = String(process.env["DATABASE_URL"]);
   let env: Record<string, string>;
-  let pooler: Pooler;
+  let pooler: TestPooler;
   beforeAll(async () => {
     pooler = await startPgbouncer(directUrl);
     env = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: directUrl, DATABASE_PREPARE: keepsPrepared ? "1" : "0" };

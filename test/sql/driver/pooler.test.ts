@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
-import { describeWithPgbouncer, keepsPrepared, startPgbouncer, type Pooler } from "../../support/pgbouncer.js";
+import { describeWithPgbouncer, keepsPrepared, startPgbouncer, type TestPooler } from "../../support/pgbouncer.js";
 import { runScript } from "../../support/run-script.js";
 import { sized } from "../../support/size.js";
 import { until } from "../../support/until.js";
@@ -15,7 +15,7 @@ const ROUNDS = sized(4, 2);
 const directUrl = process.env["DATABASE_URL"] ?? "";
 
 describeWithPgbouncer("through a pooler by transaction", () => {
-  let pooler: Pooler;
+  let pooler: TestPooler;
   let server: pg.Client;
   let database: typeof import("../../../sql/db.js");
   let signals: typeof import("../../../sql/signals.js");

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { config } from "../../../lib/process/config.js";
 import { Client } from "../api.js";
 import { compiled } from "../compiled.js";
-import { keepsPrepared, startPgbouncer, type Pooler } from "../pgbouncer.js";
+import { keepsPrepared, startPgbouncer, type TestPooler } from "../pgbouncer.js";
 import { isReady, program, type Program } from "../programs.js";
 import { startProxy, type Proxy } from "../proxy.js";
 import { freePort } from "../../../scripts/free-port.js";
@@ -25,7 +25,7 @@ export interface StormService {
   apis: readonly Node[];
   workers: readonly Node[];
   /** Between the processes and Postgres; null: they connect to it themselves. */
-  pooler: { process: Pooler; toPostgres: Proxy } | null;
+  pooler: { process: TestPooler; toPostgres: Proxy } | null;
   /** Connects everything to another Postgres. */
   redirect(url: string): void;
   /** The load balancer in front of the API processes. */
