@@ -1,9 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { log } from "../../lib/process/log.js";
 import type { ServerAddress } from "../../lib/process/server-address.js";
 import { asDatabaseError, faultOf } from "./errors.js";
 import type { openPool, PoolLimits } from "./pool.js";
+import { findPoolerFault } from "./session-settings.js";
 import type { Db, Rows, Run, Statement } from "./tag.js";
 
 /** The longest pause between two looks at how far the replicas are, and the longest wait for the answer of one. */
@@ -20,6 +22,8 @@ interface Replica {
   caughtUpTo: number;
   /** Whether it answered as a replica of the primary's database when it was last asked. */
   follows: boolean;
+  /** Why its pooler must not be used, null when it may; undefined until it was asked. */
+  fault: string | null | undefined;
   /** Whether an answer of it is due. */
   asked: boolean;
   /** Whether reads went to it at the last look, for the log. */
@@ -68,6 +72,7 @@ export function openReplicas(
     server,
     caughtUpTo: -Infinity,
     follows: false,
+    fault: config.POOLED ? undefined : null,
     asked: false,
     used: false,
     reads: { answered: 0, empty: 0, failed: 0 },
@@ -110,10 +115,21 @@ export function openReplicas(
       select coalesce(system_identifier || ' ' || current_database(), '') as identity,
              pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as replayed
       from pg_control_system()`;
-    replica.follows = row !== undefined && row.identity === identity;
-    const replayed = (replica.follows && row?.replayed) || 0;
+    const isCopy = row !== undefined && row.identity === identity;
+    const replayed = (isCopy && row.replayed) || 0;
     const reached = positions.findLast(({ lsn }) => lsn <= replayed);
     if (reached) replica.caughtUpTo = Math.max(replica.caughtUpTo, reached.at);
+    replica.follows = isCopy && (await mayBeUsed(replica, db));
+  }
+
+  /** Finds whether statements have what they need: a pooler in front of the replica may withhold it. */
+  async function mayBeUsed(replica: Replica, db: Db): Promise<boolean> {
+    if (replica.fault === null) return true;
+    const fault = await findPoolerFault(db);
+    if (fault !== null && fault !== replica.fault)
+      log.warn({ replica: replica.name, error: fault }, "the replica cannot be used: reads go to others");
+    replica.fault = fault;
+    return fault === null;
   }
 
   async function ask(replica: Replica): Promise<void> {
