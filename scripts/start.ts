@@ -13,6 +13,7 @@ import { newCredentialsKey, newSigningKey } from "../lib/process/keys.js";
 import { newVapidKeys } from "../lib/process/push-keys.js";
 import { migrate } from "../sql/migrate.js";
 import { startEmbeddedPostgres } from "./embedded-postgres.js";
+import { loadEnvFile } from "./load-env-file.js";
 import { giveToService } from "./service-role.js";
 import { NotStarted, supervise, type Supervised } from "./supervise.js";
 import { watchSource } from "./watch.js";
@@ -125,7 +126,7 @@ async function prepareDebuggers(given: NodeJS.ProcessEnv): Promise<void> {
 
 /** The environment of the shell, then of the file `.env`, then the development defaults. */
 function givenEnvironment(): NodeJS.ProcessEnv {
-  if (existsSync(".env")) process.loadEnvFile(".env");
+  loadEnvFile(".env");
   const pretty = process.stdout.isTTY ? { LOG_PRETTY: "1" } : {};
   const defaults = process.env["NODE_ENV"] === "production" ? {} : developmentDefaults;
   // all processes are on this machine, so they share a folder
@@ -212,10 +213,16 @@ async function start(signal: AbortSignal): Promise<void> {
   const { prepareDatabase } = await import("./prepare-database.js");
   await prepareDatabase();
   // scripts that operators run read this file; until now it names the database of a service that may still run
-  const { STORAGE_DIR = "" } = given;
+  const { STORAGE_DIR = "", DATABASE_PREPARE = "" } = given;
   const host = ["0.0.0.0", "::", "127.0.0.1"].includes(config.HOST) ? "localhost" : config.HOST;
   const local = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  await keep(config.DATA_DIR, "database.env", { DATABASE_URL: databaseUrl, STORAGE_DIR, LOCAL_URL: local });
+  await keep(config.DATA_DIR, "database.env", {
+    DATABASE_URL: databaseUrl,
+    DATABASE_DIRECT_URL: directUrl ?? "",
+    DATABASE_PREPARE,
+    STORAGE_DIR,
+    LOCAL_URL: local,
+  });
   signal.throwIfAborted();
 
   const program = (path: string) => new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);

@@ -5,8 +5,10 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseEnv } from "node:util";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { z } from "zod";
+import { compiled } from "../support/compiled.js";
 import { scratchFolder } from "../support/scratch.js";
 import { processesOf, startEverything, type Running } from "../support/start.js";
 import { freePort } from "../../scripts/free-port.js";
@@ -179,6 +181,26 @@ test("uses the Postgres that DATABASE_URL names, and restarts a process that die
   expect(await started.ended).toBe(0);
 });
 
+test("scripts find the way around its pooler, unless they are for another database", async () => {
+  const around = { DATABASE_DIRECT_URL: `${existing.DATABASE_URL}?application_name=around`, DATABASE_PREPARE: "0" };
+  const started = startIt({ ...existing, ...around });
+  await started.greeted;
+  const addresses = async (env: Record<string, string>) => {
+    const print = `await import(${JSON.stringify(pathToFileURL(compiled("scripts/environment.ts")))});
+      const { DATABASE_URL, DATABASE_DIRECT_URL } = process.env;
+      console.log(JSON.stringify({ DATABASE_URL, DATABASE_DIRECT_URL }));`;
+    const script = startEverything(folder, env, ["--input-type=module", "-e", print]);
+    expect(await script.ended).toBe(0);
+    return z.record(z.string(), z.string()).parse(JSON.parse(script.stdout));
+  };
+  expect(await addresses({})).toEqual({ ...existing, DATABASE_DIRECT_URL: around.DATABASE_DIRECT_URL });
+  const other = { DATABASE_URL: "postgres://localhost:1/name" };
+  expect(await addresses(other)).toEqual({ ...other, DATABASE_DIRECT_URL: "" });
+  expect(parseEnv(await readFile(join(folder, "database.env"), "utf8"))).toMatchObject({ ...existing, ...around });
+  started.process.kill("SIGINT");
+  expect(await started.ended).toBe(0);
+});
+
 test("a second signal kills what does not stop in order", async () => {
   const started = startIt(existing);
   await started.greeted;
@@ -233,6 +255,10 @@ test.each([
   ],
   [{ WORKER_CONCURRENCY: "nonsense=3" }, "nonsense"],
   [{ DATABASE_URL: "postgres://localhost:1/name" }, "DATABASE_URL"],
+  [
+    { DATABASE_URL: "", DATABASE_DIRECT_URL: "postgres://localhost:1/name" },
+    "DATABASE_URL is missing; DATABASE_DIRECT_URL is set",
+  ],
   [{ DATA_DIR: "/etc/passwd" }, "DATA_DIR /etc/passwd cannot be used: a part of the path is a file"],
   [{ STORAGE_DIR: "/etc/passwd" }, "STORAGE_DIR /etc/passwd cannot be used: a part of the path is a file"],
   [{ STORAGE_DIR: "/proc/nope/files" }, "STORAGE_DIR /proc/nope/files cannot be used: no folder can be made there"],

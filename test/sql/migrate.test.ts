@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { sql } from "../../sql/db.js";
 import { migrate, type MigrationFolders } from "../../sql/migrate.js";
@@ -92,6 +92,40 @@ test("a migration that waits for a lock lets others use the table meanwhile", as
   } finally {
     await reader.end();
   }
+});
+
+describe("past a pooler", () => {
+  const settings = {
+    statement_timeout: 100,
+    idle_in_transaction_session_timeout: 100,
+    client_min_messages: "warning",
+  };
+  const begins = () =>
+    ask(
+      empty,
+      `select current_setting('statement_timeout') as statement, current_setting('client_min_messages') as messages,
+        current_setting('idle_in_transaction_session_timeout') as pause`,
+    );
+
+  test("the role's sessions begin with the settings from then on, and without a pooler they do not", async () => {
+    const byDefault = [{ statement: "0", messages: "notice", pause: "0" }];
+    await migrate(empty, folders);
+    expect(await begins()).toEqual(byDefault);
+    await migrate(empty, folders, settings);
+    expect(await begins()).toEqual([{ statement: "100ms", messages: "warning", pause: "100ms" }]);
+  });
+
+  test("a migration may take longer than the role's statements and pauses", async () => {
+    await migrate(empty, folders, settings);
+    await write("migrations/900.do.long.sql", "select pg_sleep(0.5);");
+    expect(await migrate(empty, folders, settings)).toEqual(["900.do.long.sql"]);
+  });
+
+  test("the variable with its address is named when that cannot be used", async () => {
+    const nowhere = "postgres://localhost:1/name";
+    await expect(migrate(nowhere, folders, settings)).rejects.toThrow(/^DATABASE_DIRECT_URL cannot be used: /);
+    await expect(migrate(nowhere, folders)).rejects.toThrow(/^DATABASE_URL cannot be used: /);
+  });
 });
 
 test("a migration that changed after it was applied is refused by name", async () => {
