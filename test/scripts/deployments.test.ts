@@ -36,6 +36,14 @@ test("each queue is served by one group of workers in Kubernetes, which scales w
   expect(scaled).toEqual(groups);
 });
 
+test("in Compose all work goes through a pooler that keeps prepared statements, and there is a way around it", () => {
+  const compose = texts.get("scripts/ops/compose.yaml") ?? "";
+  expect(compose).toMatch(/^ +DATABASE_URL: postgres:\S+ \S+ \S+ \S+@pgbouncer:6432\/surplus_food$/m);
+  expect(compose).toMatch(/^ +DATABASE_DIRECT_URL: postgres:\S+ \S+ \S+ \S+@postgres:5432\/surplus_food$/m);
+  expect(compose).toMatch(/^ +pool_mode = transaction$/m);
+  expect(compose).toMatch(/^ +max_prepared_statements = [1-9]\d*$/m);
+});
+
 test("settings have the names of variables", () => {
   const settings = [...(texts.get("scripts/ops/kubernetes/settings.env") ?? "").matchAll(/^(\w+)=/gm)];
   const known = Object.keys(environment.shape);
