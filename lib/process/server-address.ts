@@ -91,9 +91,9 @@ export function splitServers(text: string): string[] {
   const [, before, hosts = "", after = ""] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(text) ?? [];
   const names = hosts.split(",");
   const addresses = names.map((name) => `${before ?? ""}${name}${after}`);
+  if (names.length > 1 && names.includes("")) throw new UnusableAddress("has a comma and no server beside it");
   if (before === undefined || !addresses.every((address) => URL.canParse(address)))
     throw new UnusableAddress(`must be an address such as ${DATABASE_EXAMPLE}`);
-  if (names.length > 1 && names.includes("")) throw new UnusableAddress("has a comma and no server beside it");
   return addresses;
 }
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { freePort } from "../../scripts/free-port.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { compiled } from "../support/compiled.js";
+import { runScript } from "../support/run-script.js";
 import { startInstalledPostgres, type InstalledPostgres } from "../support/installed-postgres.js";
 import { keepsPrepared, startPgbouncer, type TestPooler } from "../support/pgbouncer.js";
 import type { Service } from "../support/programs.js";
@@ -21,6 +22,8 @@ export function testStandby(pooled: boolean): void {
   const poolers: TestPooler[] = [];
   let primary: InstalledPostgres;
   let standby: InstalledPostgres;
+  /** The address of both, in an order that never changes. */
+  let servers: string;
   let service: Service;
   let shop: Shop;
   let modules: typeof import("../support/shop.js");
@@ -34,7 +37,7 @@ export function testStandby(pooled: boolean): void {
     const port = await freePort();
     const both = (url: string, other: number | string) =>
       url.replace(/@[^/]+/, `$&,127.0.0.1:${other}`) + "?target_session_attrs=read-write";
-    const servers = both(primary.url, port);
+    servers = both(primary.url, port);
     Object.assign(process.env, { DATABASE_URL: servers, ORDERS_OPEN_MAX: "1000000" });
     if (pooled) {
       // so that a session that nobody uses ends soon
@@ -115,6 +118,39 @@ export function testStandby(pooled: boolean): void {
     standby = await primary.copy(port);
   }
 
+  /** What `npm run check` says of the primary and of the other. */
+  const check = async () => {
+    const { output } = await runScript("check/main");
+    const rows = [...output.matchAll(/^Postgres servers +(ok|warning|FAILED) +\S+ (.+)$/gm)].map(
+      ([, result, words]) => [result, words?.replace(/\d+/, "N")],
+    );
+    const isFirst = servers.includes(`@${new URL(primary.url).host}`);
+    return isFirst ? rows : rows.toReversed();
+  };
+
+  test("is told by a check what each server is", async () => {
+    expect(await check()).toEqual([
+      ["ok", "is a primary, timeline N"],
+      ["ok", "is a standby, or read-only"],
+    ]);
+  });
+
+  test("does not acknowledge an order whose wait for the standby an operator ends", async () => {
+    const thaw = await standby.freeze();
+    try {
+      let status: number | undefined;
+      void modules.orderRoll(shop).then((reply) => (status = reply.status));
+      await until(async () => {
+        await primary.ask("select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'");
+        return status !== undefined;
+      });
+      expect(status).toBe(503);
+    } finally {
+      thaw();
+    }
+    await ordersGoOn();
+  });
+
   test("continues with the standby when the primary is killed", async () => {
     await primary.kill();
     await takeOver();
@@ -132,6 +168,10 @@ export function testStandby(pooled: boolean): void {
     await standby.ask("alter system set synchronous_standby_names = ''");
     await standby.ask("select pg_reload_conf()");
     await isLeftAlone(standby);
+    expect(await check()).toEqual([
+      ["ok", "is a primary, timeline N"],
+      ["FAILED", "is a primary, timeline N: stop it, as another was promoted"],
+    ]);
     // a process that starts now meets two that may be written to
     await Promise.all([service.api.kill(), service.workers[0].kill()]);
     await Promise.all([service.api.start(), service.workers[0].start()]);

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { readConfig } from "../../../lib/process/read-config.js";
 import { newCredentialsKey, newSigningKey } from "../../../lib/process/keys.js";
-import { pgOptions, readDatabaseUrl, readRedisUrl } from "../../../lib/process/server-address.js";
+import { pgOptions, readDatabaseUrl, readRedisUrl, readServers } from "../../../lib/process/server-address.js";
 
 const keys = { SIGNING_KEYS: newSigningKey(), CREDENTIALS_KEYS: newCredentialsKey() };
 
@@ -18,6 +18,29 @@ test.each([
   const read = () => readConfig({ ...keys, DATABASE_URL: `postgres://user:hunter2@localhost/name?${parameters}` });
   expect(read).toThrow(`Wrong configuration: DATABASE_URL ${words}`);
   expect(read).not.toThrow("hunter2");
+});
+
+test.each([
+  ["one,,two/name", "has a comma and no server beside it"],
+  ["one,two,/name", "has a comma and no server beside it"],
+  ["one:5432,two:port/name", "must be an address such as postgres://user:password@host:5432/name"],
+  ["one/name?host=one,two", "must name several servers as in postgres://user@one:5432,two:5432/name"],
+  ["one,two/name?target_session_attrs=any", "may have target_session_attrs=read-write or primary only"],
+  ["one,two/name?sslmode=prefer", "must have one of the sslmodes disable,"],
+])("a DATABASE_URL of several servers, %s, stops the process in one line when it is wrong", (rest, words) => {
+  const read = () => readConfig({ ...keys, DATABASE_URL: `postgres://user:hunter2@${rest}` });
+  expect(read).toThrow(`Wrong configuration: DATABASE_URL ${words}`);
+  expect(read).not.toThrow("hunter2");
+});
+
+test("each of several servers has the same user, database and parameters, and a certificate of its own name", () => {
+  const address = "postgres://user:p%40ss@one:5432,[::1]:5433,two/name?sslmode=require&target_session_attrs=primary";
+  expect(readServers(address)).toEqual(
+    ["one:5432", "[::1]:5433", "two"].map((host) => ({
+      url: `postgres://user:p%40ss@${host}/name`,
+      tls: { rejectUnauthorized: false, ...(!host.startsWith("[") && { servername: host.replace(/:.*/, "") }) },
+    })),
+  );
 });
 
 test.each([
