@@ -40,7 +40,10 @@ const homes = [
     packages: ["express", "helmet", "cors", "@bull-board", "swagger-ui-dist"],
     rooms: ["api", "scripts/bench"],
   },
-  { packages: ["bullmq", "ioredis"], rooms: ["queues/broker.ts", "workers", "scripts/bench", "test"] },
+  {
+    packages: ["bullmq", "ioredis"],
+    rooms: ["queues/broker.ts", "queues/connections.ts", "queues/redis-broker.ts", "workers", "scripts/bench", "test"],
+  },
   { packages: ["pg"], rooms: ["lib/process/find-primary.ts", "queues/broker.ts", "sql", "scripts", "test"] },
   { packages: ["postgres", "postgrator"], rooms: ["sql", "scripts/bench", "test"] },
 ];

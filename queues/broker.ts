@@ -2,32 +2,25 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
 import { createPostgresBackend, Queue, runMigrations, setDefaultBackendFactory, Worker } from "bullmq";
-import type { ConnectionOptions, Job, JobsOptions, Processor, WorkerOptions } from "bullmq";
-import { Redis } from "ioredis";
+import type { Job, JobsOptions, Processor, WorkerOptions } from "bullmq";
 import pg from "pg";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { isUntold, ROLE, type Role } from "../lib/process/find-primary.js";
 import { log } from "../lib/process/log.js";
 import { directPrimary } from "../lib/process/primary.js";
-import { pgOptions, splitServers, type ServerAddress } from "../lib/process/server-address.js";
+import { pgOptions, splitServers } from "../lib/process/server-address.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
+import { CALL_TIMEOUT_MS, type Connections } from "./connections.js";
 import type { Contract, Payload } from "./contract.js";
 import { contracts } from "./index.js";
+import { connectToRedis, prefixOf } from "./redis-broker.js";
 
 export type BrokerQueue = Queue<Payload, void>;
 export type BrokerWorker = Worker<Payload, void>;
 export type BrokerJob = Job<Payload, void>;
 
 const POSTGRES_SCHEMA = "bullmq";
-/** A call to the broker that takes longer fails; job ids are stable, so repeating it is safe. */
-const CALL_TIMEOUT_MS = 5_000;
-/** BullMQ lets a worker's call wait this long for a job at most. */
-const LONGEST_WAIT_MS = 10_000;
-/** A call of a worker without an answer by then has none to come: the network may have forgotten the connection. */
-const SILENCE_MS = LONGEST_WAIT_MS + 2_000;
-const LONGEST_RECONNECT_DELAY_MS = 500;
-const FIRST_CONNECT_MS = 1_000;
 const ANSWER_MS = 3_000;
 const REOPEN_MS = 1_000;
 const RECOVERY_CHECK_MS = 1_000;
@@ -51,82 +44,16 @@ const TAKE_OVER: Partial<WorkerOptions> = {
   runRetryDelay: 1_000,
 };
 
-/** Every queue and every worker adds some to the connection that it shares with the others. */
-const MOST_LISTENERS = 10 * contracts.length;
-
 const isTrue = () => true;
 const isFalse = () => false;
-
-interface Connections {
-  /** For adding and reading jobs: fails fast. */
-  readonly producer: ConnectionOptions;
-  /** For workers: waits as long as it takes. Made when the process opens its first worker. */
-  consumer(): ConnectionOptions;
-  prepare(): Promise<void>;
-  ping(): Promise<void>;
-  /** What Redis says about itself; null when the broker lives in Postgres. */
-  describe(): Promise<string | null>;
-  close(): Promise<void>;
-}
 
 let connections: Connections | undefined;
 const queues = new Map<string, BrokerQueue>();
 
 /** The one place that decides where BullMQ lives. Nothing connects before it is needed. */
 function connect(): Connections {
-  connections ??= config.REDIS === null ? connectToPostgres() : connectToRedis(config.REDIS);
+  connections ??= config.REDIS === null ? connectToPostgres() : connectToRedis(config.REDIS, logBrokerError);
   return connections;
-}
-
-function connectToRedis({ url, tls }: ServerAddress): Connections {
-  const options = {
-    ...(tls && { tls }),
-    connectTimeout: CALL_TIMEOUT_MS,
-    retryStrategy: (times: number) => Math.min(times * 50, LONGEST_RECONNECT_DELAY_MS),
-  };
-  const producer = new Redis(url, {
-    ...options,
-    commandTimeout: CALL_TIMEOUT_MS,
-    socketTimeout: CALL_TIMEOUT_MS,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-  });
-  producer.on("error", logBrokerError).setMaxListeners(MOST_LISTENERS);
-  /** The first command may come before the connection is ready. */
-  const ready = async () => {
-    if (producer.status === "connecting" || producer.status === "connect")
-      await once(producer, "ready", { signal: AbortSignal.timeout(FIRST_CONNECT_MS) });
-  };
-  let consumer: Redis | undefined;
-  return {
-    producer,
-    consumer: () => {
-      consumer ??= new Redis(url, {
-        ...options,
-        maxRetriesPerRequest: null,
-        socketTimeout: SILENCE_MS,
-        // the socket's timer may still be that of the connection before, and then a call that waits needs its own
-        blockingTimeout: SILENCE_MS,
-        blockingTimeoutGrace: SILENCE_MS - LONGEST_WAIT_MS,
-      })
-        .on("error", logBrokerError)
-        .setMaxListeners(MOST_LISTENERS);
-      return consumer;
-    },
-    prepare: () => Promise.resolve(),
-    ping: async () => {
-      await ready();
-      await producer.ping();
-    },
-    describe: async () => {
-      await ready();
-      return producer.info();
-    },
-    close: () => {
-      for (const client of [producer, consumer]) client?.disconnect();
-      return Promise.resolve();
-    },
-  };
 }
 
 /** A client for the server that is the primary when it connects. */
@@ -186,6 +113,9 @@ function connectToPostgres(): Connections {
     pool.on("connect", (client) => client.on("error", logBrokerError));
   }
   return {
+    name: `Postgres at ${splitServers(config.DATABASE_URL)
+      .map((server) => new URL(server).host)
+      .join(", ")}`,
     producer,
     consumer: () => consumer,
     prepare: async () => {
@@ -200,19 +130,15 @@ function connectToPostgres(): Connections {
     ping: async () => {
       await producer.query("select 1");
     },
-    describe: () => Promise.resolve(null),
+    describe: () => Promise.resolve([]),
+    // it is where the rows are, and fails over with them
+    listLost: () => Promise.resolve([]),
+    remember: () => Promise.resolve(),
     close: async () => {
       await Promise.all([producer.end(), consumer.end()]);
     },
   };
 }
-
-/** The broker in words, without its credentials. */
-const BROKER = config.REDIS
-  ? `Redis at ${new URL(config.REDIS.url).host}`
-  : `Postgres at ${splitServers(config.DATABASE_DIRECT_URL)
-      .map((server) => new URL(server).host)
-      .join(", ")}`;
 
 let lastLoggedAt = 0;
 /** The connections whose recovery is awaited. */
@@ -223,7 +149,7 @@ function logBrokerError(error: unknown): void {
   if (!connections) return;
   if (Date.now() - lastLoggedAt >= LOG_PAUSE_MS) {
     lastLoggedAt = Date.now();
-    log.warn({ broker: BROKER, error: describeError(error) }, "the broker is in trouble");
+    log.warn({ broker: connections.name, error: describeError(error) }, "the broker is in trouble");
   }
   if (troubled === connections) return;
   troubled = connections;
@@ -234,9 +160,9 @@ function logBrokerError(error: unknown): void {
 async function logRecovery(awaited: Connections): Promise<void> {
   while (connections === awaited) {
     await delay(RECOVERY_CHECK_MS, undefined, { ref: false });
-    if (connections !== awaited || !(await awaited.ping().then(isTrue, isFalse))) continue;
+    if (connections !== awaited || !(await pingBroker().then(isTrue, isFalse))) continue;
     troubled = undefined;
-    log.info({ broker: BROKER }, "the broker answers again");
+    log.info({ broker: awaited.name }, "the broker answers again");
     return;
   }
 }
@@ -246,9 +172,9 @@ export async function prepareBroker(): Promise<void> {
   await connect().prepare();
 }
 
-/** Resolves when the broker answers, rejects when it does not. */
-export async function pingBroker(): Promise<void> {
-  await connect().ping();
+/** Resolves when the broker answers for all of these queues, rejects when it does not: with NodeOfCluster when it never will. */
+export async function pingBroker(asked: readonly Contract[] = contracts): Promise<void> {
+  await connect().ping(asked.map(({ queue }) => queue));
 }
 
 /**
@@ -258,19 +184,24 @@ export async function pingBroker(): Promise<void> {
  */
 export async function whileBrokerAnswers(work: Promise<unknown>): Promise<void> {
   const limit = delay(2 * CALL_TIMEOUT_MS, undefined, { ref: false });
-  const answered = connections
-    ? withTimeout(ANSWER_MS, connections.ping()).then(isTrue, isFalse)
-    : Promise.resolve(true);
+  const answered = connections ? withTimeout(ANSWER_MS, pingBroker()).then(isTrue, isFalse) : Promise.resolve(true);
   await Promise.race([work, limit, answered.then((answers) => (answers ? work : undefined))]);
 }
 
-/** Returns the facts that Redis gives about itself (INFO), by name; null when the broker lives in Postgres. */
-export async function describeRedis(): Promise<ReadonlyMap<string, string> | null> {
-  const info = await connect().describe();
-  if (info === null) return null;
-  const facts = info.matchAll(/^(\w+):(.*?)\r?$/gm);
-  return new Map([...facts].map(([, name = "", value = ""]) => [name, value]));
+/** Returns the facts that each server of Redis gives about itself (INFO), by name; none when the broker lives in Postgres. */
+export async function describeRedis(): Promise<ReadonlyMap<string, string>[]> {
+  const texts = await connect().describe();
+  return texts.map((text) => {
+    const facts = text.matchAll(/^(\w+):(.*?)\r?$/gm);
+    return new Map([...facts].map(([, name = "", value = ""]) => [name, value]));
+  });
 }
+
+/** Returns the queues that are new in Redis, or whose server was wiped or restarted empty, until `rememberQueues` gets them. */
+export const listLostQueues = (): Promise<string[]> => connect().listLost();
+
+/** Call it when the jobs of these queues are due again. */
+export const rememberQueues = (names: readonly string[]): Promise<void> => connect().remember(names);
 
 /** Returns the queue of a contract, to add and to read jobs; one per process. */
 export function openQueue({ queue: name, attempts, backoffMs }: Contract): BrokerQueue {
@@ -278,6 +209,7 @@ export function openQueue({ queue: name, attempts, backoffMs }: Contract): Broke
   if (known) return known;
   const queue: BrokerQueue = new Queue(name, {
     connection: connect().producer,
+    prefix: prefixOf(name),
     defaultJobOptions: {
       ...RETENTION,
       attempts,
@@ -316,6 +248,7 @@ export async function openWorker(
     signal.throwIfAborted();
     const worker: BrokerWorker = new Worker(queue, processor, {
       connection: connect().consumer(),
+      prefix: prefixOf(queue),
       concurrency,
       autorun: false,
       ...TAKE_OVER,

@@ -116,12 +116,12 @@ export const releaseJobs = (db: Db, ids: readonly string[]) =>
     set sends = greatest(sends - 1, 0), next_send_at = now()
     where id = any(${[...ids]}::bigint[]) and done_at is null and dead_at is null`;
 
-/** Makes every open row due that does not wait for its `run_at`, after the broker has lost its jobs; returns their number. */
-export const resendJobs = (db: Db) =>
+/** Makes every open row of these queues due that does not wait for its `run_at`, as the broker may have lost it; returns their number. */
+export const resendJobs = (db: Db, queues: readonly string[]) =>
   countRows(db`
     update staged_jobs
     set sends = 0, next_send_at = now()
-    where done_at is null and dead_at is null and sends > 0 and run_at <= now()`);
+    where done_at is null and dead_at is null and sends > 0 and run_at <= now() and queue = any(${[...queues]}::text[])`);
 
 /** What the worker needs of a job's row. */
 export interface StartedJob {

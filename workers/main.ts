@@ -7,7 +7,8 @@ import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process
 import { log } from "../lib/process/log.js";
 import { logWarnings } from "../lib/process/warnings.js";
 import { logStorageProblems } from "../lib/storage/log-storage-problems.js";
-import { closeBroker } from "../queues/broker.js";
+import { closeBroker, pingBroker } from "../queues/broker.js";
+import { NodeOfCluster } from "../queues/connections.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { serveMetrics } from "./metrics.js";
@@ -41,6 +42,10 @@ onStop(async () => {
   await withTimeout(CLOSE_LIMIT_MS, Promise.all([closeSignals(), closeBroker(), closeDatabase()]));
 });
 if (await untilMigrated(stopping.signal)) {
+  // a broker that is down is waited for
+  void pingBroker().catch((error: unknown) => {
+    if (error instanceof NodeOfCluster) exitWithLine(error.message);
+  });
   workers = startWorkers(queues);
   announceUp();
 }

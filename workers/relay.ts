@@ -23,9 +23,10 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
   /** Hands over a batch; returns how many milliseconds the next one can wait. */
   const relayOnce = async (): Promise<number> => {
     try {
-      // claiming rows only to release them would bloat the table while the broker is down
-      if (failing) await pingBroker();
-      const more = await relayBatch(contracts);
+      // claiming rows only to release them would bloat the table while the broker is down, or the node of a queue
+      const served = failing ? await listAnswering(contracts) : contracts;
+      const more = await relayBatch(served);
+      if (served.length < contracts.length) return RECOVERY_MS;
       if (failing) log.info("the relay hands jobs over again");
       failing = false;
       return more ? 0 : POLL_MS;
@@ -49,6 +50,12 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
       await whileBrokerAnswers(running);
     },
   };
+}
+
+/** Returns those of the contracts for whose queues the broker answers. */
+async function listAnswering(contracts: readonly Contract[]): Promise<Contract[]> {
+  const answers = await Promise.allSettled(contracts.map((contract) => pingBroker([contract])));
+  return contracts.filter((_, index) => answers[index]?.status === "fulfilled");
 }
 
 /** Hands over one batch and returns whether there may be more; throws, with the rows released, when the broker did not accept them. */

@@ -3,7 +3,7 @@ import type { JobSchedulerJson } from "bullmq";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
-import { openQueue, whileBrokerAnswers, type BrokerQueue } from "../queues/broker.js";
+import { listLostQueues, openQueue, rememberQueues, whileBrokerAnswers, type BrokerQueue } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { contracts, rollups, upkeep } from "../queues/index.js";
 import { sql } from "../sql/db.js";
@@ -55,7 +55,8 @@ export function startSchedules(): { stop(): Promise<void> } {
 
 /**
  * 1. Reads what the broker has.
- * 2. If it has none of these schedules, it is new or was wiped: every job that it should have becomes due again.
+ * 2. If it has none of these schedules, it is new or was wiped: every job that it should have becomes due again. A node of a
+ *    cluster may have lost only the jobs of its own queues.
  * 3. Adds what is missing, different or stuck, and removes what is no longer in the list.
  */
 export async function checkSchedules(): Promise<void> {
@@ -67,9 +68,12 @@ export async function checkSchedules(): Promise<void> {
 
   const known = new Set(schedules.map(({ id }) => id));
   const found = [...present.values()].flat();
-  if (!found.some(({ key }) => known.has(key))) {
-    const count = await resendJobs(sql);
-    if (count > 0) log.warn({ count }, "the broker had lost its jobs; they are handed over again");
+  const isWiped = !found.some(({ key }) => known.has(key));
+  const lost = isWiped ? contracts.map(({ queue }) => queue) : await listLostQueues();
+  if (lost.length > 0) {
+    const count = await resendJobs(sql, lost);
+    if (count > 0) log.warn({ count, queues: lost }, "the broker had lost its jobs; they are handed over again");
+    await rememberQueues(lost);
   }
 
   for (const [queue, existing] of present) {

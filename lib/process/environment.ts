@@ -6,13 +6,8 @@ import { queueNames } from "../domain/queue-names.js";
 import { originFault } from "./origins.js";
 import { parseJson } from "./parse-json.js";
 import { isVapidPrivateKey, isVapidPublicKey, parseServiceAccount } from "./push-keys.js";
-import {
-  DATABASE_EXAMPLE,
-  readDatabaseUrl,
-  readRedisUrl,
-  UnusableAddress,
-  type ServerAddress,
-} from "./server-address.js";
+import { readRedisUrl } from "./redis-address.js";
+import { DATABASE_EXAMPLE, readDatabaseUrl, UnusableAddress } from "./server-address.js";
 import { isTimeZone } from "../domain/time-zones.js";
 
 const flag = z.stringbool().default(false);
@@ -58,7 +53,7 @@ const url = (protocol: RegExp, example: string) =>
     error: ({ input }) => `${input === undefined ? "is missing; it" : ""} must be an address such as ${example}`.trim(),
   });
 /** Returns why `read` cannot use an address; null when it can. */
-function flawOf(read: (text: string) => ServerAddress, text: string): string | null {
+function flawOf(read: (text: string) => unknown, text: string): string | null {
   try {
     read(text);
     return null;
@@ -68,7 +63,7 @@ function flawOf(read: (text: string) => ServerAddress, text: string): string | n
   }
 }
 /** Refuses an address that `read` cannot use. */
-const usable = (read: (text: string) => ServerAddress) => (text: string, context: z.RefinementCtx) => {
+const usable = (read: (text: string) => unknown) => (text: string, context: z.RefinementCtx) => {
   const message = flawOf(read, text);
   if (message !== null) context.addIssue({ code: "custom", message });
 };
@@ -208,10 +203,13 @@ export const environment = z
     SEARCH_TIMEOUT_MS: count(800, 100, 600_000).describe(
       "longest duration of a search or another list that is read without a token, and its longest wait for a turn",
     ),
-    REDIS_URL: url(/^rediss?$/, "redis://host:6379")
+    REDIS_URL: z
+      .string()
       .superRefine(usable(readRedisUrl))
       .optional()
-      .describe("where BullMQ lives; without it BullMQ lives in Postgres"),
+      .describe(
+        "where BullMQ lives: `redis://host`, `redis+cluster://host1,host2` or `redis+sentinel://host1,host2/name`, over TLS with `rediss`; without it BullMQ lives in Postgres",
+      ),
     DATA_DIR: z.string().default(".data").describe("where `npm start` keeps its Postgres and its keys"),
     STORAGE_DIR: z
       .string()

@@ -1,7 +1,8 @@
 import { findFaults } from "./environment-faults.js";
 import { environment, limitDefaults, partialEnvironment, type Limits, type Variables } from "./environment.js";
 import type { VapidKeys } from "./push-keys.js";
-import { readDatabaseUrl, readRedisUrl, type ServerAddress } from "./server-address.js";
+import { readRedisUrl, type RedisAddress } from "./redis-address.js";
+import { readDatabaseUrl, type ServerAddress } from "./server-address.js";
 
 /** The configuration of a process. */
 export type Config = Readonly<Omit<Variables, keyof Limits> & Limits> & {
@@ -13,7 +14,7 @@ export type Config = Readonly<Omit<Variables, keyof Limits> & Limits> & {
   /** DATABASE_REPLICA_URLS, read. */
   readonly REPLICAS: readonly ServerAddress[];
   /** REDIS_URL, read; null: BullMQ lives in Postgres. */
-  readonly REDIS: ServerAddress | null;
+  readonly REDIS: RedisAddress | null;
   /** Null: no Web Push. */
   readonly VAPID: VapidKeys | null;
 };

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { checkServerIdentity, type ConnectionOptions, type PeerCertificate } from "node:tls";
 import { isNativeError } from "node:util/types";
 
-/** Where Postgres or Redis is, and how its server is checked: the same for every library that connects. */
+/** Where Postgres is, and how its server is checked: the same for every library that connects. */
 export interface ServerAddress {
   /** The address without the parameters that `tls` is made of. */
   readonly url: string;
@@ -21,7 +21,7 @@ const modes = ["disable", "no-verify", "require", "verify-ca", "verify-full"] as
 type Mode = (typeof modes)[number];
 
 /** The parameters that are read here; libraries must not read them again. */
-const parameters = ["sslmode", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat", "channel_binding"] as const;
+export const parameters = ["sslmode", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat", "channel_binding"] as const;
 /** Parameters of other libraries for the same, which would be ignored or contradict. */
 const others = ["ssl", "sslpassword", "sslcrl", "sslnegotiation", "requiressl", "tls"];
 
@@ -34,8 +34,11 @@ function readPem(parameter: string, file: string): Buffer {
   }
 }
 
-/** Returns what `mode` checks, as libpq does: `require` with a root certificate is `verify-ca`. */
-function checks(mode: Exclude<Mode, "disable">, host: string, root: string | undefined): ConnectionOptions {
+/**
+ * Returns what `mode` checks, as libpq does: `require` with a root certificate is `verify-ca`. Without `host` the certificate must
+ * be for the host that the library connects to.
+ */
+function checks(mode: Exclude<Mode, "disable">, host: string | undefined, root: string | undefined): ConnectionOptions {
   if (mode === "no-verify" || (mode === "require" && root === undefined)) return { rejectUnauthorized: false };
   if (mode === "verify-ca" && root === undefined)
     throw new UnusableAddress("has verify-ca without sslrootcert: anyone can get a certificate of a public authority");
@@ -44,12 +47,13 @@ function checks(mode: Exclude<Mode, "disable">, host: string, root: string | und
   return {
     rejectUnauthorized: true,
     ...(root !== undefined && root !== "system" && { ca: readPem("sslrootcert", root) }),
-    checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
-      mode === "verify-full" ? checkServerIdentity(host, certificate) : undefined,
+    checkServerIdentity: (name: string, certificate: PeerCertificate) =>
+      mode === "verify-full" ? checkServerIdentity(host ?? name, certificate) : undefined,
   };
 }
 
-function readTls(url: URL, byDefault: Mode | undefined): ServerAddress["tls"] {
+/** Reads how to encrypt the connection to `url`, or with `isList` those to all hosts of a list. */
+export function readTls(url: URL, byDefault: Mode | undefined, isList = false): ServerAddress["tls"] {
   const given = Object.fromEntries(parameters.map((name) => [name, url.searchParams.get(name) ?? undefined]));
   const { sslrootcert, sslcert, sslkey } = given;
   if (others.some((name) => url.searchParams.has(name)))
@@ -65,10 +69,10 @@ function readTls(url: URL, byDefault: Mode | undefined): ServerAddress["tls"] {
     );
   if (mode === "disable") return false;
   if ((sslcert === undefined) !== (sslkey === undefined)) throw new UnusableAddress("needs both of sslcert and sslkey");
-  const host = url.searchParams.get("host") ?? url.hostname.replace(/^\[|\]$/g, "");
+  const host = isList ? undefined : (url.searchParams.get("host") ?? url.hostname.replace(/^\[|\]$/g, ""));
   return {
     ...checks(mode, host, sslrootcert),
-    ...(isIP(host) === 0 && { servername: host }),
+    ...(host !== undefined && isIP(host) === 0 && { servername: host }),
     ...(sslcert !== undefined && { cert: readPem("sslcert", sslcert) }),
     ...(sslkey !== undefined && { key: readPem("sslkey", sslkey) }),
   };
@@ -120,18 +124,6 @@ function readServer(text: string): ServerAddress {
   if (target !== null) url.searchParams.delete("target_session_attrs");
   const certified = ["sslrootcert", "sslcert", "sslkey"].some((name) => url.searchParams.has(name));
   return { url: without(url), tls: readTls(url, certified ? undefined : "disable") };
-}
-
-/** Reads REDIS_URL; throws UnusableAddress. `rediss:` is encrypted and checked as with `verify-full`, unless `sslmode` says less. */
-export function readRedisUrl(text: string): ServerAddress {
-  const url = new URL(text);
-  const isPlain = url.protocol === "redis:";
-  if (isPlain && parameters.some((name) => url.searchParams.has(name)))
-    throw new UnusableAddress("must begin with rediss: to be encrypted");
-  const tls = isPlain ? false : readTls(url, "verify-full");
-  if (!isPlain && tls === false) throw new UnusableAddress("must begin with redis: to be unencrypted");
-  // ioredis would check the server in its own way at the protocol `rediss:`
-  return { url: without(url).replace(/^rediss:/, "redis:"), tls };
 }
 
 /** A server may take a connection and never answer; `pg` would wait for ever. */

@@ -22,18 +22,22 @@ function findConfiguration(): Finding[] {
   return [facts, ...findWarnings(config, process.env).map(warning)];
 }
 
+/** Checks each server of Redis: in a cluster any of them may have a queue. */
 async function findBroker(): Promise<Finding> {
   await pingBroker();
-  const facts = await describeRedis();
-  if (facts === null) return ok("in Postgres, as REDIS_URL is not set");
-  const version = facts.get("redis_version") ?? "";
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const policy = facts.get("maxmemory_policy") ?? "unknown";
-  const about = `Redis ${version}, ${config.REDIS?.tls ? "over TLS" : "not encrypted"}, maxmemory-policy ${policy}`;
-  if (major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]))
-    return failed(`${about}: version ${OLDEST_REDIS.join(".")} or later is needed`);
-  if (facts.get("cluster_enabled") === "1") return failed(`${about}: Redis Cluster is not supported`);
-  if (policy !== "noeviction") return failed(`${about}: it must be noeviction, or Redis deletes jobs when it is full`);
+  const servers = await describeRedis();
+  const { REDIS } = config;
+  if (REDIS === null) return ok("in Postgres, as REDIS_URL is not set");
+  const among = (name: string) => [...new Set(servers.map((facts) => facts.get(name) ?? "unknown"))].join(" and ");
+  const what = REDIS.form === "cluster" ? `Redis Cluster of ${servers.length} servers, ` : "Redis ";
+  const about = `${what}${among("redis_version")}, ${REDIS.tls ? "over TLS" : "not encrypted"}, maxmemory-policy ${among("maxmemory_policy")}`;
+  const isOld = (facts: ReadonlyMap<string, string>) => {
+    const [major = 0, minor = 0] = (facts.get("redis_version") ?? "").split(".").map(Number);
+    return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
+  };
+  if (servers.some(isOld)) return failed(`${about}: version ${OLDEST_REDIS.join(".")} or later is needed`);
+  if (among("maxmemory_policy") !== "noeviction")
+    return failed(`${about}: it must be noeviction, or Redis deletes jobs when it is full`);
   return ok(about);
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Redis } from "ioredis";
-import { readRedisUrl } from "../../lib/process/server-address.js";
+import { readRedisUrl } from "../../lib/process/redis-address.js";
 import { describeWithOpenssl, makeCertificates, type Certificates } from "../support/certificates.js";
 import { redisAvailable, describeWithRedis, startRedis, type TestRedis } from "../support/redis.js";
 
@@ -22,8 +22,8 @@ const addressOf = (kind: Kind, parameters: string) =>
   `${servers.get(kind)?.url ?? ""}?${parameters.replace("{ca}", encodeURIComponent(certificates.authority))}`;
 
 async function connect(address: string): Promise<Outcome> {
-  const { url, tls } = readRedisUrl(address);
-  const client = new Redis(url, { ...(tls && { tls }), lazyConnect: true, retryStrategy: null });
+  const { hosts, tls } = readRedisUrl(address);
+  const client = new Redis({ ...hosts[0], ...(tls && { tls }), lazyConnect: true, retryStrategy: null });
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -4,8 +4,9 @@ import pg from "pg";
 import { newVapidKeys } from "../../lib/process/push-keys.js";
 import { startGeocoder } from "../support/geocoder.js";
 import { describeWithPgbouncer, keepsPrepared, startPgbouncer, type TestPooler } from "../support/pgbouncer.js";
+import { complaints, ended, startProcess } from "../support/processes.js";
 import { startFcm } from "../support/push/fcm.js";
-import { describeWithRedis, startRedis, type TestRedis } from "../support/redis.js";
+import { describeWithRedis, startClusterNode, startRedis, type TestRedis } from "../support/redis.js";
 import { runScript } from "../support/run-script.js";
 import { startS3 } from "../support/s3.js";
 import { startSilentServers } from "../support/silent-servers.js";
@@ -142,6 +143,20 @@ describeWithRedis("a Redis", () => {
     await client.config("SET", "maxmemory-policy", "allkeys-lru");
     client.disconnect();
     expect(await rowOf("Queues", env)).toEqual(["Queues", "FAILED", expect.stringContaining("must be noeviction")]);
+  });
+
+  test("that is a node of a cluster must not be named alone", async () => {
+    const node = await startClusterNode();
+    const words = "REDIS_URL names one node of a cluster and must begin with redis+cluster:";
+    expect(await rowOf("Queues", { REDIS_URL: node.url })).toEqual([
+      "Queues",
+      "FAILED",
+      expect.stringContaining(words),
+    ]);
+    const worker = startProcess("worker.ts", [], { REDIS_URL: node.url });
+    expect(await complaints(worker)).toBe(`${words}\n`);
+    expect(await ended(worker)).toMatchObject({ code: 1 });
+    await node.stop();
   });
 });
 

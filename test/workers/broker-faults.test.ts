@@ -101,6 +101,23 @@ async function withRedis(): Promise<void> {
       expect(ids).toHaveLength(20);
     });
 
+    test("has the jobs of a queue under another prefix only, they are handed over again and run once", async () => {
+      await heartbeat();
+      const queue = openQueue(push);
+      await queue.pause();
+      const ids = await Promise.all(Array.from({ length: 20 }, stage));
+      await until(async () => (await queue.getWaitingCount()) === ids.length);
+      // they are not handed over again for other reasons
+      await sql`update staged_jobs set next_send_at = now() + interval '1 hour' where done_at is null`;
+      const client = new Redis(redis.url);
+      for (const key of await client.keys("{push}:*")) await client.rename(key, `old:${key}`);
+      await allDone();
+      for (const id of ids) expect(await stagedRow(id, ({ attempts }) => attempts === 1)).toBeDefined();
+      const left = await client.keys("old:{push}:push:*.*");
+      expect(ids.filter((id) => left.some((key) => key.startsWith(`old:{push}:push:${id}.`)))).toEqual(ids);
+      client.disconnect();
+    });
+
     test("is flushed with jobs waiting, all of them run and the schedules tick again", async () => {
       await heartbeat();
       await openQueue(push).pause();

@@ -225,7 +225,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await until(() => atWork.length === 1);
       await openQueue(trial).obliterate({ force: true });
       await openQueue(trial).resume();
-      expect(await resendJobs(sql)).toBe(1);
+      expect(await resendJobs(sql, [trial.queue])).toBe(1);
       await until(() => atWork.length === 2);
       for (const goOn of atWork) goOn();
       expect(await settled(id)).toMatchObject({ attempts: 2, done: true });

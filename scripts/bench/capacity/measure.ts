@@ -119,7 +119,7 @@ async function measurePurges(meter: Meter): Promise<Cost> {
 async function measureWaitingJobs(): Promise<number> {
   const { describeRedis, openQueue } = await import("../../../queues/broker.js");
   const { push } = await import("../../../queues/index.js");
-  const used = async () => Number((await describeRedis())?.get("used_memory"));
+  const used = async () => Number((await describeRedis())[0]?.get("used_memory"));
   const queue = openQueue(push);
   await queue.waitUntilReady();
   const before = await used();

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { readConfig } from "../../../lib/process/read-config.js";
 import { newCredentialsKey, newSigningKey } from "../../../lib/process/keys.js";
-import { pgOptions, readDatabaseUrl, readRedisUrl, readServers } from "../../../lib/process/server-address.js";
+import { pgOptions, readDatabaseUrl, readServers } from "../../../lib/process/server-address.js";
 
 const keys = { SIGNING_KEYS: newSigningKey(), CREDENTIALS_KEYS: newCredentialsKey() };
 
@@ -43,22 +43,12 @@ test("each of several servers has the same user, database and parameters, and a 
   );
 });
 
-test.each([
-  ["redis://localhost?sslmode=require", "must begin with rediss: to be encrypted"],
-  ["rediss://localhost?sslmode=disable", "must begin with redis: to be unencrypted"],
-])("REDIS_URL=%s is refused", (REDIS_URL, words) => {
-  expect(() => readConfig({ ...keys, DATABASE_URL: "postgres://localhost/name", REDIS_URL })).toThrow(
-    `Wrong configuration: REDIS_URL ${words}`,
-  );
-});
-
 test("libraries get an address without the parameters, and all else as it was given", () => {
   const plain = "postgres://user:p%40ss@host:5432/name?options=-c%20search_path%3Dx";
   expect(readDatabaseUrl(plain)).toEqual({ url: plain, tls: false });
   const { url, tls } = readDatabaseUrl("postgres://host/name?sslmode=require&application_name=us");
   expect(url).toBe("postgres://host/name?application_name=us");
   expect(tls).toEqual({ rejectUnauthorized: false, servername: "host" });
-  expect(readRedisUrl("redis://host:6379/2")).toEqual({ url: "redis://host:6379/2", tls: false });
 });
 
 test("each client of pg gets an object of its own, in which it may hide the key", () => {
