@@ -113,7 +113,7 @@ function connectToPostgres(): Connections {
     pool.on("connect", (client) => client.on("error", logBrokerError));
   }
   return {
-    name: `Postgres at ${splitServers(config.DATABASE_URL)
+    name: `Postgres at ${splitServers(config.DATABASE_DIRECT_URL)
       .map((server) => new URL(server).host)
       .join(", ")}`,
     producer,

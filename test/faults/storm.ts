@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { startOwnPostgres, type OwnPostgres } from "../support/own-postgres.js";
 import { randomFrom } from "../support/random.js";
+import type { RedisCluster } from "../support/redis-groups.js";
 import type { TestRedis } from "../support/redis.js";
 import { sized } from "../support/size.js";
 import { until } from "../support/until.js";
@@ -22,7 +23,7 @@ const SETTLE_LIMIT_MS = 300_000;
 const seed = Number(TEST_STORM_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** Lets clients do all that they do while every fault happens, and compares their answers with the database. */
-export function testStorm(broker: string, redis: TestRedis | null, pooled: boolean): void {
+export function testStorm(broker: string, redis: TestRedis | RedisCluster | null, pooled: boolean): void {
   let postgres: OwnPostgres;
   const setting = `BullMQ on ${broker}${pooled ? " and a pooler" : ""}`;
   const say = (text: string) => process.stderr.write(`storm, ${setting}, TEST_STORM_SEED=${seed}: ${text}\n`);
@@ -45,7 +46,7 @@ export function testStorm(broker: string, redis: TestRedis | null, pooled: boole
       const { openJobs, startTraffic } = await import("../support/storm/traffic.js");
 
       const standIns = await startStandIns();
-      const service = await prepareStormService(postgres.url, redis?.url ?? null, standIns.env, pooled);
+      const service = await prepareStormService(postgres.url, redis, standIns.env, pooled);
       const random = randomFrom(seed);
       const { ask } = postgres;
       try {

@@ -3,7 +3,9 @@ import { Redis } from "ioredis";
 import type { OwnPostgres } from "../own-postgres.js";
 import type { Program } from "../programs.js";
 import type { Random } from "../random.js";
+import type { RedisCluster } from "../redis-groups.js";
 import type { TestRedis } from "../redis.js";
+import { faultsOfCluster } from "./cluster-faults.js";
 import { networkFaults } from "./network-faults.js";
 import type { StandIns } from "./stand-ins.js";
 import type { StormService } from "./service.js";
@@ -12,7 +14,7 @@ import type { StormService } from "./service.js";
 export interface Scene {
   service: StormService;
   postgres: OwnPostgres;
-  redis: TestRedis | null;
+  redis: TestRedis | RedisCluster | null;
   standIns: StandIns;
   random: Random;
 }
@@ -120,6 +122,19 @@ function faultsOfPooler({ service: { pooler }, random }: Scene): Fault[] {
 
 function faultsOfRedis({ redis, random }: Scene): Fault[] {
   if (redis === null) return [];
+  if ("nodes" in redis)
+    return [
+      ...faultsOfCluster(redis),
+      {
+        name: "no node of Redis Cluster answers",
+        strike: async () => {
+          for (const node of redis.nodes) node.freeze();
+          await delay(PAST_THE_LOCK_MS);
+          for (const node of redis.nodes) node.thaw();
+          await redis.healed();
+        },
+      },
+    ];
   const commanded = async (...[command, ...args]: [string, ...string[]]) => {
     const client = new Redis(redis.url);
     await client.call(command, ...args);
@@ -166,11 +181,12 @@ const faultsOfThirdParties = ({ standIns, random }: Scene): Fault[] =>
     },
   }));
 
-/** All faults of the service and of what it depends on. */
-export const faultsOf = (scene: Scene): Fault[] =>
-  [faultsOfProcesses, faultsOfPostgres, faultsOfPooler, faultsOfRedis, networkFaults, faultsOfThirdParties].flatMap(
-    (of) => of(scene),
-  );
+/** All faults of the service and of what it depends on. A cluster has its own and those of processes: one server has the others. */
+export const faultsOf = (scene: Scene): Fault[] => {
+  const isCluster = scene.redis !== null && "nodes" in scene.redis;
+  const others = isCluster ? [] : [faultsOfPostgres, faultsOfPooler, networkFaults, faultsOfThirdParties];
+  return [faultsOfProcesses, faultsOfRedis, ...others].flatMap((of) => of(scene));
+};
 
 /** Inflicts faults in random order, all of them again until the time is over; resolves to their names when the last cause is over. */
 export async function inflict(faults: readonly Fault[], durationMs: number, random: Random): Promise<string[]> {

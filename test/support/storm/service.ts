@@ -6,6 +6,8 @@ import { compiled } from "../compiled.js";
 import { keepsPrepared, startPgbouncer, type TestPooler } from "../pgbouncer.js";
 import { isReady, program, type Program } from "../programs.js";
 import { startProxy, type Proxy } from "../proxy.js";
+import type { RedisCluster } from "../redis-groups.js";
+import type { TestRedis } from "../redis.js";
 import { freePort } from "../../../scripts/free-port.js";
 import { until } from "../until.js";
 
@@ -16,7 +18,7 @@ export interface Node {
   toPostgres: Proxy;
   /** Around the pooler; null without one. */
   around: Proxy | null;
-  /** Null when BullMQ is in Postgres. */
+  /** Null when BullMQ is in Postgres or in a cluster. */
   toRedis: Proxy | null;
 }
 
@@ -53,7 +55,7 @@ async function startPooler(postgresUrl: string) {
  */
 export async function prepareStormService(
   postgresUrl: string,
-  redisUrl: string | null,
+  redis: TestRedis | RedisCluster | null,
   env: Record<string, string>,
   pooled: boolean,
 ): Promise<StormService> {
@@ -66,7 +68,8 @@ export async function prepareStormService(
   async function node(name: string, file: string, readyMessage: string, own: Record<string, string>): Promise<Node> {
     const toPostgres = await startProxy(pooler?.process.url ?? postgresUrl);
     const around = pooler ? await startProxy(postgresUrl) : null;
-    const toRedis = redisUrl === null ? null : await startProxy(redisUrl);
+    // the nodes of a cluster name each other, past any proxy
+    const toRedis = redis === null || "nodes" in redis ? null : await startProxy(redis.url);
     const addresses = {
       DATABASE_URL: toPostgres.url,
       ...(around && { DATABASE_DIRECT_URL: around.url, DATABASE_PREPARE: keepsPrepared ? "1" : "0" }),
