@@ -1234,7 +1234,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION otp_is_guarded(o otp) RETURNS boolean
 -- FUNCTION partner_members(of_partner uuid) RETURNS SETOF uuid
 -- FUNCTION partners_near(at_latitude double precision, at_longitude double precision, radius double precision, after_distance double precision, after_id uuid, max_rows integer) RETURNS TABLE(partner_id uuid, latitude double precision, longitude double precision, distance double precision)
--- FUNCTION place_order(buyer uuid, seller uuid, item_ids uuid[], item_qtys integer[], offered_total_minor bigint, delivery_address text, named_promo text, order_key text, order_fingerprint bytea, order_pickup_code text, caused_by text, taken_elsewhere boolean DEFAULT false, most_open integer DEFAULT NULL::integer) RETURNS jsonb
+-- FUNCTION place_order(buyer uuid, seller uuid, item_ids uuid[], item_qtys integer[], offered_total_minor bigint, delivery_address text, named_promo text, order_key text, order_fingerprint bytea, order_pickup_code text, caused_by text, taken_elsewhere boolean DEFAULT false, most_open integer DEFAULT NULL::integer, buyer_session uuid DEFAULT NULL::uuid) RETURNS jsonb
 -- FUNCTION pos_sync_delay() RETURNS interval
 -- FUNCTION promo_discount(promo promo_codes, amount_minor bigint) RETURNS bigint
 -- FUNCTION promo_refusal(promo promo_codes, buyer uuid, seller uuid, amount_minor bigint, at timestamp with time zone) RETURNS text

@@ -63,6 +63,8 @@ export interface Declaration {
   upload?: { part: string; alone?: string };
   answers: Answers;
   limit?: EndpointLimit;
+  /** The handler's first statement finds out whether account and session are still there, instead of one before it. */
+  checksSession?: true;
   /** Whether it may wait for a worker or a third party, without a connection to Postgres: then it is not one of few changes at once. */
   waits?: true;
   /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
@@ -88,6 +90,8 @@ type Named<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
 
 /** A handler's input: parsed values only. */
 export interface Input<Path, D extends Declaration> extends Caller<D["auth"]> {
+  /** Of the caller's token; null in one that was issued without a login. */
+  sessionId: string | null;
   params: Parsed<D["params"], Record<Named<Path>, string>>;
   query: Parsed<D["query"]>;
   headers: Parsed<D["headers"]>;
@@ -268,7 +272,9 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
             limitRequests(request, response, credential?.user?.id ?? null, declaration.limit);
           }
           response.locals["userId"] = credential?.user?.id;
-          const partner = await authorize(credential, declaration.auth);
+          // a large body is taken in only from a caller who is known to be there
+          const checksSession = declaration.checksSession === true && credential !== null && !isLarge;
+          const partner = checksSession ? null : await authorize(credential, declaration.auth);
           if (declaration.upload) allowSlowBody(request);
           const caller = () => callerKey(request, credential?.user?.id ?? null);
           const respond = async (): Promise<void> => {
@@ -281,6 +287,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
               nameUnknownFields(response, declaration.query ?? noParameters, request.query, "query");
             const input = {
               user: credential?.user ?? null,
+              sessionId: credential?.sessionId ?? null,
               partner,
               params: parse(endpoint.params, request.params, invalidPath),
               // Express parses the query string on every access
@@ -331,7 +338,13 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
               sendCsv(response, file.columns, answer.body, file.name);
             else sendJson(request, response, answer.body, tagged && !credential);
           };
-          await (isLarge ? limitLargeBodies(caller(), respond) : respond());
+          try {
+            await (isLarge ? limitLargeBodies(caller(), respond) : respond());
+          } catch (error) {
+            // that the caller is gone comes before all else that is wrong
+            if (checksSession) await authorize(credential, declaration.auth);
+            throw error;
+          }
         } catch (error) {
           // no response can be sent to a client that has disconnected
           if (!response.destroyed) next(error);

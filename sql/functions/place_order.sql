@@ -11,9 +11,9 @@ $$;
 -- All checks come before the first write; a refused order writes nothing, not even its idempotency key. Returns an object
 -- with an "outcome":
 --   PLACED          with the order's receipt
+--   NO_BUYER        the account does not exist, or the session, if one is given, has ended
 --   DUPLICATE       the key has already created this order (same payload)
 --   KEY_REUSED      the key has already created another order
---   NO_BUYER        the account does not exist
 --   NO_PARTNER, PARTNER_INACTIVE
 --   UNKNOWN_ITEMS   "unknown": ids that this partner does not offer
 --   WINDOW_CLOSED   "closed": boxes whose pickup window was over when the order arrived, with its end
@@ -51,7 +51,8 @@ create or replace function place_order(
   order_pickup_code text,
   caused_by text,
   taken_elsewhere boolean default false,
-  most_open integer default null
+  most_open integer default null,
+  buyer_session uuid default null
 ) returns jsonb
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -89,12 +90,16 @@ begin
   if buyer is not null then
     -- serializes a buyer's orders: a second one with the same key finds the order of the first, and limits per customer hold
     perform pg_advisory_xact_lock(hashtextextended(buyer::text, 1));
-    -- limits per customer hold over all accounts that the buyer had; null when the account does not exist
+    -- limits per customer hold over all accounts that the buyer had
     buyers := (
       select case when u.first_account_id is null then array[buyer] else array(select accounts_of(buyer)) end
       from users u
       where u.id = buyer and u.deleted_at is null
+        and (buyer_session is null or exists (select from sessions s where s.id = buyer_session and s.revoked_at is null))
     );
+    if buyers is null then
+      return jsonb_build_object('outcome', 'NO_BUYER');
+    end if;
   end if;
   if order_key is not null then
     select k.fingerprint, o.id, o.status, o.estimated_ready_at into previous
@@ -132,9 +137,6 @@ begin
   where p.id = seller;
   if not found then
     return jsonb_build_object('outcome', 'NO_PARTNER');
-  end if;
-  if buyer is not null and buyers is null then
-    return jsonb_build_object('outcome', 'NO_BUYER');
   end if;
   if partner.status <> 'ACTIVE' then
     return jsonb_build_object('outcome', 'PARTNER_INACTIVE');

@@ -9,6 +9,8 @@ import { countRows } from "../rows.js";
 export interface NewOrder {
   /** Null for an order from a POS whose customer has no account. */
   userId: string | null;
+  /** The session that must not have ended, if any. */
+  sessionId?: string | null;
   partnerId: string;
   /** Distinct ids of boxes or menu items of the partner. */
   items: { id: string; qty: number }[];
@@ -75,7 +77,8 @@ export async function placeOrder(db: Db, order: NewOrder): Promise<Placement> {
       ${order.pickupCode}::text,
       ${order.requestId}::text,
       ${order.takenElsewhere === true}::boolean,
-      ${config.ORDERS_OPEN_MAX}::integer
+      ${config.ORDERS_OPEN_MAX}::integer,
+      ${order.sessionId ?? null}::uuid
     ) as placement`;
   return Placement.parse(row?.placement);
 }

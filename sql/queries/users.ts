@@ -53,12 +53,16 @@ export interface Profile {
   timezone: string | null;
 }
 
-/** Finds a user's profile; undefined when the account does not exist. */
-export const findProfile = (db: Db, userId: string) =>
+/** Finds a user's profile; undefined when the account does not exist, or the session, if one is given, has ended. */
+export const findProfile = (db: Db, userId: string, sessionId: string | null = null) =>
   firstRow(db<Profile[]>`
     select id, service_id, phone, first_name, last_name, email, avatar_url, avatar, locale, timezone
     from users
-    where id = ${userId}::uuid and deleted_at is null and phone is not null`);
+    where id = ${userId}::uuid and deleted_at is null and phone is not null
+      and (
+        ${sessionId}::uuid is null
+        or exists (select from sessions where id = ${sessionId}::uuid and revoked_at is null)
+      )`);
 
 type ProfileChanges = Changes<Pick<Profile, "firstName" | "lastName" | "email" | "locale" | "timezone">>;
 

@@ -43,9 +43,9 @@ const ProfileChanges = changesOf({
   timezone: Zone,
 });
 
-/** Finds a user's profile; throws 401 when the account was deleted during the request. */
-async function profileOf(userId: string): Promise<Profile> {
-  const profile = await findProfile(lookups, userId);
+/** Finds a user's profile; throws 401 when the account was deleted, or the session, if one is given, has ended. */
+async function profileOf(userId: string, sessionId: string | null = null): Promise<Profile> {
+  const profile = await findProfile(lookups, userId, sessionId);
   if (profile === undefined) throw sessionEnded();
   return profile;
 }
@@ -68,8 +68,14 @@ const changeQuietHours = <T>(userId: string, change: (tx: Db) => Promise<T>): Pr
 
 users.get(
   "/me",
-  { name: "readProfile", summary: "Read your profile", auth: "USER", answers: { 200: UserProfile } },
-  async ({ user }) => ok(present(await profileOf(user.id))),
+  {
+    name: "readProfile",
+    summary: "Read your profile",
+    auth: "USER",
+    checksSession: true,
+    answers: { 200: UserProfile },
+  },
+  async ({ user, sessionId }) => ok(present(await profileOf(user.id, sessionId))),
 );
 
 users.put(

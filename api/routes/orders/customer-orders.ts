@@ -176,6 +176,7 @@ orders.post(
       "409 `DUPLICATE` has the first order's `orderId`. A customer may have " +
       `${config.ORDERS_OPEN_MAX} open orders, and after 3 no-shows in 30 days one.`,
     auth: "USER",
+    checksSession: true,
     headers: IdempotencyHeaders,
     body: NewOrder,
     answers: { 201: OrderReceipt },
@@ -194,7 +195,7 @@ orders.post(
       ...promoErrors,
     ],
   },
-  async ({ user, body, headers, ip, requestId }) => {
+  async ({ user, sessionId, body, headers, ip, requestId }) => {
     const { items, partnerId, totalAmount: totalMinor, address, promoCode } = body;
     const order = { items, partnerId, totalMinor, address, promoCode };
     const key = headers["idempotency-key"];
@@ -205,6 +206,7 @@ orders.post(
         placeOrder(contended, {
           ...order,
           userId: user.id,
+          sessionId,
           idempotency: key === undefined ? null : { key, fingerprint },
           pickupCode,
           requestId,

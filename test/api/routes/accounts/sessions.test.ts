@@ -7,8 +7,9 @@ process.env["ADMIN_PHONES"] = adminPhone;
 process.env["TRUST_PROXY"] = "1";
 process.env["RATE_LIMIT_ADDRESS"] = "1000000";
 
-const { bakeryProfile, newPhone } = await import("../../../support/cast.js");
+const { bakery, bakeryProfile, listBox, newPhone } = await import("../../../support/cast.js");
 const { outcome } = await import("../../../support/api.js");
+const { stockOf } = await import("../../../support/orders.js");
 const { tally, times, startLogins } = await import("../../../support/logins.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 
@@ -213,6 +214,22 @@ describe("POST /auth/logout", () => {
     for (const path of ["/partners/me", "/admin/partners", "/ads/banners?placement=home-top"])
       expect(outcome(await as.get(`/api/v1${path}`))).toBe("401 UNAUTHORIZED");
     expect(outcome(await as.post("/api/v1/partners/register", bakeryProfile))).toBe("401 UNAUTHORIZED");
+  });
+
+  test("is found out by the statement of an order itself, before all else that is wrong with it", async () => {
+    const shop = await bakery(client);
+    const box = await listBox(shop, { price: 1, quantity: 2 });
+    const valid = { items: [{ menuItemId: box, qty: 1 }], totalAmount: 1, partnerId: shop.id };
+    const session = await logIn(newPhone());
+    const as = client.as(session.string("accessToken"));
+    const place = async (body: object, key: string) =>
+      outcome(await as.post("/api/v1/orders", body, { headers: { "idempotency-key": key } }));
+    expect(await place(valid, "placed")).toBe("201");
+    await logout(session.string("refreshToken"));
+    const invalid = [{}, { ...valid, totalAmount: 2 }, { ...valid, partnerId: box }, { address: "x".repeat(20_000) }];
+    for (const body of [valid, ...invalid]) expect(await place(body, "new")).toBe("401 UNAUTHORIZED");
+    for (const body of [valid, ...invalid]) expect(await place(body, "placed")).toBe("401 UNAUTHORIZED");
+    expect(await stockOf(box)).toMatchObject({ available: 1, reserved: 1 });
   });
 
   test("succeeds once for 20 concurrent requests", async () => {
