@@ -9,11 +9,11 @@ export function toMinor(major: number): Minor | null {
   return whole === undefined ? null : Number(whole + fraction.padEnd(2, "0"));
 }
 
-/** Converts minor units (24990) to the major units that callers see (249.9). */
-export function toMajor(minor: Minor): number {
-  const digits = String(Math.abs(minor)).padStart(3, "0");
-  return Number(`${minor < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`);
-}
+/**
+ * Converts minor units (24990) to the major units that callers see (249.9). The quotient of two integers is rounded to the nearest
+ * double, as the decimal fraction is when it is read.
+ */
+export const toMajor = (minor: Minor): number => minor / 100;
 
 const microsPerMinor = 10_000;
 
