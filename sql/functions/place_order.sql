@@ -72,6 +72,7 @@ declare
   short jsonb;
   limited_since timestamptz;
   limited jsonb;
+  missed integer;
   allowed_open integer;
   opens_at timestamptz;
   last_opens_at timestamptz;
@@ -116,7 +117,7 @@ begin
     end if;
   end if;
 
-  select p.status, p.preparation_minutes, history.open, history.missed,
+  select p.status, p.preparation_minutes, history.open, history.missed_at,
          coalesce(p.owner_id = buyer, false)
            or exists (select from partner_staff s where s.user_id = buyer and s.partner_id = p.id) as by_member,
          (select a.promo_id from promo_attachments a where a.user_id = buyer and not taken_elsewhere) as attached_promo,
@@ -129,8 +130,7 @@ begin
   from partners p
   cross join (
     select count(*) filter (where o.status in ('ACCEPTED', 'READY')) as open,
-           count(*) filter (where o.status = 'NO_SHOW' and o.partner_id = seller)
-             + count(distinct o.partner_id) filter (where o.status = 'NO_SHOW' and o.partner_id <> seller) as missed
+           array_agg(o.partner_id) filter (where o.status = 'NO_SHOW') as missed_at
     from orders_not_cancelled_since(arrived_at - interval '30 days', buyers) as o
     where not o.taken_elsewhere
   ) as history
@@ -141,12 +141,17 @@ begin
   if partner.status <> 'ACTIVE' then
     return jsonb_build_object('outcome', 'PARTNER_INACTIVE');
   end if;
-  allowed_open := case when partner.missed >= 3 then least(most_open, 1) else most_open end;
+  if cardinality(partner.missed_at) >= 3 then
+    select count(*) filter (where missed_at = seller) + count(distinct missed_at) filter (where missed_at <> seller)
+    into missed
+    from unnest(partner.missed_at) as missed_at;
+  end if;
+  allowed_open := case when missed >= 3 then least(most_open, 1) else most_open end;
   if partner.open >= allowed_open and not taken_elsewhere then
     return jsonb_build_object(
       'outcome', 'TOO_MANY_OPEN',
       'allowed', allowed_open,
-      'missed', case when allowed_open < most_open then partner.missed end
+      'missed', case when allowed_open < most_open then missed end
     );
   end if;
 
