@@ -75,7 +75,7 @@ const notifyFew = inBatches((events: readonly SmallEvent[]) =>
  */
 async function notifyBatch(
   tx: Db,
-  { kind, begin, stillApplies, list }: LargeAudience,
+  { kind, begin, stillApplies, notifyNext }: LargeAudience,
   { payload: { event, subjectId, after }, requestId, log }: EventTask,
 ): Promise<string | null> {
   const skip = (reason: string): null => {
@@ -87,12 +87,7 @@ async function notifyBatch(
   if (unmet !== null) return skip(unmet);
   const holds = after === null ? begin : stillApplies;
   if (holds && !(await holds(tx, subjectId))) return skip("the event no longer applies");
-  const { recipients, last } = await list(tx, subjectId, after, BATCH);
-  await insertNotifications(
-    tx,
-    recipients.map((recipient) => ({ ...recipient, kind, requestId: requestId ?? null })),
-  );
-  return last;
+  return notifyNext(tx, subjectId, after, { limit: BATCH, requestId: requestId ?? null });
 }
 
 async function notifyMany(audience: LargeAudience, task: EventTask): Promise<void> {
@@ -113,6 +108,6 @@ async function notifyMany(audience: LargeAudience, task: EventTask): Promise<voi
  */
 export const fanOutEvent: Handler<EventPayload> = async (task) => {
   const audience = recipientsOf[task.payload.event];
-  if ("list" in audience) await notifyMany(audience, task);
+  if ("notifyNext" in audience) await notifyMany(audience, task);
   else await notifyFew({ audience, task });
 };

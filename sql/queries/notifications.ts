@@ -65,13 +65,13 @@ export async function insertNotifications(db: Db, notifications: readonly NewNot
   if (notifications.length === 0) return;
   await db<{ staged: string | null }[]>`
     with added as materialized (
-      select new_id() as id, "userId", kind, "orderId", "partnerId", "boxId", coalesce(facts, '{}') as facts, "requestId"
+      select new_id() as id, "userId", kind, "orderId", "partnerId", coalesce(facts, '{}') as facts, "requestId"
       from jsonb_to_recordset(${db.json(notifications)}) as added (
-        "userId" uuid, kind text, "orderId" uuid, "partnerId" uuid, "boxId" uuid, facts jsonb, "requestId" text
+        "userId" uuid, kind text, "orderId" uuid, "partnerId" uuid, facts jsonb, "requestId" text
       )
     ), inserted as (
-      insert into notifications (id, user_id, kind, order_id, partner_id, box_id, facts)
-      select id, "userId", kind, "orderId", "partnerId", "boxId", facts from added
+      insert into notifications (id, user_id, kind, order_id, partner_id, facts)
+      select id, "userId", kind, "orderId", "partnerId", facts from added
       on conflict (order_id, user_id, kind) where order_id is not null do nothing
       returning id
     )

@@ -10,7 +10,6 @@ export type Recipient = {
   readonly userId: string;
   readonly orderId?: string;
   readonly partnerId?: string;
-  readonly boxId?: string;
   /** Values for the text that no other row has. */
   readonly facts?: Readonly<Record<string, string | number>>;
 };
@@ -33,13 +32,6 @@ export interface SmallAudience {
   };
 }
 
-/** A batch of the recipients of an event. */
-export interface Batch {
-  readonly recipients: readonly Recipient[];
-  /** The cursor for the next batch; null after the last one. */
-  readonly last: string | null;
-}
-
 /**
  * An event about a box with up to very many recipients, who are notified in batches. It ends, with a line in the log, as soon as
  * the box does not meet `sentWhile` of its kind.
@@ -50,8 +42,17 @@ export interface LargeAudience {
   readonly begin?: (tx: Db, boxId: string) => Promise<boolean>;
   /** Runs before each later batch; false ends the event. */
   readonly stillApplies?: (tx: Db, boxId: string) => Promise<boolean>;
-  /** Lists only those who want such notifications and had few of them lately: nothing else bounds how many a user gets. */
-  readonly list: (tx: Db, boxId: string, after: string | null, limit: number) => Promise<Batch>;
+  /**
+   * Inserts the notifications of up to `limit` recipients and stages their pushes, for only those who want such notifications and
+   * had few of them lately: nothing else bounds how many a user gets. Returns the cursor for the next batch, null after the last one.
+   */
+  readonly notifyNext: (tx: Db, boxId: string, after: string | null, run: BatchOptions) => Promise<string | null>;
+}
+
+interface BatchOptions {
+  readonly limit: number;
+  /** The request that caused the event, if one did. */
+  readonly requestId: string | null;
 }
 
 interface OrderRecipient {
@@ -226,7 +227,7 @@ const listOwnersOfExports: ListRecipients = async (db, exportIds) =>
 
 /**
  * An event for the followers of a box, or of its partner. A batch has the followers who want such notifications and had fewer
- * than `max.times` of this kind within `max.inHours`.
+ * than `max.times` of this kind within `max.inHours`. One statement, since their rows need not come here.
  */
 const followers = (
   of: "BOX" | "PARTNER",
@@ -234,28 +235,28 @@ const followers = (
   max: { times: number; inHours: number },
 ): LargeAudience => ({
   kind,
-  list: async (tx, boxId, after, limit) => {
-    const [batch] = await tx<
-      { partnerId: string; willing: (string | null)[] | null; last: string | null; count: number }[]
-    >`
-      select b.partner_id, batch.willing, batch.last, batch.count
-      from boxes b
-      cross join lateral (
-        select
-          array_agg(f.user_id::text order by f.id) filter (where f.willing) as willing,
-          (array_agg(f.id::text order by f.id desc))[1] as last, count(*) as count
-        from next_favorites(
+  notifyNext: async (tx, boxId, after, { limit, requestId }) => {
+    const [batch] = await tx<{ last: string | null; count: number; staged: string | null }[]>`
+      with batch as materialized (
+        select f.id, f.user_id, f.willing, b.partner_id
+        from boxes b
+        cross join lateral next_favorites(
           case when ${of}::text = 'PARTNER' then b.partner_id end, b.id, ${kind}, interval '1 hour' * ${max.inHours}::integer,
           ${max.times}::integer, ${after}::uuid, ${limit}::integer
         ) as f
-      ) as batch
-      where b.id = ${boxId}::uuid`;
-    if (!batch) return { recipients: [], last: null };
-    const { partnerId, willing, last, count } = batch;
-    return {
-      recipients: (willing ?? []).flatMap((userId) => (userId === null ? [] : [{ userId, partnerId, boxId }])),
-      last: count === limit ? last : null,
-    };
+        where b.id = ${boxId}::uuid
+      ), inserted as (
+        insert into notifications (user_id, kind, partner_id, box_id)
+        select user_id, ${kind}, partner_id, ${boxId}::uuid from batch where willing
+        returning id
+      ), staged as (
+        select stage_jobs('push', jsonb_agg(jsonb_build_object('notificationId', id)), array_agg(${requestId}::text))::text as staged
+        from inserted
+        having count(*) > 0
+      )
+      select (array_agg(id::text order by id desc))[1] as last, count(*) as count, (select staged from staged) as staged
+      from batch`;
+    return batch?.count === limit ? batch.last : null;
   },
 });
 
