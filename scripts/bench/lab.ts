@@ -37,20 +37,22 @@ type Stop = () => Promise<unknown>;
 /** Compiles the service as for production, and the benchmarks with it, since `tsx` adds code to functions that would be measured too. */
 async function build(folder: string): Promise<void> {
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
-  const options = [
-    "-p",
-    join(ROOT, "scripts/bench/tsconfig.build.json"),
-    "--noCheck",
-    "--sourceMap",
-    "false",
-    "--outDir",
-    folder,
-  ];
+  const options = ["-p", join(ROOT, "scripts/bench/tsconfig.build.json"), "--noCheck", "--outDir", folder];
   await promisify(execFile)(process.execPath, [compiler, ...options]);
   await bundlePackages(folder);
   await copyAssets(folder);
   await copyFile(join(ROOT, "package.json"), join(folder, "package.json"));
   await symlink(join(ROOT, "node_modules"), join(folder, "../node_modules"), "dir");
+}
+
+/** The flags that the Procfile gives node for a program; others, such as one that it is compared with, get those of `web`. */
+async function nodeFlagsOf(path: string): Promise<string[]> {
+  const procfile = await readFile(join(ROOT, "Procfile"), "utf8");
+  const commands = [...procfile.matchAll(/^(\w+): node (.+) dist\/(.+)\.js$/gm)];
+  const [, , flags] =
+    commands.find(([, , , program]) => program === path) ?? commands.find(([, name]) => name === "web") ?? [];
+  if (flags === undefined) throw new Error("the Procfile names no flags of node");
+  return flags.split(" ");
 }
 
 /** Waits for a line with this text in the output of a process, and reads on. */
@@ -126,7 +128,7 @@ export async function withLab(
       const stdio: ["ignore", "ignore", "inherit", "ipc"] = ["ignore", "ignore", "inherit", "ipc"];
       const port = await freePort();
       const given = { ...environment, PORT: String(port), ...env };
-      const child = fork(join(compiled, `${path}.js`), { env: given, execArgv: [], stdio });
+      const child = fork(join(compiled, `${path}.js`), { env: given, execArgv: await nodeFlagsOf(path), stdio });
       const program = await asProgram(path, child, port);
       programs.add(program);
       return program;
