@@ -7,5 +7,5 @@ export const push = contract({
   payload: z.object({ notificationId: z.uuid() }),
   attempts: 8,
   backoffMs: 2_000,
-  concurrency: 50,
+  concurrency: 100,
 });

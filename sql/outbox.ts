@@ -181,20 +181,8 @@ async function startJob(db: Db, { id, generation }: JobRun): Promise<StartedJob 
  * is waited for after the others.
  */
 export async function completeJobs(db: Db, runs: readonly JobRun[]): Promise<boolean[]> {
-  const rows = await db<{ id: string }[]>`
-    with run as materialized (
-      select job.id
-      from unnest(${idsOf(runs)}::bigint[], ${generationsOf(runs)}::integer[]) as run (id, generation)
-      join staged_jobs job on job.id = run.id and job.generation = run.generation and job.done_at is null
-      for no key update of job skip locked
-    ), completed as (
-      update staged_jobs job
-      set done_at = now(), dead_at = null, last_error = null
-      from run
-      where job.id = run.id
-      returning job.id
-    )
-    select id::text from completed`;
+  const rows = await db<{ id: string | null }[]>`
+    select complete_jobs(${idsOf(runs)}::bigint[], ${generationsOf(runs)}::integer[])::text as id`;
   const completed = new Set(rows.map(({ id }) => id));
   return Promise.all(runs.map(async (run) => completed.has(run.id) || (await completeJob(db, run))));
 }

@@ -1191,6 +1191,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION claim_partner(of_user uuid, of_phone text) RETURNS void
 -- FUNCTION claim_slug(base text) RETURNS text
 -- FUNCTION complete_job(job_id bigint, of_generation integer DEFAULT NULL::integer) RETURNS boolean
+-- FUNCTION complete_jobs(job_ids bigint[], generations integer[]) RETURNS SETOF bigint
 -- FUNCTION continue_bulk_action(action_id uuid, most integer) RETURNS integer
 -- FUNCTION count_action(counted text, most integer, lasting interval) RETURNS timestamp with time zone
 -- FUNCTION count_guess(for_phone text, hashes bytea[], from_place text, is_known boolean, place_limit integer, lasting interval) RETURNS TABLE(outcome text, id uuid, hash bytea, retry_after_seconds integer)

@@ -25,6 +25,8 @@ export interface Task<P extends Payload> {
    * when another run has completed the job.
    */
   readonly done: (tx: Db) => Promise<void>;
+  /** For a statement that completes the job together with its effect: the job, and what to call when it has. A tick has none. */
+  readonly job?: { readonly run: staged.JobRun; readonly completed: () => void };
 }
 
 /** Runs one job. Throws `PermanentError` to give it up, `Snooze` to run it later; any other error is retried. */
@@ -116,6 +118,7 @@ export function consume<P extends Payload>(
           progress.completed = await completeJobIn(tx)({ id, generation });
           if (!progress.completed) throw new AlreadyDone();
         },
+        job: { run: { id, generation }, completed: () => void (progress.completed = true) },
       });
       if (!progress.completed) await completeJob({ id, generation });
       return { outcome: "done", requestId };

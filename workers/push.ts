@@ -167,8 +167,12 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   }));
   const known = [...results, ...others];
   const ended = known.every(({ status }) => status !== "LATER" && status !== "SENDING");
-  const run = { notificationId: id, results, settlement: ended ? settlementOf(known) : null };
-  const settled = results.length > 0 && (await update(run));
+  const settlement = ended ? settlementOf(known) : null;
+  const { settled, completed } =
+    results.length > 0
+      ? await update({ notificationId: id, results, settlement, job: task.job?.run ?? null })
+      : { settled: false, completed: false };
+  if (completed) task.job?.completed();
   const counted = attempts.flatMap(({ deviceId, unanswered }) =>
     unanswered === null ? [] : [{ deviceId, unanswered }],
   );
@@ -176,7 +180,6 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   if (settled) return;
 
   const deliveries = await listDeliveries(sql, [id]);
-  const settlement = settlementOf(deliveries);
   const next = decideNextStep(deliveries, {
     now,
     expiry,
@@ -186,7 +189,7 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   });
   switch (next.action) {
     case "settle":
-      return settle(task, settlement);
+      return settle(task, settlementOf(deliveries));
     case "snooze":
       if (next.waitsFor === "push service") {
         const reason = attempts.every(({ called }) => called)
@@ -197,7 +200,7 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
       throw new Snooze(next.until);
     case "retry":
       // it stays for an operator to replay once the cause is fixed
-      if (task.attempt >= push.attempts) await updateNotificationStatus(sql, id, settlement);
+      if (task.attempt >= push.attempts) await updateNotificationStatus(sql, id, settlementOf(deliveries));
       throw new Error(next.reason);
   }
 }

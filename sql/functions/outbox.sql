@@ -106,6 +106,26 @@ begin
 end
 $$;
 
+-- Marks jobs done, each of its generation; returns the ids of those that were open and that no other transaction has locked.
+create or replace function complete_jobs(job_ids bigint[], generations integer[]) returns setof bigint
+language plpgsql
+as $$
+begin
+  return query
+  with run as materialized (
+    select job.id
+    from unnest(job_ids, generations) as run (id, generation)
+    join staged_jobs job on job.id = run.id and job.generation = run.generation and job.done_at is null
+    for no key update of job skip locked
+  )
+  update staged_jobs job
+  set done_at = now(), dead_at = null, last_error = null
+  from run
+  where job.id = run.id
+  returning job.id;
+end
+$$;
+
 -- Gives a dead job all its attempts again, due at `due_at`; false when it is not dead.
 create or replace function replay_job(job_id bigint, due_at timestamptz default now()) returns boolean
 language plpgsql

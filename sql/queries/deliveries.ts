@@ -1,6 +1,7 @@
 import type { DeliveryStatus, Settlement } from "../../lib/domain/notification-rules.js";
 import type { Platform } from "../../lib/messaging/push-token.js";
 import type { Db } from "../db.js";
+import type { JobRun } from "../outbox.js";
 
 /** A delivery, with its device if this run has claimed it. */
 interface ClaimRow {
@@ -143,18 +144,27 @@ export interface RunResult {
   readonly results: readonly DeliveryResult[];
   /** What becomes of the notification, unless it has other open deliveries; null: it stays open. */
   readonly settlement: Settlement | null;
+  /** The notification's job, to be completed when it is settled. */
+  readonly job: JobRun | null;
+}
+
+/** What has become of a notification and its job. */
+export interface Settled {
+  readonly settled: boolean;
+  readonly completed: boolean;
 }
 
 /**
  * Stores the results of claimed deliveries, deletes the devices that are GONE, and settles the notifications that have a settlement
- * and no other open delivery. One statement, because it runs for every push. Returns for each whether it is settled now.
+ * and no other open delivery, with their jobs. One statement, because it runs for every push. A job that another transaction has
+ * locked is not completed.
  */
-export async function updateDeliveries(db: Db, runs: readonly RunResult[]): Promise<boolean[]> {
+export async function updateDeliveries(db: Db, runs: readonly RunResult[]): Promise<Settled[]> {
   const results = runs.flatMap(({ notificationId, results }) => results.map((each) => ({ notificationId, ...each })));
-  const settlements = runs.flatMap(({ notificationId, settlement }) =>
-    settlement ? [{ notificationId, ...settlement }] : [],
+  const settlements = runs.flatMap(({ notificationId, settlement, job }) =>
+    settlement ? [{ notificationId, ...settlement, job }] : [],
   );
-  const rows = await db<{ id: string }[]>`
+  const rows = await db<{ id: string; completed: boolean }[]>`
     with result as materialized (
       select *
       from unnest(
@@ -172,23 +182,32 @@ export async function updateDeliveries(db: Db, runs: readonly RunResult[]): Prom
       where delivery.notification_id = result.notification_id and delivery.device_id = result.device_id
     ), deleted as (
       delete from devices where id in (select device_id from result where status = 'GONE')
+    ), settled as (
+      update notifications n
+      set status = settlement.status, reason = settlement.reason, settled_at = now()
+      from unnest(
+        ${settlements.map(({ notificationId }) => notificationId)}::uuid[],
+        ${settlements.map(({ status }) => status)}::text[]::notification_status[],
+        ${settlements.map(({ reason }) => reason)}::text[],
+        ${settlements.map(({ job }) => job?.id ?? null)}::bigint[],
+        ${settlements.map(({ job }) => job?.generation ?? null)}::integer[]
+      ) as settlement (notification_id, status, reason, job_id, generation)
+      where n.id = settlement.notification_id and n.status in ('QUEUED', 'DEFERRED', 'FAILED')
+        and not exists (
+          select from notification_deliveries other
+          where other.notification_id = n.id and other.status in ('SENDING', 'LATER')
+            and (other.notification_id, other.device_id) not in (select notification_id, device_id from result)
+        )
+      returning n.id, settlement.job_id, settlement.generation
+    ), completed as materialized (
+      select complete_jobs(array_agg(job_id), array_agg(generation)) as job_id from settled
     )
-    update notifications n
-    set status = settlement.status, reason = settlement.reason, settled_at = now()
-    from unnest(
-      ${settlements.map(({ notificationId }) => notificationId)}::uuid[],
-      ${settlements.map(({ status }) => status)}::text[]::notification_status[],
-      ${settlements.map(({ reason }) => reason)}::text[]
-    ) as settlement (notification_id, status, reason)
-    where n.id = settlement.notification_id and n.status in ('QUEUED', 'DEFERRED', 'FAILED')
-      and not exists (
-        select from notification_deliveries other
-        where other.notification_id = n.id and other.status in ('SENDING', 'LATER')
-          and (other.notification_id, other.device_id) not in (select notification_id, device_id from result)
-      )
-    returning n.id`;
-  const settled = new Set(rows.map(({ id }) => id));
-  return runs.map(({ notificationId }) => settled.has(notificationId));
+    select s.id, exists (select from completed c where c.job_id = s.job_id) as completed from settled s`;
+  const found = new Map(rows.map(({ id, completed }) => [id, completed]));
+  return runs.map(({ notificationId }) => ({
+    settled: found.has(notificationId),
+    completed: found.get(notificationId) ?? false,
+  }));
 }
 
 export interface Delivery {

@@ -1,4 +1,6 @@
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
+import { push } from "../../queues/index.js";
+import type { JobRun } from "../../sql/outbox.js";
 import { fcmRefusals } from "../support/push/fcm.js";
 import {
   addBrowser,
@@ -19,9 +21,12 @@ import {
 
 // these modules read the configuration
 const { LONGEST_SEND_MS } = await import("../../lib/messaging/push-sender.js");
-const { sql } = await import("../../sql/db.js");
+const { sql, transaction } = await import("../../sql/db.js");
+const { findJob, stageJob } = await import("../../sql/outbox.js");
+const { deliverPush } = await import("../../workers/push.js");
 const { bakery, listBox, user } = await import("../support/cast.js");
 const { notificationStatus } = await import("../support/notifications.js");
+const { task } = await import("../support/task.js");
 
 describe("a notification is sent to each device", () => {
   test("in that device's language, with the order's details", async () => {
@@ -61,6 +66,33 @@ describe("a notification is sent to each device", () => {
     expect([web.shown.length, fcm.received.length]).toEqual([1, 2]);
     expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
     expect(await deliveries(id)).toHaveLength(3);
+  });
+
+  test("in one statement with the end of its job, which is not waited for while a transaction has locked it", async () => {
+    await addBrowser();
+    const stageRun = async (notificationId: string): Promise<JobRun> => {
+      const jobId = await stageJob(sql, push, { notificationId });
+      const [run] = await sql<JobRun[]>`select id::text, generation from staged_jobs where id = ${jobId}::bigint`;
+      return run!;
+    };
+    /** Delivers a new notification as the job of this row; returns whether that ended the job, too. */
+    const deliverWithJob = async (id: string, run: JobRun) => {
+      const completed = jest.fn();
+      await deliverPush({ ...task({ notificationId: id }), job: { run, completed } });
+      expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
+      expect(completed).toHaveBeenCalledTimes((await findJob(sql, run.id))?.doneAt ? 1 : 0);
+      return completed.mock.calls.length === 1;
+    };
+    const [free, locked] = [await notify(), await notify()];
+    expect(await deliverWithJob(free, await stageRun(free))).toBe(true);
+    const run = await stageRun(locked);
+    await transaction(async (tx) => {
+      await tx`select from staged_jobs where id = ${run.id}::bigint for update`;
+      expect(await deliverWithJob(locked, run)).toBe(false);
+    });
+    const other = await notify();
+    const { id, generation } = await stageRun(other);
+    expect(await deliverWithJob(other, { id, generation: generation + 1 })).toBe(false);
   });
 
   test("once, when a run was interrupted while sending: the outcome is then unknown", async () => {
