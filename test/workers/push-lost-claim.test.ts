@@ -39,7 +39,9 @@ test("a claim can be repeated by its own run, however late, until the run stores
   expect(await deliveries(id)).toMatchObject([{ status: "SENDING", attempts: 1 }]);
 
   const result = { deviceId: browser, reason: "the push service answered 503", called: true };
-  await updateDeliveries(sql, [{ notificationId: id, results: [{ ...result, status: "LATER" }], settlement: null, job: null }]);
+  await updateDeliveries(sql, [
+    { notificationId: id, results: [{ ...result, status: "LATER" }], settlement: null, job: null },
+  ]);
   // a statement of this run that arrives late claims nothing for it
   expect(await claim(own)).toEqual([]);
   expect(await claim(other)).toEqual([browser]);
