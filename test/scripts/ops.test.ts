@@ -83,6 +83,10 @@ beforeAll(async () => {
   await fetch(`${client.url}/healthz`);
   note(await (await fetch(`${client.url}/metrics`)).text());
   await stop();
+  // with labels only when there are replicas (test/sql/replicas.test.ts)
+  note('database_replica_lag_seconds{replica="one"} 0\n');
+  for (const outcome of ["answered", "empty", "failed", "passed_over"])
+    note(`database_replica_reads_total{replica="one",outcome="${outcome}"} 0\n`);
   for (const { queue } of contracts) {
     for (const outcome of ["done", "skipped", "snoozed", "failed", "dead"] as const)
       jobDurations.observe({ queue, outcome }, 0.1);
