@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe } from "@jest/globals";
 import type pg from "pg";
+import { freezeAll } from "./freeze.js";
 import { askUntil } from "./own-postgres.js";
 import { serverFolder } from "./server-folder.js";
 import { until } from "./until.js";
@@ -84,16 +85,7 @@ async function start(server: Awaited<ReturnType<typeof place>>, port: number): P
     programs: server.programs,
     ask,
     kill: async () => void process.kill(await mainProcess(), "SIGKILL"),
-    freeze: async () => {
-      const main = await mainProcess();
-      process.kill(main, "SIGSTOP");
-      const { stdout } = await promisify(execFile)("pgrep", ["-P", String(main)]);
-      const all = [main, ...stdout.trim().split("\n").map(Number)];
-      for (const pid of all) process.kill(pid, "SIGSTOP");
-      return () => {
-        for (const pid of all) process.kill(pid, "SIGCONT");
-      };
-    },
+    freeze: async () => freezeAll(await mainProcess()),
     copy: async (ownPort) => {
       const copied = await place();
       await copied.run("pg_basebackup", ["-D", copied.data, "-d", url, "-R", "-c", "fast", "--no-sync"]);

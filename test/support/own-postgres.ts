@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../scripts/embedded-postgres.js";
+import { freezeAll } from "./freeze.js";
 import { serverFolder } from "./server-folder.js";
 import { copyAsStandby } from "./standby.js";
 import { until } from "./until.js";
@@ -14,6 +15,8 @@ export interface RunningPostgres {
   ask: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
   /** Kills the whole server, as the kernel does when memory runs out. */
   kill(): Promise<void>;
+  /** Suspends all its processes; the returned function lets them continue. */
+  freeze(): Promise<() => void>;
   /** Restarts it at the same address; it recovers everything committed. */
   restart(): Promise<void>;
   stop: () => Promise<void>;
@@ -69,18 +72,20 @@ async function start({ folder, remove }: Omit<Server, "url">): Promise<Server> {
 
 /** What a test does with a server, which may become another one. */
 function control(current: () => Server): RunningPostgres {
+  const mainProcess = async () => {
+    // a server that starts again writes it anew
+    const file = join(current().folder, "data", "postmaster.pid");
+    const [pid] = (await until(() => readFile(file, "utf8").catch(() => undefined))).split("\n");
+    return Number(pid);
+  };
   return {
     get url() {
       return current().url;
     },
     ask: <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
       askUntil<Row>(() => current().url, text, values),
-    async kill() {
-      // a server that starts again writes it anew
-      const file = join(current().folder, "data", "postmaster.pid");
-      const [pid] = (await until(() => readFile(file, "utf8").catch(() => undefined))).split("\n");
-      process.kill(Number(pid), "SIGKILL");
-    },
+    kill: async () => void process.kill(await mainProcess(), "SIGKILL"),
+    freeze: async () => freezeAll(await mainProcess()),
     async restart() {
       const { folder, url } = current();
       // the old server's processes take a moment to end
