@@ -1,11 +1,15 @@
+import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { askServers, describeAnswer, findPrimary } from "../../lib/process/find-primary.js";
-import { pgOptions, readDatabaseUrl, splitServers } from "../../lib/process/server-address.js";
+import { pgOptions, readDatabaseUrl, splitServers, type ServerAddress } from "../../lib/process/server-address.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { sql } from "../../sql/db.js";
+import { openPool } from "../../sql/driver/pool.js";
+import { findPosition, nameOf } from "../../sql/driver/replicas.js";
 import { findPoolerFault } from "../../sql/driver/session-settings.js";
+import type { Db } from "../../sql/driver/tag.js";
 import { pendingMigrations } from "../../sql/migrations.js";
 import { failed, LIMIT_MS, ok, warning, type Check, type Finding } from "./finding.js";
 
@@ -17,6 +21,8 @@ export const mostConnections = (config.POOLED ? 0 : 3 * config.DATABASE_POOL) + 
 /** An access token is valid for 15 minutes, a signed address to S3 must be at most 15 minutes old. */
 const MOST_SKEW_MS = 60_000;
 const WORTH_A_WARNING_MS = 2_000;
+/** How long a replica may take to answer, and to replay what the primary had written when this began. */
+const REPLICA_MS = LIMIT_MS / 3;
 
 async function withClient<T>(
   work: (client: pg.Client) => Promise<T>,
@@ -148,12 +154,48 @@ async function findPooler(): Promise<Finding> {
   return fault === null ? ok(`${words}, with the timeouts of the configuration`) : failed(fault);
 }
 
+const inSeconds = (ms: number): string => `${ms < 100 ? "less than 0.1" : (ms / 1_000).toFixed(1)} s`;
+
+/** Says how far a replica is behind, by the service's measure, or why reads pass it over. */
+async function measureReplica(replica: Db): Promise<Finding> {
+  const copy = await findPosition(replica);
+  const begin = performance.now();
+  const primary = await findPosition(sql);
+  if (copy.identity !== primary.identity) return warning("is no copy of the database in DATABASE_URL");
+  if (!copy.standby) return warning("is a primary, not a replica");
+  const limit = Math.min(config.DATABASE_REPLICA_MAX_LAG_MS, REPLICA_MS);
+  while ((await findPosition(replica)).lsn < primary.lsn) {
+    if (performance.now() - begin > limit)
+      return warning(`is more than ${inSeconds(limit)} behind: reads go to others`);
+    await delay(20);
+  }
+  return ok(`follows, ${inSeconds(performance.now() - begin)} behind`);
+}
+
+async function findReplica(server: ServerAddress): Promise<Finding> {
+  const { db, close } = openPool("check", { connections: 1, server });
+  const work = async () => {
+    const finding = await measureReplica(db);
+    if (!config.POOLED || finding.result !== "ok") return finding;
+    const fault = await findPoolerFault(db);
+    return fault === null ? ok(`${finding.details}, with the timeouts of the configuration`) : warning(fault);
+  };
+  try {
+    const { result, details } = await withTimeout(2 * REPLICA_MS, work());
+    return { result, details: `${nameOf(server)} ${details}` };
+  } catch (error) {
+    return warning(`${nameOf(server)} cannot be used (${describeError(error)})`);
+  } finally {
+    void close();
+  }
+}
+
 async function findSkew(): Promise<Finding> {
   const before = Date.now();
   const { now } = await withClient((client) => one<{ now: Date }>(client, "select clock_timestamp() as now"));
   const after = Date.now();
   const skew = now.getTime() < before ? before - now.getTime() : Math.max(0, now.getTime() - after);
-  const details = `this machine's clock differs from Postgres's by ${skew < 100 ? "less than 0.1" : (skew / 1_000).toFixed(1)} s`;
+  const details = `this machine's clock differs from Postgres's by ${inSeconds(skew)}`;
   if (skew > MOST_SKEW_MS) return failed(details);
   return skew > WORTH_A_WARNING_MS ? warning(details) : ok(details);
 }
@@ -175,6 +217,7 @@ export async function postgresChecks(): Promise<Check[]> {
     first,
     ...servers,
     { name: "Pooler", find: () => Promise.resolve(pooler) },
+    ...config.REPLICAS.map((server) => ({ name: "Replicas", find: () => findReplica(server) })),
     { name: "Rights", find: findRights },
     { name: "Migrations", find: findMigrations },
     { name: "Clock", find: findSkew },

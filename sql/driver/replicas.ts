@@ -50,10 +50,23 @@ const codeOf = (text: string): number => {
   return code;
 };
 
-const nameOf = ({ url }: ServerAddress): string => {
+/** The address of a replica without the user, for people. */
+export const nameOf = ({ url }: ServerAddress): string => {
   const { host, pathname } = new URL(url);
   return host + pathname;
 };
+
+/** Finds which database of which server answers, and how far it has written its log, or replayed the primary's. */
+export async function findPosition(db: Db): Promise<{ identity: string; standby: boolean; lsn: number }> {
+  const [row] = await db<{ identity: string; standby: boolean; lsn: number }[]>`
+    select coalesce(system_identifier || ' ' || current_database(), '') as identity,
+           coalesce(pg_is_in_recovery(), false) as standby,
+           coalesce(pg_wal_lsn_diff(
+             case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, '0/0'), 0)::bigint as lsn
+    from pg_control_system()`;
+  if (!row) throw new Error("the server answered without a row");
+  return row;
+}
 
 /**
  * Runs reads on replicas of the primary, which `sql` asks, when they are at most `maxLagMs` behind. The lag is measured by positions in the log, which need
@@ -97,27 +110,20 @@ export function openReplicas(
   /** Finds how far the primary has written its log. */
   async function lookAtPrimary(): Promise<void> {
     const at = performance.now();
-    const [row] = await sql<{ identity: string; lsn: number }[]>`
-      select coalesce(system_identifier || ' ' || current_database(), '') as identity,
-             coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), 0)::bigint as lsn
-      from pg_control_system()`;
-    if (!row) return;
-    identity = row.identity;
-    positions = [...positions.filter((position) => at - position.at <= maxLagMs), { at, lsn: row.lsn }];
+    const { lsn, ...found } = await findPosition(sql);
+    // its place is not the newest
+    if (found.standby) return;
+    identity = found.identity;
+    positions = [...positions.filter((position) => at - position.at <= maxLagMs), { at, lsn }];
   }
 
   /** Finds how far a replica has replayed the log. */
   async function lookAt(replica: Replica): Promise<void> {
     const db = questions.get(replica)?.db;
     if (!db) return;
-    // one that was promoted replays nothing any more, and so falls behind
-    const [row] = await db<{ identity: string; replayed: number | null }[]>`
-      select coalesce(system_identifier || ' ' || current_database(), '') as identity,
-             pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint as replayed
-      from pg_control_system()`;
-    const isCopy = row !== undefined && row.identity === identity;
-    const replayed = (isCopy && row.replayed) || 0;
-    const reached = positions.findLast(({ lsn }) => lsn <= replayed);
+    const found = await findPosition(db);
+    const isCopy = found.identity === identity && found.standby;
+    const reached = isCopy && positions.findLast(({ lsn }) => lsn <= found.lsn);
     if (reached) replica.caughtUpTo = Math.max(replica.caughtUpTo, reached.at);
     replica.follows = isCopy && (await mayBeUsed(replica, db));
   }

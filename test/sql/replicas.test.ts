@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type { Client } from "../support/api.js";
 import type { Bakery } from "../support/cast.js";
 import { startOwnPostgres, type OwnPostgres, type RunningPostgres } from "../support/own-postgres.js";
+import { runScript } from "../support/run-script.js";
 import { until } from "../support/until.js";
 
 let primary: OwnPostgres;
@@ -109,6 +110,25 @@ test("the lag and the use of each replica are metrics", async () => {
   expect(text).toContain('database_replica_reads_total{replica="none",outcome="passed_over"}');
 });
 
+/** What `npm run check` says of each replica. */
+async function check() {
+  const { output } = await runScript("check/main", [], { NODE_ENV: "development" });
+  const rows = [...output.matchAll(/^Replicas +(ok|warning|FAILED) +(\S+) (.+)$/gm)];
+  return { output, rows: rows.map(([, result, name, words]) => ({ result, name, words })) };
+}
+
+test("a check says of each replica whether it is read, without its password", async () => {
+  const { first, others } = states();
+  const [another, itself] = others.map(({ name }) => name);
+  const { output, rows } = await check();
+  expect(rows).toEqual([
+    { result: "ok", name: first.name, words: expect.stringMatching(/^follows, (less than )?\d\.\d s behind$/) },
+    { result: "warning", name: another, words: "is no copy of the database in DATABASE_URL" },
+    { result: "warning", name: itself, words: "is a primary, not a replica" },
+  ]);
+  expect(output).not.toContain(new URL(replica.url).password);
+});
+
 test("what is no replica of the primary's database is never read", () => {
   const none = { answered: 0, empty: 0, failed: 0 };
   expect(states().others.map(({ reads }) => reads)).toEqual([none, none]);
@@ -132,6 +152,13 @@ describe("while its replay is paused", () => {
     expect([database.replicaStats().passedOver, answered()]).toEqual([passedOver + 1, before]);
     await replica.ask("select pg_wal_replay_resume()");
     await untilUsed();
+  });
+
+  test("a check warns of it", async () => {
+    await change(9);
+    const { rows } = await check();
+    expect(rows[0]).toMatchObject({ result: "warning", words: "is more than 2.0 s behind: reads go to others" });
+    await replica.ask("select pg_wal_replay_resume()");
   });
 
   test("what was just written is found by everyone", async () => {
@@ -171,7 +198,8 @@ test("a read that the replica cancels is run on the primary", async () => {
   expect(states().first.reads.failed).toBe(failed + 1);
 });
 
-test("no request fails when the replica is killed under load, and it is read again once it is back", async () => {
+/** Asks for what replicas answer, 16 requests at once. */
+function startTraffic() {
   const paths = ["/api/v1/boxes", `/api/v1/boxes/${boxId}`, `/api/v1/boxes/by-partner/${seller.id}`, "/api/v1/cities"];
   const stopping = new AbortController();
   const statuses = new Set<number>();
@@ -182,17 +210,27 @@ test("no request fails when the replica is killed under load, and it is read aga
       requests += 1;
     }
   });
-  const after = (count: number) => {
-    const begin = requests;
-    return until(() => requests >= begin + count);
+  return {
+    after: (count: number) => {
+      const begin = requests;
+      return until(() => requests >= begin + count);
+    },
+    /** Returns the statuses of all answers. */
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(traffic);
+      return [...statuses];
+    },
   };
-  await after(100);
+}
+
+test("no request fails when the replica is killed under load, and it is read again once it is back", async () => {
+  const traffic = startTraffic();
+  await traffic.after(100);
   await replica.kill();
-  await after(200);
+  await traffic.after(200);
   await replica.restart();
   await untilUsed();
-  await after(100);
-  stopping.abort();
-  await Promise.all(traffic);
-  expect([...statuses]).toEqual([200]);
+  await traffic.after(100);
+  expect(await traffic.stop()).toEqual([200]);
 });

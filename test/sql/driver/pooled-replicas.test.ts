@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { startOwnPostgres, type OwnPostgres, type RunningPostgres } from "../../support/own-postgres.js";
 import { describeWithPgbouncer, keepsPrepared, startPgbouncer, type TestPooler } from "../../support/pgbouncer.js";
+import { runScript } from "../../support/run-script.js";
 import { until } from "../../support/until.js";
 
 const SEARCH_TIMEOUT_MS = 300;
@@ -44,6 +45,12 @@ describeWithPgbouncer("a replica behind a pooler by transaction", () => {
   const ask = () => database.reports<{ copy: boolean; timeout: string }[]>`
     select pg_is_in_recovery() as copy, current_setting('statement_timeout') as timeout`;
 
+  /** What `npm run check` says of the replica. */
+  const check = async () => {
+    const { output } = await runScript("check/main", [], { NODE_ENV: "development" });
+    return /^Replicas +(.+)$/m.exec(output)?.[1];
+  };
+
   test("is read once its sessions have the timeouts that migrate sets", async () => {
     const { migrate } = await import("../../../sql/migrate.js");
     const { sessionSettings } = await import("../../../sql/driver/session-settings.js");
@@ -51,6 +58,7 @@ describeWithPgbouncer("a replica behind a pooler by transaction", () => {
     await until(() => state().lagSeconds < (performance.now() - imported) / 1_000);
     expect(await ask()).toEqual([{ copy: false, timeout: "0" }]);
     expect(state().reads).toEqual({ answered: 0, empty: 0, failed: 0 });
+    expect(await check()).toMatch(/^warning +\S+ through the pooler statement_timeout is 0/);
 
     await migrate(primary.url, undefined, sessionSettings);
     // sessions keep what they began with
@@ -62,6 +70,7 @@ describeWithPgbouncer("a replica behind a pooler by transaction", () => {
       copy: true,
       timeout: "10s",
     });
+    expect(await check()).toMatch(/^ok +\S+ follows, .+ behind, with the timeouts of the configuration$/);
   });
 
   test("ends a search sooner than a report", async () => {
