@@ -3,13 +3,18 @@ import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { log } from "../../lib/process/log.js";
 import type { ServerAddress } from "../../lib/process/server-address.js";
-import { asDatabaseError, faultOf } from "./errors.js";
+import { asDatabaseError, connectionLost, faultOf, type DatabaseError } from "./errors.js";
 import type { openPool, PoolLimits } from "./pool.js";
 import { findPoolerFault } from "./session-settings.js";
 import type { Db, Rows, Run, Statement } from "./tag.js";
 
 /** The longest pause between two looks at how far the replicas are, and the longest wait for the answer of one. */
-const LOOK_MS = 1_000;
+const LOOK_MS = 250;
+/**
+ * How late an answer may be before the reads in flight are run on the primary. With the pause it is less than a search waits for
+ * its turn, which those in flight have.
+ */
+const LATE_MS = 250;
 
 /** How a read was answered: `empty` and `failed` ones were run again on the primary. */
 export type ReplicaOutcome = "answered" | "empty" | "failed";
@@ -29,6 +34,8 @@ interface Replica {
   /** Whether reads went to it at the last look, for the log. */
   used: boolean;
   readonly reads: Record<ReplicaOutcome, number>;
+  /** The rejections of the reads in flight. */
+  readonly inFlight: Set<(error: DatabaseError) => void>;
 }
 
 export interface ReplicaStats {
@@ -89,6 +96,7 @@ export function openReplicas(
     asked: false,
     used: false,
     reads: { answered: 0, empty: 0, failed: 0 },
+    inFlight: new Set(),
   }));
   /** Of the last `maxLagMs`, the oldest first. */
   let positions: readonly Position[] = [];
@@ -138,8 +146,21 @@ export function openReplicas(
     return fault === null;
   }
 
+  /** A server that is frozen, or cut off, answers nothing, and refuses nothing. */
+  function giveUp(replica: Replica): void {
+    replica.follows = false;
+    for (const reject of replica.inFlight) reject(connectionLost("the replica does not answer"));
+  }
+
+  const whileAnswering = <T>(replica: Replica, work: Promise<T>) =>
+    new Promise<T>((resolve, reject) => {
+      replica.inFlight.add(reject);
+      void work.then(resolve, reject).then(() => replica.inFlight.delete(reject));
+    });
+
   async function ask(replica: Replica): Promise<void> {
     replica.asked = true;
+    const late = setTimeout(() => giveUp(replica), LATE_MS);
     let error: string | undefined;
     try {
       await lookAt(replica);
@@ -147,6 +168,7 @@ export function openReplicas(
       replica.follows = false;
       error = describeError(fault);
     }
+    clearTimeout(late);
     replica.asked = false;
     const usable = isUsable(replica);
     if (usable === replica.used || stopping.signal.aborted) return;
@@ -189,7 +211,7 @@ export function openReplicas(
           const pool = replica && pools.get(replica);
           if (!pool) return onPrimary<T>(...statement);
           try {
-            const rows = await pool.run<T>(...statement);
+            const rows = await whileAnswering(replica, pool.run<T>(...statement));
             replica.reads[rows.length > 0 ? "answered" : "empty"] += 1;
             if (rows.length > 0) return rows;
           } catch (error) {

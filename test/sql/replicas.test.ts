@@ -234,3 +234,24 @@ test("no request fails when the replica is killed under load, and it is read aga
   await traffic.after(100);
   expect(await traffic.stop()).toEqual([200]);
 });
+
+test("no request fails when the replica freezes under load, and it is read again once it continues", async () => {
+  const traffic = startTraffic();
+  await traffic.after(100);
+  const thaw = await replica.freeze();
+  try {
+    await traffic.after(200);
+    await until(() => states().first.lagSeconds > 2);
+    const [{ passedOver }, before] = [database.replicaStats(), answered()];
+    await traffic.after(200);
+    expect(answered()).toBe(before);
+    expect(database.replicaStats().passedOver).toBeGreaterThan(passedOver);
+    const { rows } = await check();
+    expect(rows[0]).toMatchObject({ result: "warning", words: expect.stringMatching(/^cannot be used \(/) });
+  } finally {
+    thaw();
+  }
+  await untilUsed();
+  await traffic.after(100);
+  expect(await traffic.stop()).toEqual([200]);
+});
