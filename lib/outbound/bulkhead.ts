@@ -43,13 +43,19 @@ class Gate {
 
   constructor(public limit: number) {}
 
+  /** How many calls are open at once when those that wait come back. */
+  protected get width(): number {
+    return this.limit;
+  }
+
   isClosed(now: number): boolean {
     return this.calls.size >= this.limit || now < this.opensAt;
   }
 
-  end(call: Call, now: number): void {
+  /** @param isTypical whether its duration says how long others will take */
+  end(call: Call, isTypical: boolean, now: number): void {
     this.calls.delete(call);
-    this.#callMs = Math.max(1, (this.#callMs * 3 + now - call.since) / 4);
+    if (isTypical) this.#callMs = Math.max(1, (this.#callMs * 3 + now - call.since) / 4);
   }
 
   /** Returns how long a caller should wait: turns follow each other as fast as calls end. */
@@ -57,7 +63,7 @@ class Gate {
     const from = Math.max(now, this.opensAt);
     const [oldest] = this.calls;
     const callMs = Math.max(this.#callMs, oldest ? now - oldest.since : 0);
-    const step = Math.min(callMs / this.limit, LONGEST_STEP_MS);
+    const step = Math.min(callMs / this.width, LONGEST_STEP_MS);
     const ahead = Math.max(this.#lastTurn - from, 0) + step;
     // a queue that is too long begins again at its front, and its callers remain spread
     this.#lastTurn = from + (ahead > LONGEST_QUEUE_MS ? step : ahead);
@@ -77,6 +83,12 @@ class Origin extends Gate {
     private readonly share: number,
   ) {
     super(share);
+  }
+
+  // A known service is expected to answer again as it did: who waits for it comes back soon after its pause. Clients may keep others
+  // silent on purpose, so their callers come back one by one.
+  protected override get width(): number {
+    return this.known ? this.share : this.limit;
   }
 
   record({ since }: Call, answered: boolean, now: number): void {
@@ -164,7 +176,7 @@ export class Bulkhead {
     for (const gate of gates) gate.calls.add(call);
     return {
       leave: (answered, at = performance.now()) => {
-        for (const gate of gates) gate.end(call, at);
+        for (const gate of gates) gate.end(call, answered || !origin.known, at);
         if (!origin.known && ofOwner.calls.size === 0) this.#owners.delete(owner);
         origin.record(call, answered, at);
       },

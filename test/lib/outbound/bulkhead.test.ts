@@ -140,6 +140,27 @@ describe("callers without a place", () => {
     expect(waits.map((wait, n) => Math.round(wait - (waits[n - 1] ?? 0)))).toEqual(times(60, () => 333));
   });
 
+  test("of a known origin come back within seconds of its pause, or of the call that shows whether it answers", () => {
+    const bulkhead = newBulkhead();
+    const caller = { origin: "known", owner: "anna" };
+    const places = fill(
+      bulkhead,
+      times(shares.known, () => caller),
+      0,
+    );
+    for (const place of places) place.leave(false, 10_000);
+    const waits = (now: number) =>
+      times(100, () => {
+        const busy = bulkhead.enter(caller, now);
+        return busy instanceof Busy ? busy.waitMs : 0;
+      });
+    expect(Math.max(...waits(10_000))).toBeLessThan(7_000);
+    const probe = enter(bulkhead, "known", "anna", 17_000);
+    expect(Math.max(...waits(17_500))).toBeLessThan(5_000);
+    probe.leave(true, 17_600);
+    expect(bulkhead.enter(caller, 17_600)).not.toBeInstanceOf(Busy);
+  });
+
   test("do not come back together, however many there are", () => {
     const bulkhead = newBulkhead();
     fill(
