@@ -10,7 +10,7 @@ import { until } from "../support/until.js";
 /** The faults of a run are chosen at random; `npm run faults` repeats all of them for some minutes. */
 const { TEST_STORM_SECONDS, TEST_STORM_SEED } = process.env;
 const durationMs = Number(TEST_STORM_SECONDS ?? 0) * 1_000;
-const faultsOfRun = TEST_STORM_SECONDS === undefined ? sized(10, 5) : Infinity;
+const faultsOfRun = TEST_STORM_SECONDS === undefined ? sized(7, 5) : Infinity;
 
 /**
  * How soon after the last fault an order must be acknowledged and fanned out: a connection that the network has forgotten is

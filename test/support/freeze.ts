@@ -8,6 +8,7 @@ export async function freezeAll(main: number): Promise<() => void> {
   const all = [main, ...stdout.trim().split("\n").map(Number)];
   for (const pid of all) process.kill(pid, "SIGSTOP");
   return () => {
-    for (const pid of all) process.kill(pid, "SIGCONT");
+    // once the server continues it may end some of its processes
+    for (const pid of all.toReversed()) process.kill(pid, "SIGCONT");
   };
 }
