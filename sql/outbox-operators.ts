@@ -91,32 +91,12 @@ export const listJobIdsOfRequest = async (db: Db, requestId: string, from: Date,
       limit ${limit}`
   ).map(({ id }) => id);
 
-/**
- * Lists the ids of the jobs that were staged by the changes of an order and by its notifications, or by one notification: a little
- * before, as these may wait for a lock, or just then.
- */
+/** Lists the ids of the jobs that were staged by the changes of an order and by its notifications, or by one notification. */
 export const listJobIdsAbout = async (db: Db, subjectId: string, limit: number): Promise<number[]> =>
   (
-    await db<{ id: number }[]>`
-      with cause as materialized (
-        select order_id as id, at from order_events where order_id = ${subjectId}::uuid
-        union
-        select id, created_at as at from notifications where order_id = ${subjectId}::uuid and order_id is not null
-        union
-        select id, created_at as at from notifications where id = ${subjectId}::uuid
-      )
-      select distinct job.id
-      from cause
-      cross join lateral (
-        select id
-        from staged_jobs
-        where id >= (select job_id_at(cause.at - interval '20 seconds'))
-          and id < (select job_id_at(cause.at + interval '5 seconds'))
-          and exists (select from jsonb_each_text(payload) fact where fact.value = cause.id::text)
-      ) as job
-      order by job.id
-      limit ${limit}`
-  ).map(({ id }) => id);
+    await db<{ id: number | null }[]>`
+      select distinct job.id::bigint as id from job_ids_about(${subjectId}::uuid) as job (id) order by id limit ${limit}`
+  ).flatMap(({ id }) => id ?? []);
 
 /** Counts jobs by queue, of the hundred thousand open ones that are due first and of those that were staged or done in five minutes. */
 export const summarizeQueues = (db: Db) =>

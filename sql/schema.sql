@@ -1211,6 +1211,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION invite_staff(of_partner uuid, inviter uuid, staff_phone text, max_staff integer) RETURNS TABLE(outcome text, id uuid)
 -- FUNCTION is_job_due(job_id bigint) RETURNS boolean
 -- FUNCTION job_id_at(moment timestamp with time zone) RETURNS bigint
+-- FUNCTION job_ids_about(subject_id uuid) RETURNS SETOF bigint
 -- FUNCTION keep_city(city_key text, zone text) RETURNS void
 -- FUNCTION line_due_minor(price_minor bigint, qty integer, total_minor bigint, due_minor bigint) RETURNS bigint
 -- FUNCTION listed_boxes(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, created_at timestamp with time zone)

@@ -216,3 +216,31 @@ begin
   return coalesce(below, 0) + 1;
 end
 $$;
+
+-- Returns the ids of the jobs that were staged by the changes of an order and by its notifications, or by one notification: a little
+-- before, as these may wait for a lock, or just then. A loop, as a join may look for the ids of the times once for each job.
+create or replace function job_ids_about(subject_id uuid) returns setof bigint
+language plpgsql stable
+as $$
+declare
+  cause record;
+  first_id bigint;
+  end_id bigint;
+begin
+  for cause in
+    select order_id as id, at from order_events where order_id = subject_id
+    union
+    select id, created_at from notifications where order_id = subject_id and order_id is not null
+    union
+    select id, created_at from notifications where id = subject_id
+  loop
+    first_id := job_id_at(cause.at - interval '20 seconds');
+    end_id := job_id_at(cause.at + interval '5 seconds');
+    return query
+      select job.id
+      from staged_jobs job
+      where job.id >= first_id and job.id < end_id
+        and exists (select from jsonb_each_text(job.payload) fact where fact.value = cause.id::text);
+  end loop;
+end
+$$;

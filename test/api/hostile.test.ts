@@ -17,7 +17,7 @@ const { TEST_HOSTILE_REQUESTS } = process.env;
 
 /** Generated requests per endpoint; `npm run fuzz` sends more. */
 const numRuns =
-  TEST_HOSTILE_REQUESTS === undefined ? sized(30, 5) : Math.ceil(Number(TEST_HOSTILE_REQUESTS) / targets.length);
+  TEST_HOSTILE_REQUESTS === undefined ? sized(15, 5) : Math.ceil(Number(TEST_HOSTILE_REQUESTS) / targets.length);
 
 let service: Service;
 let callers: Record<Auth, Client>;
