@@ -17,36 +17,45 @@ const LEAD_LOCK = 7_306_030;
 const LAST_CHECK_MS = 2_000;
 
 type Listener = () => void;
+type Listeners = Map<string, Set<Listener>>;
 
 const nothing = (): void => undefined;
 
 /** By name for `onSignal`, by name and id for `awaitResult`. */
-const listeners = new Map<string, Set<Listener>>();
+const listeners: Listeners = new Map();
+/** By name for `onLedSignal`. */
+const ledListeners: Listeners = new Map();
 const keyOf = (name: string, id: string) => `${name} ${id}`;
 
-function callListeners(key: string): void {
-  for (const listener of listeners.get(key) ?? []) listener();
+function callListeners(of: Listeners, key: string): void {
+  for (const listener of of.get(key) ?? []) listener();
 }
 
-function deliver(payload: string): void {
+function deliver(channel: string, payload: string): void {
   const [name = ""] = payload.split(" ", 1);
-  callListeners(name);
-  if (payload !== name) callListeners(payload);
+  const of = channel === "led_signals" ? ledListeners : listeners;
+  callListeners(of, name);
+  if (payload !== name) callListeners(of, payload);
 }
 
 /** After an interruption signals may be lost, so every listener is called, to check its row. */
-function callEveryListener(): void {
-  for (const key of listeners.keys()) callListeners(key);
+function callEveryListener(of: Listeners): void {
+  for (const key of of.keys()) callListeners(of, key);
 }
 
-/** Whether this process takes part in the led signals, which only one process of all gets. */
-let follows = false;
 /** Ends the pause between two checks. */
 let pause = new AbortController();
 
-function setFollows(value: boolean): void {
-  follows = value;
-  pause.abort();
+/**
+ * Listens to signals as long as this process has listeners for them; returns whether it does. At every signal of a database
+ * Postgres wakes all its sessions that listen to anything, so one that needs only led signals listens to nothing unless it leads.
+ */
+async function checkHearing(listening: Db, hears: boolean): Promise<boolean> {
+  const needed = listeners.size > 0;
+  if (hears === needed) return hears;
+  await (needed ? listening`listen signals` : listening`unlisten signals`);
+  if (needed) callEveryListener(listeners);
+  return needed;
 }
 
 /**
@@ -54,6 +63,7 @@ function setFollows(value: boolean): void {
  * The end of the session frees the lock.
  */
 async function checkLead(listening: Db, leads: boolean): Promise<boolean> {
+  const follows = ledListeners.size > 0;
   if (follows === leads) {
     await listening`select`;
     return leads;
@@ -67,7 +77,7 @@ async function checkLead(listening: Db, leads: boolean): Promise<boolean> {
     select pg_try_advisory_lock(${LEAD_LOCK}::bigint) as taken`;
   if (lock?.taken !== true) return false;
   await listening`listen led_signals`;
-  callEveryListener();
+  callEveryListener(ledListeners);
   return true;
 }
 
@@ -96,30 +106,34 @@ async function listenOnce(stopping: AbortSignal): Promise<void> {
   const connection = openConnection("signals", { direct: true, onNotification: deliver });
   const listening = tag(connection.run);
   try {
-    await listening`listen signals`;
-    let leads = await checkLead(listening, false);
-    callEveryListener();
+    let hears = false;
+    let leads = false;
     while (!stopping.aborted) {
+      // what changes from here on ends the pause before it begins
       pause = new AbortController();
-      const ms = follows === leads ? CHECK_MS : follows ? LEAD_MS : 0;
-      await connection.whileOpen(delay(ms, undefined, { signal: pause.signal, ref: false }).catch(nothing));
+      hears = await checkHearing(listening, hears);
       leads = await checkLead(listening, leads);
+      const ms = leads || ledListeners.size === 0 ? CHECK_MS : LEAD_MS;
+      await connection.whileOpen(delay(ms, undefined, { signal: pause.signal, ref: false }).catch(nothing));
     }
   } finally {
     await connection.close();
   }
 }
 
-/** Calls `listener` at every signal of that name, and whenever signals may have been missed. Returns the function that ends it. */
-export function onSignal(key: string, listener: Listener): () => void {
+function subscribe(to: Listeners, key: string, listener: Listener): () => void {
+  const subscribed = to.get(key) ?? new Set();
+  to.set(key, subscribed.add(listener));
   stop ??= startListening();
-  const subscribed = listeners.get(key) ?? new Set();
-  listeners.set(key, subscribed.add(listener));
+  if (to.size === 1) pause.abort();
   return () => {
     subscribed.delete(listener);
-    if (subscribed.size === 0 && listeners.get(key) === subscribed) listeners.delete(key);
+    if (subscribed.size === 0 && to.get(key) === subscribed) to.delete(key);
   };
 }
+
+/** Calls `listener` at every signal of that name, and whenever signals may have been missed. Returns the function that ends it. */
+export const onSignal = (key: string, listener: Listener): (() => void) => subscribe(listeners, key, listener);
 
 /**
  * Calls `listener` at the led signals of that name, if this process leads; and whenever signals may have been missed. Of the
@@ -128,11 +142,11 @@ export function onSignal(key: string, listener: Listener): () => void {
  * A signal that wakes every process makes each work for nothing but one: with sixteen it cost more than the jobs that it announced.
  */
 export function onLedSignal(key: string, listener: Listener): () => void {
-  setFollows(true);
-  const unsubscribe = onSignal(key, listener);
+  const unsubscribe = subscribe(ledListeners, key, listener);
   return () => {
     unsubscribe();
-    if (!listeners.has(key)) setFollows(false);
+    // another process may lead at once
+    if (ledListeners.size === 0) pause.abort();
   };
 }
 

@@ -47,7 +47,7 @@ export interface ConnectionOptions {
   plansByKey?: boolean;
   /** Whether statements depend on those before them beyond the end of a transaction, so that no pooler may be between. */
   direct?: boolean;
-  onNotification?: (payload: string) => void;
+  onNotification?: (channel: string, payload: string) => void;
 }
 
 /** What postgres.js gives its socket factory. */
@@ -169,7 +169,7 @@ export function openConnection(
       if (code === STAGED) staged += 1;
       if (routine === UNCONFIRMED) lose("the standby did not confirm a commit");
     },
-    onnotify: (_channel: string, payload: string) => onNotification?.(payload),
+    onnotify: (channel: string, payload: string) => onNotification?.(channel, payload),
   };
   const clientOf = ({ url, tls }: ServerAddress) => postgres(url, { ...options, ssl: tls });
   type Client = ReturnType<typeof clientOf>;

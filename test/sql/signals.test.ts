@@ -1,12 +1,25 @@
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
-import { closeDatabase, sql, transaction } from "../../sql/db.js";
-import { awaitResult, closeSignals, onLedSignal, onSignal, signal } from "../../sql/signals.js";
+import { startProxy } from "../support/proxy.js";
 import { until } from "../support/until.js";
+
+const server = process.env["DATABASE_URL"] ?? "";
+const proxy = await startProxy(server);
+process.env["DATABASE_URL"] = proxy.url;
+const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
+const { awaitResult, closeSignals, onLedSignal, onSignal, signal } = await import("../../sql/signals.js");
+
+/** What a test leaves behind. */
+const rest: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const end of rest.splice(0)) await end();
+});
 
 afterAll(async () => {
   await closeSignals();
   await closeDatabase();
+  await proxy.close();
 });
 
 /** Longer than a test may take, so that only a signal ends the wait. */
@@ -21,15 +34,14 @@ async function listeners(): Promise<number[]> {
   return rows.map(({ pid }) => pid);
 }
 
-/** Starts listening if necessary; returns the server process once this process has heard of it. */
+/** Listens until the end of the test; returns the server process once this process has heard of it. */
 async function listener(): Promise<number> {
   let heard = false;
-  const unsubscribe = onSignal("heard", () => (heard = true));
+  rest.push(onSignal("heard", () => (heard = true)));
   await until(async () => {
     await signal(sql, "heard", "1");
     return heard;
   });
-  unsubscribe();
   return until(async () => (await listeners())[0]);
 }
 
@@ -145,8 +157,9 @@ test("after closing, the next wait listens again", async () => {
 describe("of several processes one gets a led signal", () => {
   /** Another process's session, as far as this one can tell. */
   async function otherProcess() {
-    const client = new pg.Client({ connectionString: process.env["DATABASE_URL"] });
+    const client = new pg.Client({ connectionString: server });
     await client.connect();
+    rest.push(() => client.end());
     return client;
   }
   const isFree = async (other: pg.Client) =>
@@ -170,6 +183,23 @@ describe("of several processes one gets a led signal", () => {
     await sendLed();
     await until(() => calls > before);
     end();
+  });
+
+  test("while another leads it listens to nothing, as Postgres would wake its session at each signal", async () => {
+    await closeSignals();
+    const other = await otherProcess();
+    await until(() => isFree(other));
+    const asksForLead = proxy.watchFor("pg_try_advisory_lock");
+    const listens = proxy.watchFor("listen signals");
+    rest.push(onLedSignal("work", () => undefined));
+    await until(asksForLead);
+    expect(listens()).toBe(false);
+
+    const unsubscribe = onSignal("heard", () => undefined);
+    await until(listens);
+    const unlistens = proxy.watchFor("unlisten signals");
+    unsubscribe();
+    await until(unlistens);
   });
 
   test("not after its listener has ended: then another may lead at once", async () => {

@@ -24,6 +24,8 @@ export interface Proxy {
   loseAnswerTo(text: string): void;
   /** Ends all faults; a connection that has lost something stays as it is. */
   open(): Promise<void>;
+  /** Returns the function that says whether a client has sent this text since. */
+  watchFor(text: string): () => boolean;
 }
 
 interface Link {
@@ -48,6 +50,7 @@ export async function startProxy(...targets: string[]): Promise<Proxy> {
   let slowMs = 0;
   let unheard: string | null = null;
   let unanswered: string | null = null;
+  const watched = new Map<string, boolean>();
 
   function target(): URL {
     const [first = ""] = servers;
@@ -80,6 +83,7 @@ export async function startProxy(...targets: string[]): Promise<Proxy> {
         unanswered = null;
         link.deaf = true;
       }
+      for (const text of watched.keys()) if (bytes.includes(text)) watched.set(text, true);
       return true;
     });
     forward(far, near, () => !link.deaf);
@@ -141,6 +145,10 @@ export async function startProxy(...targets: string[]): Promise<Proxy> {
       unanswered = null;
       for (const socket of [...links].flatMap(socketsOf)) socket.resume();
       if (!server.listening) await listen(ownPort);
+    },
+    watchFor: (text) => {
+      watched.set(text, false);
+      return () => watched.get(text) === true;
     },
   };
 }
