@@ -4,6 +4,7 @@ import { log } from "../../lib/process/log.js";
 import { mayReadMetrics } from "../../lib/security/metrics-token.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { version } from "../../lib/process/version.js";
+import { NodeOfCluster } from "../../queues/connections.js";
 import { pingDatabase, sql } from "../../sql/db.js";
 import { pendingMigrations } from "../../sql/migrations.js";
 import { refusal } from "../http/refusal.js";
@@ -32,7 +33,7 @@ type Check = "ok" | "unreachable" | "behind";
 /** Keeps /readyz fast when a dependency does not answer. */
 const checkLimitMs = 2_000;
 
-const check = (answer: Promise<Check>): Promise<Check> =>
+const check = <Found extends string>(answer: Promise<Found>): Promise<Found | "unreachable"> =>
   withTimeout(checkLimitMs, answer).catch(() => "unreachable" as const);
 
 const ok = () => "ok" as const;
@@ -56,7 +57,18 @@ const KEPT_MS = 1_000;
 interface Dependencies {
   postgres: Check;
   migrations: Check;
-  queue: Check;
+  /** As the others, or in words what is wrong with the configuration. */
+  queue: string;
+}
+
+let reported = false;
+
+/** What the broker cannot mend is shown as it is, and logged once: the process goes on, as it only stages jobs. */
+function misconfigured(error: unknown): string {
+  if (!(error instanceof NodeOfCluster)) throw error;
+  if (!reported) log.error({ error: error.message }, "no worker can use the broker");
+  reported = true;
+  return error.message;
 }
 
 async function checkDependencies(): Promise<Dependencies> {
@@ -64,7 +76,7 @@ async function checkDependencies(): Promise<Dependencies> {
   const [postgres, migrations, queue] = await Promise.all([
     check(pingDatabase().then(ok)),
     check(pendingMigrations(sql).then(migrated)),
-    check(pingBroker().then(ok)),
+    check(pingBroker().then(ok, misconfigured)),
   ]);
   return { postgres, migrations, queue };
 }

@@ -1,19 +1,22 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { z } from "zod";
 import type { Client } from "../../support/api.js";
-import { describeWithRedis, startRedis, type TestRedis } from "../../support/redis.js";
+import { startProxy, type Proxy } from "../../support/proxy.js";
+import { describeWithRedis, startClusterNode, startRedis, type TestRedis } from "../../support/redis.js";
 import { until } from "../../support/until.js";
 
 const Ready = z.object({ queue: z.string() });
 
 describeWithRedis("health and metrics during a Redis outage", () => {
   let redis: TestRedis;
+  let proxy: Proxy;
   let client: Client;
   let stop: () => Promise<void>;
 
   beforeAll(async () => {
     redis = await startRedis();
-    process.env["REDIS_URL"] = redis.url;
+    proxy = await startProxy(redis.url);
+    process.env["REDIS_URL"] = proxy.url;
     const { startApi } = await import("../../support/api.js");
     ({ client, stop } = await startApi());
   });
@@ -25,6 +28,7 @@ describeWithRedis("health and metrics during a Redis outage", () => {
     await stop();
     await Promise.all([closeBroker(), closeSignals()]);
     await closeDatabase();
+    await proxy.close();
     await redis.stop();
   });
 
@@ -53,5 +57,14 @@ describeWithRedis("health and metrics during a Redis outage", () => {
     await until(async () => !(await metrics()).includes("queue_jobs{"));
     redis.thaw();
     await until(async () => (await queueState()) === "200 ok");
+  });
+
+  test("a process whose REDIS_URL leads to a node of a cluster stays ready, and says what is wrong", async () => {
+    const node = await startClusterNode();
+    proxy.direct(node.url);
+    proxy.cut();
+    const words = "REDIS_URL names one node of a cluster and must begin with redis+cluster:";
+    await until(async () => (await queueState()) === `200 ${words}`);
+    await node.stop();
   });
 });
