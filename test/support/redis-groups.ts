@@ -23,10 +23,17 @@ const CUT_PAUSE_MS = 10;
 
 const hostOf = ({ url }: TestRedis) => new URL(url).host;
 const portOf = ({ url }: TestRedis) => new URL(url).port;
+/** In the certificates of all servers. */
+const NAME = "localhost";
 
 /** Returns a function that runs commands on one server. */
 async function commander(tls: SharedCertificate | undefined) {
-  const options = tls && { ca: await readFile(tls.authority), cert: tls.certificate, key: tls.key };
+  const options = tls && {
+    ca: await readFile(tls.authority),
+    cert: tls.certificate,
+    key: tls.key,
+    servername: NAME,
+  };
   return async <T>({ url }: TestRedis, work: (client: Redis) => Promise<T>): Promise<T> => {
     const client = new Redis(url.replace(/^rediss:/, "redis:"), {
       ...(options && { tls: options }),
@@ -70,9 +77,10 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-/** Starts a cluster without persistence; over TLS with a certificate. */
+/** Starts a cluster without persistence; over TLS with a certificate, and then with nodes that give clients their names. */
 export async function startRedisCluster(tls?: SharedCertificate): Promise<RedisCluster> {
-  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startClusterNode(tls)));
+  const name = tls && NAME;
+  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startClusterNode(tls, name)));
   const [masters, replicas] = [nodes.slice(0, MASTERS), nodes.slice(MASTERS)];
   const ask = await commander(tls);
   const [scheme, parameters] = await forClients(tls);
@@ -86,8 +94,12 @@ export async function startRedisCluster(tls?: SharedCertificate): Promise<RedisC
     ask(node, async (client) =>
       /master_link_status:up|role:master\s+connected_slaves:[1-9]/.test(await client.info("replication")),
     );
+  /** Nodes learn the names of others later than their addresses. */
+  const knowsNames = (node: TestRedis) =>
+    ask(node, async (client) => !JSON.stringify(await client.cluster("SLOTS")).includes('"?"'));
   const healed = async () => {
-    const isWell = async (node: TestRedis) => (await isWhole(node)) && (await isBacked(node));
+    const isWell = async (node: TestRedis) =>
+      (await isWhole(node)) && (await isBacked(node)) && (await knowsNames(node));
     await until(async () => (await Promise.all(nodes.map((node) => isWell(node).catch(() => false)))).every(Boolean));
   };
 
@@ -144,8 +156,9 @@ export async function startRedisCluster(tls?: SharedCertificate): Promise<RedisC
     return undefined;
   };
 
+  const hosts = [first, second].map((node) => (name === undefined ? hostOf(node) : `${name}:${portOf(node)}`));
   return {
-    url: `${scheme}+cluster://${hostOf(first)},${hostOf(second)}${parameters}`,
+    url: `${scheme}+cluster://${hosts.join()}${parameters}`,
     nodes,
     configure: async (name, value) => {
       await Promise.all(nodes.map((node) => ask(node, (client) => client.config("SET", name, value))));

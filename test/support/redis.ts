@@ -88,13 +88,17 @@ export async function startRedis(
   return supervise(urlOf(port, tls), folder, () => spawnServer(words, "Ready to accept connections"));
 }
 
-/** Starts a node that is in no cluster yet. */
-export const startClusterNode = async (tls?: SharedCertificate): Promise<TestRedis> =>
+/** Starts a node that is in no cluster yet; clients are told to reach it by `hostname`, if there is one. */
+export const startClusterNode = async (tls?: SharedCertificate, hostname?: string): Promise<TestRedis> =>
   startRedis(tls, {
     "cluster-enabled": "yes",
     "cluster-node-timeout": String(NODE_TIMEOUT_MS),
     "cluster-port": String(await freePort()),
     ...(tls && { "tls-cluster": "yes" }),
+    ...(hostname !== undefined && {
+      "cluster-announce-hostname": hostname,
+      "cluster-preferred-endpoint-type": "hostname",
+    }),
   });
 
 /** Starts a sentinel on a free port that watches the master `name` at this port, and needs one more to agree with it. */
