@@ -49,3 +49,16 @@ test("settings have the names of variables", () => {
   const known = Object.keys(environment.shape);
   expect(settings.map(([, name]) => name).filter((name) => !known.includes(name ?? ""))).toEqual([]);
 });
+
+test("images are of one version each, and that of Node is the recommended one", async () => {
+  const named = ["scripts/ops/Dockerfile", "scripts/ops/compose.yaml"].map((name) => texts.get(name) ?? "");
+  const images = named.flatMap((text) =>
+    [...text.matchAll(/^ *(?:FROM|image:) (\S+:\S+)/gm)].map(([, image = ""]) => image),
+  );
+  expect(images.filter((image) => !/:v?\d+\.\d+(\.\d+)?(-[a-z]+)*$/.test(image))).toEqual([]);
+  const names = new Set(images.map((image) => image.split(":")[0]));
+  expect(names.size).toBeGreaterThan(4);
+  expect(new Set(images).size).toBe(names.size);
+  const version = (await read(".nvmrc")).trim();
+  expect(images.find((image) => image.startsWith("node:"))).toMatch(new RegExp(`^node:${version}\\.`));
+});
