@@ -34,11 +34,10 @@ void logStorageProblems();
 let workers: ReturnType<typeof startWorkers> | undefined;
 onStop(async () => {
   stopping.abort();
-  if (workers) {
-    await withTimeout(STOP_LIMIT_MS, workers.stop()).catch((error: unknown) =>
-      log.warn({ error: describeError(error) }, "stopping with jobs still running; they will be run again"),
-    );
-  }
+  const stopped = Promise.resolve(workers).then((started) => started?.stop());
+  await withTimeout(STOP_LIMIT_MS, stopped).catch((error: unknown) =>
+    log.warn({ error: describeError(error) }, "stopping with jobs still running; they will be run again"),
+  );
   await withTimeout(CLOSE_LIMIT_MS, Promise.all([closeSignals(), closeBroker(), closeDatabase()]));
 });
 if (await untilMigrated(stopping.signal)) {
@@ -47,5 +46,6 @@ if (await untilMigrated(stopping.signal)) {
     if (error instanceof NodeOfCluster) exitWithLine(error.message);
   });
   workers = startWorkers(queues);
+  await workers;
   announceUp();
 }

@@ -2,50 +2,43 @@ import { log } from "../lib/process/log.js";
 import { version } from "../lib/process/version.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import * as queues from "../queues/index.js";
-import { countAds } from "./ad-events.js";
-import { checkAddress } from "./address-checks.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
-import { exportData } from "./data-export.js";
-import { fanOutEvent } from "./fan-out.js";
-import { findAddress } from "./geocode.js";
-import { convertUpload } from "./images.js";
-import { importMenu } from "./menu-import.js";
-import { applyPosEvents } from "./pos-events.js";
-import { pullMenu } from "./pos-sync.js";
-import { deliverPush } from "./push.js";
 import { startRelay } from "./relay.js";
-import { rollUp } from "./rollups.js";
 import { startSchedules } from "./schedules.js";
 import { slotsOf } from "./slots.js";
-import { sendCode } from "./sms.js";
-import { runUpkeep } from "./upkeep.js";
 
-/** A queue and its consumer. */
+/** A queue and its consumer, which is loaded only in processes that serve the queue. */
 interface Service {
   readonly contract: Contract;
-  readonly serve: (signal: AbortSignal) => Consumer;
+  readonly load: () => Promise<(signal: AbortSignal) => Consumer>;
 }
 
-function service<P extends Payload>(contract: Contract<P>, handler: Handler<P>): Service {
+function service<P extends Payload>(contract: Contract<P>, loadHandler: () => Promise<Handler<P>>): Service {
   const concurrency = slotsOf(contract);
-  return { contract, serve: (signal) => consume(contract, handler, { concurrency, signal }) };
+  return {
+    contract,
+    load: async () => {
+      const handler = await loadHandler();
+      return (signal) => consume(contract, handler, { concurrency, signal });
+    },
+  };
 }
 
 /** Every queue with its handler. */
 const services: readonly Service[] = [
-  service(queues.adEvents, countAds),
-  service(queues.addressChecks, checkAddress),
-  service(queues.dataExport, exportData),
-  service(queues.fanOut, fanOutEvent),
-  service(queues.geocode, findAddress),
-  service(queues.images, convertUpload),
-  service(queues.menuImport, importMenu),
-  service(queues.posEvents, applyPosEvents),
-  service(queues.posSync, pullMenu),
-  service(queues.push, deliverPush),
-  service(queues.rollups, rollUp),
-  service(queues.sms, sendCode),
-  service(queues.upkeep, runUpkeep),
+  service(queues.adEvents, async () => (await import("./ad-events.js")).countAds),
+  service(queues.addressChecks, async () => (await import("./address-checks.js")).checkAddress),
+  service(queues.dataExport, async () => (await import("./data-export.js")).exportData),
+  service(queues.fanOut, async () => (await import("./fan-out.js")).fanOutEvent),
+  service(queues.geocode, async () => (await import("./geocode.js")).findAddress),
+  service(queues.images, async () => (await import("./images.js")).convertUpload),
+  service(queues.menuImport, async () => (await import("./menu-import.js")).importMenu),
+  service(queues.posEvents, async () => (await import("./pos-events.js")).applyPosEvents),
+  service(queues.posSync, async () => (await import("./pos-sync.js")).pullMenu),
+  service(queues.push, async () => (await import("./push.js")).deliverPush),
+  service(queues.rollups, async () => (await import("./rollups.js")).rollUp),
+  service(queues.sms, async () => (await import("./sms.js")).sendCode),
+  service(queues.upkeep, async () => (await import("./upkeep.js")).runUpkeep),
 ];
 
 /** Returns the names that no queue has. */
@@ -54,13 +47,14 @@ export function unknownQueues(names: readonly string[]): string[] {
 }
 
 /**
- * Starts the relay, the schedules and the workers of the named queues, or of all. `stop` takes no more jobs, aborts
+ * Loads and starts the workers of the named queues, or of all, and the relay and the schedules. `stop` takes no more jobs, aborts
  * the signal of the running ones, and resolves when they have ended; a job that does not end in time is run again by another process.
  */
-export function startWorkers(names: readonly string[]): { stop(): Promise<void> } {
+export async function startWorkers(names: readonly string[]): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   const served = services.filter(({ contract }) => names.length === 0 || names.includes(contract.queue));
-  const workers = served.map(({ serve }) => serve(stopping.signal));
+  const loaded = await Promise.all(served.map(({ load }) => load()));
+  const workers = loaded.map((serve) => serve(stopping.signal));
   const relay = startRelay(queues.contracts);
   const schedules = startSchedules();
   log.info({ version, queues: served.map(({ contract }) => contract.queue) }, "workers started");

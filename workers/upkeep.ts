@@ -27,7 +27,6 @@ import { continueBulkActions } from "../sql/outbox-operators.js";
 import { deleteOldInvitations } from "../sql/queries/staff.js";
 import { eraseAccounts } from "../sql/queries/users.js";
 import type { Handler, Task } from "./consume.js";
-import { settleAllAbandoned } from "./menu-import.js";
 
 /** When a schedule ticks: every so many milliseconds, or by a cron pattern in the deployment's zone. */
 export type Rhythm = { readonly every: number } | { readonly pattern: string };
@@ -73,6 +72,9 @@ async function deleteUnused(tx: Db): Promise<number> {
   return needless.length;
 }
 
+/** Loaded when it is due, as every worker process has the list of tasks, and most import no menu. */
+const settleMenuImports: Step = async (db, limit) => (await import("./menu-import.js")).settleAllAbandoned(db, limit);
+
 /** Deletes expired data exports; their rows are deleted only if their files were. */
 async function deleteExpired(tx: Db): Promise<number> {
   const expired = await deleteExpiredDataExports(tx, FILE_BATCH);
@@ -115,7 +117,7 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
     },
   },
   "purge-idempotency-keys": purging("27 * * * *", deleteOldIdempotencyKeys),
-  "settle-menu-imports": inBatches("*/10 * * * *", "abandoned menu imports failed", settleAllAbandoned),
+  "settle-menu-imports": inBatches("*/10 * * * *", "abandoned menu imports failed", settleMenuImports),
   "purge-menu-imports": purging("47 3 * * *", deleteOldMenuImports),
   /** A small batch, as each account has many rows. */
   "erase-accounts": inBatches("23 * * * *", "accounts erased", (db) => eraseAccounts(db, 100)),

@@ -30,7 +30,7 @@ async function withRedis(): Promise<void> {
 
     // the workers are running before the fault
     beforeEach(async () => {
-      workers = startWorkers([]);
+      workers = await startWorkers([]);
       const id = await stage();
       await until(() => stagedRow(id, ({ done }) => done));
     });
@@ -60,7 +60,7 @@ async function withRedis(): Promise<void> {
     });
 
     test("is down, workers can still be stopped", async () => {
-      const leaving = startWorkers([]);
+      const leaving = await startWorkers([]);
       await allDone();
       await heartbeat();
       await redis.kill();
@@ -84,7 +84,7 @@ async function withRedis(): Promise<void> {
     test("is frozen for longer than a call may take, workers that start then begin afterwards", async () => {
       await workers.stop();
       redis.freeze();
-      workers = startWorkers([]);
+      workers = await startWorkers([]);
       const id = await stage();
       for (let times = 0; times < 3; times += 1) await expect(pingBroker()).rejects.toThrow();
       redis.thaw();

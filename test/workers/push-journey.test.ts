@@ -101,7 +101,7 @@ async function makeJobsDue(): Promise<void> {
 
 test("an order is shown once in each of its customer's browsers", async () => {
   await Promise.all([subscribe(), subscribe(), prefer(noQuietHours)]);
-  workers = startWorkers(["fan-out", "push"]);
+  workers = await startWorkers(["fan-out", "push"]);
   const orderId = await orderRoll();
   const notification = await untilStatus("SENT");
   expect(web.shown).toHaveLength(2);
@@ -120,7 +120,7 @@ describe("during quiet hours", () => {
   beforeEach(async () => {
     end = Date.now() + 60 * 60_000;
     await Promise.all([subscribe(), prefer(quietNow())]);
-    workers = startWorkers(["fan-out", "push"]);
+    workers = await startWorkers(["fan-out", "push"]);
     await orderRoll();
     await untilStatus("DEFERRED");
   });
@@ -205,7 +205,7 @@ test("a message whose worker was killed while sending is not sent again", async 
   await sql`update notification_deliveries set started_at = now() - interval '1 minute' where status = 'SENDING'`;
   for (const queue of openQueues()) await queue.obliterate({ force: true });
   await makeJobsDue();
-  workers = startWorkers(["fan-out", "push"]);
+  workers = await startWorkers(["fan-out", "push"]);
   await untilStatus("SENT");
   expect(web.attempts()).toBe(before + 1);
   const [delivery] = await sql`
