@@ -25,7 +25,7 @@ export interface Lab {
   postgres: Measured;
   redis: Measured | null;
   /** Starts a compiled program, such as `api/server`, in its own process, as production does. */
-  start(path: string, env?: NodeJS.ProcessEnv): Promise<Program>;
+  start(path: string, env?: NodeJS.ProcessEnv, args?: readonly string[]): Promise<Program>;
   /** Runs what `npm start` runs, with its data in a folder of this name, until it has greeted. */
   startEverything(folder: string): Promise<Program>;
   /** Stops all programs, so that the next measurement has the machine to itself. */
@@ -123,12 +123,12 @@ export async function withLab(
       programs.clear();
     };
     stops.push(stopPrograms);
-    const start = async (path: string, env: NodeJS.ProcessEnv = {}) => {
+    const start = async (path: string, env: NodeJS.ProcessEnv = {}, args: readonly string[] = []) => {
       signal.throwIfAborted();
       const stdio: ["ignore", "ignore", "inherit", "ipc"] = ["ignore", "ignore", "inherit", "ipc"];
       const port = await freePort();
       const given = { ...environment, PORT: String(port), ...env };
-      const child = fork(join(compiled, `${path}.js`), { env: given, execArgv: await nodeFlagsOf(path), stdio });
+      const child = fork(join(compiled, `${path}.js`), args, { env: given, execArgv: await nodeFlagsOf(path), stdio });
       const program = await asProgram(path, child, port);
       programs.add(program);
       return program;
