@@ -9,6 +9,7 @@ import { log } from "../lib/process/log.js";
 import { version } from "../lib/process/version.js";
 import { logWarnings } from "../lib/process/warnings.js";
 import { logStorageProblems } from "../lib/storage/log-storage-problems.js";
+import { startBeats } from "../sql/beats.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { adCounters } from "./routes/ads/counters.js";
@@ -51,6 +52,7 @@ async function serve(): Promise<void> {
   );
   void logDatabaseProblems();
   void logStorageProblems();
+  const beats = startBeats("API");
   announceUp();
 
   onStop(async () => {
@@ -70,7 +72,7 @@ async function serve(): Promise<void> {
     await withTimeout(flushLimitMs, adCounters.flush()).catch((error: unknown) =>
       log.warn({ error: describeError(error) }, "the last impressions and clicks are lost"),
     );
-    await Promise.all([closeSignals(), closeBroker()]);
+    await Promise.all([closeSignals(), closeBroker(), beats.stop()]);
     await closeDatabase();
   });
 }

@@ -35,8 +35,10 @@ async function whyNot(id: string): Promise<string> {
 async function replayQueue(): Promise<number> {
   const id = await insertBulkAction(sql, {
     kind: "REPLAY",
+    state: "DEAD",
     queue: what,
     error: null,
+    until: null,
     why: "npm run replay",
     actorId: null,
   });

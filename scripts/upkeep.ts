@@ -2,6 +2,7 @@ import "./configured.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
 import { closeDatabase } from "../sql/db.js";
+import { upkeepTasks } from "../queues/upkeep.js";
 import { tasks, type Rhythm } from "../workers/upkeep.js";
 import { runUpkeep } from "../workers/upkeep.js";
 import { usage } from "./command.js";
@@ -18,7 +19,7 @@ if (name === undefined) {
   process.stdout.write(`${usage}\n\n${lines.join("")}`);
 } else if (rest.length > 0) {
   exitWithLine(usage);
-} else if (!Object.hasOwn(tasks, name)) {
+} else if (!upkeepTasks.some((task) => task === name)) {
   exitWithLine(`There is no task ${name}; npm run upkeep lists the tasks.`);
 } else {
   // the current batch is finished; the same signal again ends the process at once

@@ -1,7 +1,7 @@
 import type { Enum } from "../lib/domain/enums.js";
 import type { Payload } from "../queues/contract.js";
 import type { Db } from "./db.js";
-import { firstRow, onlyRow, onlyValue } from "./rows.js";
+import { countRows, firstRow, onlyRow, onlyValue } from "./rows.js";
 
 /** What operators see of jobs, and do to them. */
 
@@ -148,27 +148,68 @@ export const summarizeQueues = (db: Db) =>
     group by queue
     order by queue`;
 
+/**
+ * Records what each queue did in the minute before this one, unless that is recorded: the jobs staged and done, and how old the oldest
+ * due one is now, of the hundred thousand open ones that are due first.
+ */
+export const insertQueueMinute = (db: Db) =>
+  countRows(db`
+    with span as (
+      select date_trunc('minute', now()) - interval '1 minute' as starts, date_trunc('minute', now()) as ends
+    ), seen as (
+      select queue, 1 as staged, 0 as done, null::timestamptz as due_at
+      from staged_jobs
+      where id >= (select job_id_at(starts - interval '20 seconds') from span)
+        and created_at >= (select starts from span) and created_at < (select ends from span)
+      union all
+      select queue, 0, 1, null
+      from staged_jobs
+      where done_at >= (select starts from span) and done_at < (select ends from span)
+      union all
+      select queue, 0, 0, run_at
+      from (
+        select queue, run_at from staged_jobs where done_at is null and dead_at is null order by next_send_at limit 100000
+      ) as job
+      where run_at <= now()
+    )
+    insert into queue_minutes (minute, queue, staged, done, oldest_due_seconds)
+    select (select starts from span), queue, sum(staged), sum(done), coalesce(extract(epoch from now() - min(due_at)), 0)
+    from seen
+    group by queue
+    on conflict do nothing`);
+
 /** Gives a dead job all its attempts again; false when it is not dead. */
 export async function replayJob(db: Db, id: string): Promise<boolean> {
   const [row] = await db<{ replayed: boolean | null }[]>`select replay_job(${id}::bigint)::boolean as replayed`;
   return row?.replayed === true;
 }
 
-/** Replays or dismisses these jobs if they are dead; returns how many were. A dismissed job is done, without its effect. */
-export async function settleJobs(db: Db, kind: Enum<"bulkActionKind">, ids: readonly number[]): Promise<number> {
+/**
+ * Does something to those of these jobs that are in a state for it; returns their number. REPLAY and DISMISS are for dead jobs, RUN,
+ * SNOOZE (`until` a time) and CANCEL for open ones; a dismissed or cancelled job is done, without its effect.
+ */
+export async function settleJobs(
+  db: Db,
+  kind: Enum<"bulkActionKind">,
+  ids: readonly number[],
+  until: Date | null,
+): Promise<number> {
   const { settled } = await onlyRow(db<{ settled: number | null }[]>`
-    select settle_jobs(${kind}::bulk_action_kind, ${numbersOf(ids)}::bigint[])::integer as settled`);
+    select settle_jobs(${kind}::bulk_action_kind, ${numbersOf(ids)}::bigint[], ${until}::timestamptz)::integer as settled`);
   return settled ?? 0;
 }
 
-/** Something that an operator does to all dead jobs that match. */
+/** Something that an operator does to all jobs that match. */
 export interface BulkActionRow extends JobFilter {
   id: string;
   kind: Enum<"bulkActionKind">;
+  state: Enum<"bulkActionState">;
+  /** When snoozed jobs are to run. */
+  until: Date | null;
   why: string;
   /** How many jobs matched when it was asked for. */
   matched: number;
-  /** How many have been replayed or dismissed so far. */
+  /** How many have been changed so far. */
   changed: number;
   createdAt: Date;
   /** Null while it goes on. */
@@ -177,42 +218,59 @@ export interface BulkActionRow extends JobFilter {
 
 export interface NewBulkAction extends JobFilter {
   kind: Enum<"bulkActionKind">;
+  state: Enum<"bulkActionState">;
+  until: Date | null;
   why: string;
   /** Null in a shell. */
   actorId: string | null;
 }
 
 /** Asks for a bulk action and stages the upkeep that carries it out; returns its id. */
-export const insertBulkAction = (db: Db, { kind, queue, error, why, actorId }: NewBulkAction) =>
+export const insertBulkAction = (db: Db, { kind, state, queue, error, until, why, actorId }: NewBulkAction) =>
   onlyValue(db<{ id: string }[]>`
-    with action as (
-      insert into bulk_actions (kind, queue, error, why, matched)
-      select ${kind}::bulk_action_kind, ${queue}::text, ${error}::text, ${why}::text, count(*)
+    with dead as (
+      select count(*) as jobs
       from staged_jobs
-      where dead_at is not null and done_at is null
+      where dead_at is not null and done_at is null and ${state}::text = 'DEAD'
         and (${queue}::text is null or queue = ${queue}::text)
         and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
-      returning id, kind, queue, error, why, matched
+    ), open as (
+      select count(*) as jobs
+      from staged_jobs
+      where done_at is null and dead_at is null and ${state}::text <> 'DEAD' and (run_at <= now()) = (${state}::text = 'DUE')
+        and (${queue}::text is null or queue = ${queue}::text)
+        and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
+    ), action as (
+      insert into bulk_actions (kind, state, queue, error, until, why, matched)
+      select
+        ${kind}::bulk_action_kind, ${state}::bulk_action_state, ${queue}::text, ${error}::text, ${until}::timestamptz,
+        ${why}::text, dead.jobs + open.jobs
+      from dead, open
+      returning id, kind, state, queue, error, until, why, matched
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select
         ${actorId}::uuid, 'JOBS_' || kind, id,
-        jsonb_strip_nulls(jsonb_build_object('queue', queue, 'error', error, 'why', why, 'matched', matched))
+        jsonb_strip_nulls(jsonb_build_object(
+          'state', state, 'queue', queue, 'error', error, 'until', until, 'why', why, 'matched', matched
+        ))
       from action
     ), staged as materialized (
       select stage_job('upkeep', jsonb_build_object('task', 'bulk-actions')) from action
     )
-    select action.id from action, staged`);
+    select action.id::text as id from action, staged`);
 
 /** Finds a bulk action; undefined for another id. */
 export const findBulkAction = (db: Db, id: string) =>
   firstRow(db<BulkActionRow[]>`
-    select id, kind, queue, error, why, matched, changed, created_at, settled_at from bulk_actions where id = ${id}::uuid`);
+    select id, kind, state, queue, error, until, why, matched, changed, created_at, settled_at
+    from bulk_actions
+    where id = ${id}::uuid`);
 
 /** Lists bulk actions, newest first, after the one with id `after`. */
 export const listBulkActions = (db: Db, after: string | null, limit: number) =>
   db<BulkActionRow[]>`
-    select id, kind, queue, error, why, matched, changed, created_at, settled_at
+    select id, kind, state, queue, error, until, why, matched, changed, created_at, settled_at
     from bulk_actions
     where ${after}::uuid is null or id < ${after}::uuid
     order by id desc

@@ -1,6 +1,6 @@
 import type { Contract, Payload } from "../queues/contract.js";
 import { jobsDue, type Db } from "./db.js";
-import { countRows, firstRow, onlyRow } from "./rows.js";
+import { countRows, firstRow, onlyRow, onlyValue } from "./rows.js";
 import { onLedSignal } from "./signals.js";
 
 /** Options of a staged job. */
@@ -69,6 +69,8 @@ export interface DueJob {
   priority: number;
   /** How often it was handed over, this time included. */
   sends: number;
+  /** Whether its queue is paused: then it is not handed over. */
+  held: boolean;
 }
 
 /** Counts the open jobs of a queue that are due, up to `max`; `at` is the time of the count. */
@@ -88,7 +90,8 @@ export const findBacklog = (db: Db, { queue }: Contract, max: number) =>
 
 /**
  * Claims up to `limit` due rows of these queues. Each is due again after 10 s, then 30 s, 90 s, … up to 14 min, as long as it is
- * neither done nor dead; handing it over again has no effect while the broker has it.
+ * neither done nor dead; handing it over again has no effect while the broker has it. Rows of paused queues are claimed too, and come
+ * back as rarely: left due, they would be in the way of all others at every claim.
  */
 export const claimDueJobs = (db: Db, queues: readonly string[], limit: number) =>
   db<DueJob[]>`
@@ -107,7 +110,13 @@ export const claimDueJobs = (db: Db, queues: readonly string[], limit: number) =
       where job.id = due.id
       returning job.id, job.queue, job.payload, job.generation, job.priority, job.sends
     )
-    select id::text, queue, payload, generation, priority, sends from claimed order by claimed.id`;
+    select
+      id::text, queue, payload, generation, priority, sends,
+      coalesce(
+        queue = any (array(select setting.queue from queue_settings setting where setting.paused_at is not null)), false
+      ) as held
+    from claimed
+    order by claimed.id`;
 
 /** Makes claimed rows due again after a failed hand-over, even if the broker has accepted some of them. */
 export const releaseJobs = (db: Db, ids: readonly string[]) =>
@@ -122,6 +131,14 @@ export const resendJobs = (db: Db, queues: readonly string[]) =>
     update staged_jobs
     set sends = 0, next_send_at = now()
     where done_at is null and dead_at is null and sends > 0 and run_at <= now() and queue = any(${[...queues]}::text[])`);
+
+/**
+ * Makes the jobs of a queue due that were held back while it was paused, up to `limit`, and wakes the relays; returns their number.
+ * The others become due by themselves, within 14 minutes.
+ */
+export const releaseHeldJobs = (db: Db, queue: string, limit: number) =>
+  onlyValue(db<{ count: number }[]>`
+    select coalesce(release_held_jobs(${queue}::text, ${limit}::integer)::integer, 0) as count`);
 
 /** What the worker needs of a job's row. */
 export interface StartedJob {

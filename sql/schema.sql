@@ -9,7 +9,16 @@ CREATE TYPE box_status AS ENUM (
 
 CREATE TYPE bulk_action_kind AS ENUM (
   'REPLAY',
-  'DISMISS'
+  'DISMISS',
+  'RUN',
+  'SNOOZE',
+  'CANCEL'
+);
+
+CREATE TYPE bulk_action_state AS ENUM (
+  'DEAD',
+  'DUE',
+  'WAITING'
 );
 
 CREATE TYPE campaign_status AS ENUM (
@@ -148,6 +157,11 @@ CREATE TYPE pos_sync_status AS ENUM (
   'RUNNING',
   'DONE',
   'FAILED'
+);
+
+CREATE TYPE process_role AS ENUM (
+  'API',
+  'WORKER'
 );
 
 CREATE TYPE review_status AS ENUM (
@@ -356,14 +370,19 @@ CREATE TRIGGER note_weight_change AFTER UPDATE OF weight_grams ON boxes FOR EACH
 CREATE TABLE bulk_actions (
   id uuid DEFAULT new_id() NOT NULL,
   kind bulk_action_kind NOT NULL,
+  state bulk_action_state NOT NULL,
   queue text,
   error text,
+  until timestamp with time zone,
   why text NOT NULL,
   matched integer NOT NULL,
   changed integer DEFAULT 0 NOT NULL,
+  position bigint DEFAULT 0 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   settled_at timestamp with time zone,
   CONSTRAINT bulk_actions_changed_check CHECK (changed >= 0),
+  CONSTRAINT bulk_actions_check CHECK ((kind = 'SNOOZE'::bulk_action_kind) = (until IS NOT NULL)),
+  CONSTRAINT bulk_actions_check1 CHECK ((state = 'DEAD'::bulk_action_state) = (kind = ANY (ARRAY['REPLAY'::bulk_action_kind, 'DISMISS'::bulk_action_kind]))),
   CONSTRAINT bulk_actions_matched_check CHECK (matched >= 0),
   CONSTRAINT bulk_actions_pkey PRIMARY KEY (id)
 );
@@ -927,6 +946,16 @@ CREATE INDEX pos_syncs_by_partner ON pos_syncs USING btree (partner_id, id);
 CREATE UNIQUE INDEX pos_syncs_open ON pos_syncs USING btree (partner_id) WHERE settled_at IS NULL;
 CREATE INDEX pos_syncs_settled ON pos_syncs USING btree (settled_at) WHERE settled_at IS NOT NULL;
 
+CREATE TABLE processes (
+  id text NOT NULL,
+  role process_role NOT NULL,
+  version text NOT NULL,
+  started_at timestamp with time zone NOT NULL,
+  beat_at timestamp with time zone DEFAULT now() NOT NULL,
+  facts jsonb NOT NULL,
+  CONSTRAINT processes_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE promo_attachments (
   user_id uuid NOT NULL,
   promo_id uuid NOT NULL,
@@ -980,6 +1009,25 @@ CREATE TABLE promo_redemptions (
 );
 CREATE INDEX promo_redemptions_by_promo ON promo_redemptions USING btree (promo_id);
 CREATE INDEX promo_redemptions_by_user ON promo_redemptions USING btree (user_id, promo_id);
+
+CREATE TABLE queue_minutes (
+  minute timestamp with time zone NOT NULL,
+  queue text NOT NULL,
+  staged integer NOT NULL,
+  done integer NOT NULL,
+  oldest_due_seconds double precision NOT NULL,
+  CONSTRAINT queue_minutes_pkey PRIMARY KEY (minute, queue)
+);
+
+CREATE TABLE queue_settings (
+  queue text NOT NULL,
+  paused_at timestamp with time zone,
+  paused_why text,
+  concurrency integer,
+  CONSTRAINT queue_settings_check CHECK ((paused_at IS NULL) = (paused_why IS NULL)),
+  CONSTRAINT queue_settings_concurrency_check CHECK (concurrency >= 1 AND concurrency <= 1000),
+  CONSTRAINT queue_settings_pkey PRIMARY KEY (queue)
+);
 
 CREATE UNLOGGED TABLE rate_counters (
   key text NOT NULL,
@@ -1137,6 +1185,16 @@ CREATE INDEX staged_jobs_done ON staged_jobs USING btree (done_at) WHERE done_at
 CREATE INDEX staged_jobs_open_by_key ON staged_jobs USING btree (key) WHERE key IS NOT NULL AND done_at IS NULL AND dead_at IS NULL;
 CREATE INDEX staged_jobs_to_send ON staged_jobs USING btree (next_send_at) WHERE done_at IS NULL AND dead_at IS NULL;
 
+CREATE TABLE upkeep_runs (
+  task text NOT NULL,
+  started_at timestamp with time zone NOT NULL,
+  ms integer NOT NULL,
+  changed integer,
+  error text,
+  CONSTRAINT upkeep_runs_ms_check CHECK (ms >= 0),
+  CONSTRAINT upkeep_runs_pkey PRIMARY KEY (task)
+);
+
 CREATE TABLE users (
   id uuid DEFAULT new_id() NOT NULL,
   service_id text NOT NULL,
@@ -1245,6 +1303,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION redact(written text, phone text, names text[]) RETURNS text
 -- FUNCTION referral_points() RETURNS integer
 -- FUNCTION refresh_token_lifetime() RETURNS interval
+-- FUNCTION release_held_jobs(of_queue text, most integer) RETURNS integer
 -- FUNCTION release_partners(released uuid[], actor uuid, suspendable partner_status[], why text) RETURNS void
 -- FUNCTION release_rejected(of_user uuid) RETURNS void
 -- FUNCTION repeat_box(source_id uuid, on_day date, by_schedule boolean, caused_by text DEFAULT NULL::text) RETURNS uuid
@@ -1256,7 +1315,8 @@ CREATE TABLE weight_changes (
 -- FUNCTION rotate_refresh_token(presented bytea, successors bytea[]) RETURNS TABLE(user_id uuid, session_id uuid, successor bytea)
 -- FUNCTION schedule_inbox_run(of_partner uuid, current_job bigint, due_at timestamp with time zone, caused_by text) RETURNS void
 -- FUNCTION search_areas(latitude double precision, longitude double precision, metres double precision) RETURNS TABLE(area box, middle point)
--- FUNCTION settle_jobs(kind bulk_action_kind, job_ids bigint[]) RETURNS integer
+-- FUNCTION settle_jobs(kind bulk_action_kind, job_ids bigint[], until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS integer
+-- FUNCTION settle_parked_events(kind bulk_action_kind, event_ids bigint[], of_partner uuid, remark text, caused_by text, most integer) RETURNS integer
 -- FUNCTION settle_pos_sync(of_sync uuid, of_run integer, new_status pos_sync_status, new_failure pos_sync_failure, new_reason text, retry_at timestamp with time zone, caused_by text) RETURNS boolean
 -- FUNCTION stage_job(to_queue text, job_payload jsonb, caused_by text DEFAULT NULL::text, due_at timestamp with time zone DEFAULT now(), open_key text DEFAULT NULL::text, rank integer DEFAULT 0) RETURNS bigint
 -- FUNCTION stage_jobs(to_queue text, job_payloads jsonb, caused_by text[], due_times timestamp with time zone[] DEFAULT NULL::timestamp with time zone[]) RETURNS void

@@ -156,6 +156,9 @@ export function onLedSignal(key: string, listener: Listener): () => void {
  */
 export const signal = (db: Db, name: string, id: string) => db`select from pg_notify('signals', ${keyOf(name, id)})`;
 
+/** Calls the listeners of `onLedSignal` in the process that leads; as `signal`, with the commit. */
+export const signalLeader = (db: Db, name: string) => db`select from pg_notify('led_signals', ${name})`;
+
 export interface Wait {
   name: string;
   id: string;

@@ -70,6 +70,8 @@ class AlreadyDone extends Error {
 export interface Consumer {
   /** BullMQ's worker, once the broker can be reached. */
   readonly worker: Promise<BrokerWorker>;
+  /** Runs so many jobs at once from now on; of those that run none is cut short. */
+  resize(slots: number): void;
   /** Takes no more jobs, and resolves when the running ones have ended. */
   close(): Promise<void>;
 }
@@ -197,14 +199,31 @@ export function consume<P extends Payload>(
   // it rejects only when it is closed before it is ready
   worker.catch(() => undefined);
 
+  let slots = concurrency;
+
   return {
     worker,
+    resize(to) {
+      if (to === slots) return;
+      slots = to;
+      // it rejects only when it is closed before it is ready
+      worker.then((open) => setConcurrency(open, to)).catch(() => undefined);
+    },
     async close() {
       closing.abort();
       const closed = worker.then((open) => open.close()).catch(() => undefined);
       await Promise.race([closed, Promise.all(running).then(() => whileBrokerAnswers(closed))]);
     },
   };
+}
+
+/** Changes how many jobs a worker runs at once. */
+function setConcurrency(worker: BrokerWorker, concurrency: number): void {
+  worker.concurrency = concurrency;
+  // With all its slots taken it would look for jobs only when one of them ends; resumed, it looks at once. Nothing may come between
+  // these two calls: a worker that sees its pause while it is idle ends.
+  void worker.pause(true);
+  void worker.resume();
 }
 
 /** Returns the error for BullMQ to store and show, without the values that messages may quote. */

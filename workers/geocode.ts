@@ -5,6 +5,7 @@ import { Snooze } from "../lib/process/errors.js";
 import type { Logger } from "../lib/process/log.js";
 import { findPlace, gaveNoResponse, hasGeocoder, type Place } from "../lib/geocoding/geocoder.js";
 import { Bulkhead, Busy, takePlace } from "../lib/outbound/bulkhead.js";
+import { recordCall } from "../lib/outbound/vendor-calls.js";
 import { sql } from "../sql/db.js";
 import {
   claimGeocode,
@@ -32,8 +33,11 @@ async function callProvider(address: string): Promise<Place | null> {
   let answered = true;
   try {
     await delay(await claimGeocoderSlot(sql, config.GEOCODER_PER_SECOND));
-    return await findPlace(address);
+    const found = await findPlace(address);
+    recordCall("geocoder", false);
+    return found;
   } catch (error) {
+    recordCall("geocoder", true);
     answered = !gaveNoResponse(error);
     throw error;
   } finally {

@@ -9,6 +9,7 @@ import { logWarnings } from "../lib/process/warnings.js";
 import { logStorageProblems } from "../lib/storage/log-storage-problems.js";
 import { closeBroker, pingBroker } from "../queues/broker.js";
 import { NodeOfCluster } from "../queues/connections.js";
+import { startBeats } from "../sql/beats.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { serveMetrics } from "./metrics.js";
@@ -32,12 +33,14 @@ if (config.WORKER_METRICS_PORT !== 0)
 void logStorageProblems();
 
 let workers: ReturnType<typeof startWorkers> | undefined;
+let beats: ReturnType<typeof startBeats> | undefined;
 onStop(async () => {
   stopping.abort();
   const stopped = Promise.resolve(workers).then((started) => started?.stop());
   await withTimeout(STOP_LIMIT_MS, stopped).catch((error: unknown) =>
     log.warn({ error: describeError(error) }, "stopping with jobs still running; they will be run again"),
   );
+  await beats?.stop();
   await withTimeout(CLOSE_LIMIT_MS, Promise.all([closeSignals(), closeBroker(), closeDatabase()]));
 });
 if (await untilMigrated(stopping.signal)) {
@@ -45,6 +48,7 @@ if (await untilMigrated(stopping.signal)) {
   void pingBroker().catch((error: unknown) => {
     if (error instanceof NodeOfCluster) exitWithLine(error.message);
   });
+  beats = startBeats("WORKER");
   workers = startWorkers(queues);
   await workers;
   announceUp();

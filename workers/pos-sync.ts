@@ -1,7 +1,8 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { decryptEnvelope } from "../lib/security/envelope.js";
 import { Snooze } from "../lib/process/errors.js";
-import { Bulkhead, Busy, takePlace } from "../lib/outbound/bulkhead.js";
+import { Busy, takePlace } from "../lib/outbound/bulkhead.js";
+import { recordCall } from "../lib/outbound/vendor-calls.js";
 import {
   PosRefused,
   PosSilent,
@@ -29,7 +30,7 @@ import {
   type SyncOutcome,
 } from "../sql/queries/pos-syncs.js";
 import type { Handler, Task } from "./consume.js";
-import { slotsOf } from "./slots.js";
+import { shareSlots } from "./slots.js";
 
 const BATCH = 1_000;
 const MOST_ITEMS = 100_000;
@@ -38,7 +39,7 @@ const LONGEST_PULL_MS = 10 * 60_000;
 const RETRY_MINUTES = [1, 5, 15, 60];
 const LONGEST_RETRY_MS = 60 * 60_000;
 
-const systems = new Bulkhead(slotsOf(posSync), isVendor);
+const systems = shareSlots(posSync, isVendor);
 
 type SyncTask = Task<{ syncId: string }>;
 
@@ -224,12 +225,14 @@ export const pullMenu: Handler<{ syncId: string }> = async (task) => {
       return;
     }
     const { end, pulled } = await pull(sync, AbortSignal.any([task.signal, limit]));
+    recordCall(`POS: ${adapter}`, false);
     await settlePulled(sync, task, end, pulled);
   } catch (error) {
     if (error instanceof Snooze) throw error;
     if (task.signal.aborted) throw new Snooze(new Date());
     const outcome = outcomeOf(error, sync, limit.aborted);
     if (!outcome) throw error;
+    recordCall(`POS: ${adapter}`, outcome.failure === "UNAVAILABLE");
     task.log.warn({ partnerId, adapter, error: describeError(error) }, "a menu sync failed");
     await settle(sync, task, outcome);
   }

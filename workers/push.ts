@@ -17,7 +17,8 @@ import {
 } from "../lib/domain/notification-rules.js";
 import { later, LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-sender.js";
 import { isKnownService, originOf, sendPush, serviceOf } from "../lib/messaging/push.js";
-import { Bulkhead, Busy, takePlace } from "../lib/outbound/bulkhead.js";
+import { Busy, takePlace } from "../lib/outbound/bulkhead.js";
+import { recordCall } from "../lib/outbound/vendor-calls.js";
 import { push } from "../queues/index.js";
 import { batches, sql, transaction } from "../sql/db.js";
 import {
@@ -37,7 +38,7 @@ import { stageJob } from "../sql/outbox.js";
 import { claimForRun } from "./claim.js";
 import type { Handler, Task } from "./consume.js";
 import { pushMessages } from "./metrics.js";
-import { slotsOf } from "./slots.js";
+import { shareSlots } from "./slots.js";
 
 /** An older claim belongs to a dead process: by then a send has its outcome, and has had time to store it. */
 const CLAIM_SECONDS = LONGEST_SEND_MS / 1_000 + 5;
@@ -63,7 +64,7 @@ const findDue = inBatches((ids: readonly string[]) => findDueNotifications(batch
 const claim = inBatches((claims: readonly Claim[]) => claimDeliveries(batches, claims, CLAIM_SECONDS));
 const update = inBatches((runs: readonly RunResult[]) => updateDeliveries(batches, runs));
 
-const services = new Bulkhead(slotsOf(push), isKnownService);
+const services = shareSlots(push, isKnownService);
 
 /** The result of a claimed delivery. */
 interface Attempt {
@@ -105,6 +106,8 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
   const silent = "silent" in outcome;
   place.leave(!silent);
   pushMessages.inc({ service, result: outcome.result });
+  // servers that clients have set up are no vendors
+  if (known) recordCall(`push: ${service}`, silent || outcome.result === "later" || outcome.result === "unauthorized");
   if (outcome.result === "unauthorized") {
     log.error(
       { service, reason: outcome.reason },

@@ -66,7 +66,7 @@ export async function relayBatch(contracts: readonly Contract[]): Promise<boolea
     BATCH,
   );
   const handOvers = contracts.map(async (contract) => {
-    const ofContract = jobs.filter(({ queue }) => queue === contract.queue);
+    const ofContract = jobs.filter(({ queue, held }) => queue === contract.queue && !held);
     if (ofContract.length === 0) return;
     try {
       await handOver(contract, ofContract);

@@ -1,5 +1,6 @@
 import { addDays } from "../lib/domain/days.js";
 import { config } from "../lib/process/config.js";
+import type { RollupsPayload } from "../queues/rollups.js";
 import { sql, transaction } from "../sql/db.js";
 import { findYesterday, listDueDays, rollUpDay, applyWeightChanges } from "../sql/queries/rollups.js";
 import type { Handler } from "./consume.js";
@@ -22,8 +23,13 @@ export async function updateWeights(signal?: AbortSignal): Promise<number> {
 }
 
 /** Rolls up days, the latest first, as they are read most. */
-export const rollUp: Handler<{ days: "DUE" | "LATEST" }> = async ({ payload, log, signal }) => {
+export const rollUp: Handler<RollupsPayload> = async ({ payload, log, signal }) => {
   const zone = config.DEFAULT_TIMEZONE;
+  if ("day" in payload) {
+    await rollUpOneDay(payload.day, zone);
+    await updateWeights(signal);
+    return;
+  }
   const yesterday = await findYesterday(sql, zone);
   const due = (await listDueDays(sql, zone, yesterday)).map(({ day }) => day);
   const latest =

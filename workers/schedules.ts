@@ -1,13 +1,16 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { JobSchedulerJson } from "bullmq";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
+import { Flag } from "../lib/process/flag.js";
 import { log } from "../lib/process/log.js";
 import { listLostQueues, openQueue, rememberQueues, whileBrokerAnswers, type BrokerQueue } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { contracts, rollups, upkeep } from "../queues/index.js";
 import { sql } from "../sql/db.js";
 import { resendJobs } from "../sql/outbox.js";
+import { queueSettingsChanged } from "../sql/queries/queue-settings.js";
+import { onLedSignal } from "../sql/signals.js";
+import { applySettings, type Served } from "./queue-settings.js";
 import { tasks, type Rhythm } from "./upkeep.js";
 
 interface Schedule {
@@ -28,26 +31,36 @@ const CHECK_MS = 5_000;
 /** A tick whose job is missing this long after its time will never come. */
 const LOST_AFTER_MS = 10_000;
 
-/** Keeps the broker's schedules equal to this list until it is stopped: they are back within seconds after the broker was wiped. */
-export function startSchedules(): { stop(): Promise<void> } {
-  const stopping = new AbortController();
+/**
+ * Keeps the queues as operators have set them and the broker's schedules equal to this list, until it is stopped: both are back
+ * within seconds after the broker was wiped. After a change of the settings the process that leads follows at once, and pauses the
+ * queue in the broker, for all; how many jobs the others run at once changes within seconds.
+ */
+export function startSchedules(served: readonly Served[]): { stop(): Promise<void> } {
+  let stopping = false;
+  const due = new Flag();
+  const unsubscribe = onLedSignal(queueSettingsChanged, due.set);
   const run = async (): Promise<void> => {
     let failing = false;
-    while (!stopping.signal.aborted) {
+    while (!stopping) {
       try {
+        // first, so that a paused queue gets no tick in between
+        await applySettings(served);
         await checkSchedules();
         failing = false;
       } catch (error) {
         if (!failing) log.warn({ error: describeError(error) }, "schedules cannot be checked");
         failing = true;
       }
-      await delay(CHECK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await due.wait(CHECK_MS);
     }
   };
   const running = run();
   return {
     stop: () => {
-      stopping.abort();
+      stopping = true;
+      unsubscribe();
+      due.set();
       return whileBrokerAnswers(running);
     },
   };

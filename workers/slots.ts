@@ -1,6 +1,24 @@
 import { config } from "../lib/process/config.js";
+import { Bulkhead } from "../lib/outbound/bulkhead.js";
 import type { Contract } from "../queues/contract.js";
 
-/** Returns how many jobs of a queue this process runs at once. */
-export const slotsOf = ({ queue, concurrency }: Pick<Contract, "queue" | "concurrency">): number =>
-  config.WORKER_CONCURRENCY[queue] ?? concurrency;
+type Queue = Pick<Contract, "queue" | "concurrency">;
+
+/** Returns how many jobs of a queue this process runs at once, unless an operator has set it. */
+export const slotsOf = ({ queue, concurrency }: Queue): number => config.WORKER_CONCURRENCY[queue] ?? concurrency;
+
+const bulkheads = new Map<string, Bulkhead>();
+
+/** Returns a bulkhead that shares the slots of a queue among third parties, however many there are. */
+export function shareSlots(contract: Queue, isKnown: (origin: string) => boolean): Bulkhead {
+  const bulkhead = new Bulkhead(slotsOf(contract), isKnown);
+  bulkheads.set(contract.queue, bulkhead);
+  return bulkhead;
+}
+
+/** Shares so many slots of a queue from now on, as configured when it is null; returns their number. */
+export function resizeSlots(contract: Queue, concurrency: number | null): number {
+  const slots = concurrency ?? slotsOf(contract);
+  bulkheads.get(contract.queue)?.resize(slots);
+  return slots;
+}

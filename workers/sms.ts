@@ -1,6 +1,7 @@
 import { decryptText } from "../lib/security/crypto.js";
 import { PermanentError } from "../lib/process/errors.js";
 import { codeText, sendSms, SmsRefused } from "../lib/messaging/sms.js";
+import { recordCall } from "../lib/outbound/vendor-calls.js";
 import { sql } from "../sql/db.js";
 import { eraseOutgoingCode, claimOutgoingCode, releaseOutgoingCode } from "../sql/queries/otp.js";
 import { claimForRun } from "./claim.js";
@@ -19,7 +20,9 @@ export const sendCode: Handler<{ otpId: string }> = async ({ payload: { otpId },
   }
   try {
     await sendSms(code.phone, codeText(code.locale, decryptText(code.encrypted, `otp:${code.phone}`)), log);
+    recordCall("SMS", false);
   } catch (error) {
+    recordCall("SMS", true);
     if (error instanceof SmsRefused) {
       await releaseOutgoingCode(sql, otpId);
       throw error;

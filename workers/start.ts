@@ -53,15 +53,16 @@ export function unknownQueues(names: readonly string[]): string[] {
 export async function startWorkers(names: readonly string[]): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   const served = services.filter(({ contract }) => names.length === 0 || names.includes(contract.queue));
-  const loaded = await Promise.all(served.map(({ load }) => load()));
-  const workers = loaded.map((serve) => serve(stopping.signal));
+  const workers = await Promise.all(
+    served.map(async ({ contract, load }) => ({ contract, consumer: (await load())(stopping.signal) })),
+  );
   const relay = startRelay(queues.contracts);
-  const schedules = startSchedules();
+  const schedules = startSchedules(workers);
   log.info({ version, queues: served.map(({ contract }) => contract.queue) }, "workers started");
   return {
     stop: async () => {
       stopping.abort();
-      await Promise.all([relay.stop(), schedules.stop(), ...workers.map((worker) => worker.close())]);
+      await Promise.all([relay.stop(), schedules.stop(), ...workers.map(({ consumer }) => consumer.close())]);
     },
   };
 }

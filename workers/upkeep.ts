@@ -2,6 +2,7 @@ import { describeError } from "../lib/process/describe-error.js";
 import { PermanentError } from "../lib/process/errors.js";
 import { deleteFile, deleteStored, files, isFileKey } from "../lib/storage/file-store.js";
 import { StorageUnavailable } from "../lib/storage/storage.js";
+import { upkeepTasks, type UpkeepTask } from "../queues/upkeep.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { deleteOldActionCounts } from "../sql/queries/action-counts.js";
 import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
@@ -23,7 +24,8 @@ import { settleAbandonedSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { deleteOldJobs } from "../sql/outbox.js";
-import { continueBulkActions } from "../sql/outbox-operators.js";
+import { continueBulkActions, insertQueueMinute } from "../sql/outbox-operators.js";
+import { deleteOldFigures, upsertUpkeepRun } from "../sql/queries/service-state.js";
 import { deleteOldInvitations } from "../sql/queries/staff.js";
 import { eraseAccounts } from "../sql/queries/users.js";
 import type { Handler, Task } from "./consume.js";
@@ -31,9 +33,9 @@ import type { Handler, Task } from "./consume.js";
 /** When a schedule ticks: every so many milliseconds, or by a cron pattern in the deployment's zone. */
 export type Rhythm = { readonly every: number } | { readonly pattern: string };
 
-interface UpkeepTask {
+interface UpkeepDuty {
   readonly rhythm: Rhythm;
-  /** May be missed, repeated or cut short without harm. */
+  /** May be missed, repeated or cut short without harm. Returns the number of changed rows, where it is known. */
   readonly run: (task: Task<{ task: string }>) => Promise<unknown>;
 }
 
@@ -51,7 +53,7 @@ const ABANDONED_MS = 24 * 60 * 60_000;
 type Step = (db: Db, limit: number) => Promise<number>;
 
 /** Returns a task that processes due rows in batches, until none is left or the process stops; `done` is its log line. */
-const inBatches = (pattern: string, done: string, ...steps: Step[]): UpkeepTask => ({
+const inBatches = (pattern: string, done: string, ...steps: Step[]): UpkeepDuty => ({
   rhythm: { pattern },
   run: async ({ log, signal }) => {
     let total = 0;
@@ -59,6 +61,7 @@ const inBatches = (pattern: string, done: string, ...steps: Step[]): UpkeepTask 
       for (let count = BATCH; count > 0 && !signal.aborted; total += count) count = await step(sql, BATCH);
     }
     if (total > 0) log.info({ rows: total }, done);
+    return total;
   },
 });
 
@@ -82,8 +85,8 @@ async function deleteExpired(tx: Db): Promise<number> {
   return expired.length;
 }
 
-/** The upkeep tasks, by name. A new task is one more entry here. */
-export const tasks: Readonly<Record<string, UpkeepTask>> = {
+/** The upkeep tasks, by name. A new task is one more entry here, and a name in `queues/upkeep.ts`. */
+export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
   /** Shows, by passing through broker and worker, that jobs run. */
   canary: {
     rhythm: { every: 30_000 },
@@ -170,10 +173,34 @@ export const tasks: Readonly<Record<string, UpkeepTask>> = {
   "purge-pos-events": purging("47 * * * *", deleteOldPosEvents, deleteOldPosSyncs),
   "purge-rate-counters": purging("*/10 * * * *", deleteOldRateCounters, deleteOldActionCounts),
   "purge-ad-batches": purging("57 * * * *", deleteOldAdBatches),
+  /** For the console's charts. */
+  "queue-figures": {
+    rhythm: { pattern: "* * * * *" },
+    run: async () => {
+      await insertQueueMinute(sql);
+      await deleteOldFigures(sql);
+    },
+  },
 };
 
 export const runUpkeep: Handler<{ task: string }> = async (task) => {
-  const found = Object.hasOwn(tasks, task.payload.task) ? tasks[task.payload.task] : undefined;
-  if (!found) throw new PermanentError("there is no such upkeep task");
-  await found.run(task);
+  const name = upkeepTasks.find((known) => known === task.payload.task);
+  if (name === undefined) throw new PermanentError("there is no such upkeep task");
+  const startedAt = new Date();
+  const began = performance.now();
+  const record = (changed: unknown, error: string | null) =>
+    upsertUpkeepRun(sql, {
+      task: name,
+      startedAt,
+      ms: Math.round(performance.now() - began),
+      changed: typeof changed === "number" ? changed : null,
+      error,
+    });
+  try {
+    await record(await tasks[name].run(task), null);
+  } catch (error) {
+    // when Postgres is the cause, this fails too
+    await record(null, describeError(error)).catch(() => undefined);
+    throw error;
+  }
 };

@@ -1,6 +1,7 @@
-import type { Enum } from "../../lib/domain/enums.js";
+import type { VendorCalls } from "../../lib/outbound/vendor-calls.js";
 import { config } from "../../lib/process/config.js";
-import { sql, transaction } from "../../sql/db.js";
+import { BEAT_SECONDS, Facts } from "../../sql/beats.js";
+import { sql } from "../../sql/db.js";
 import { insertAuditEvent } from "../../sql/queries/audit-events.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { listDeliveries } from "../../sql/queries/deliveries.js";
@@ -17,19 +18,27 @@ import {
   type FoundRow,
   type NotificationFacts,
 } from "../../sql/queries/operations.js";
+import { listQueueSettings, type QueueSetting } from "../../sql/queries/queue-settings.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
+import {
+  findDatabaseState,
+  listProcesses,
+  listQueueMinutes,
+  listUpkeepRuns,
+  type ProcessRow,
+} from "../../sql/queries/service-state.js";
 import {
   findJobs,
   listDeadJobs,
   listJobIdsAbout,
   listJobIdsOfRequest,
   listOpenJobs,
-  settleJobs,
   summarizeQueues,
   type JobFilter,
   type JobRow,
 } from "../../sql/outbox-operators.js";
 import { contracts } from "../../queues/index.js";
+import { upkeepTasks } from "../../queues/upkeep.js";
 import { phonePattern } from "../../lib/domain/phone.js";
 
 /** What operators look at: on the console's pages, through the API and in a shell. */
@@ -38,24 +47,74 @@ import { phonePattern } from "../../lib/domain/phone.js";
 const MOST_JOBS = 500;
 const MOST_FOUND = 20;
 
+const neverRun = { startedAt: null, ms: null, changed: null, error: null };
+
+/** Nothing, of a process of another release. */
+const noFacts = { statements: 0, transactions: 0, waiting: 0, replicas: [], vendors: [] };
+
+const processOf = ({ facts, silentSeconds, ...row }: ProcessRow) => ({
+  ...row,
+  silentSeconds,
+  alive: silentSeconds < 3 * BEAT_SECONDS,
+  ...(Facts.safeParse(facts).data ?? noFacts),
+});
+
+/** Adds up the calls of all processes that are alive, by vendor. */
+function vendorsOf(processes: readonly ReturnType<typeof processOf>[]): VendorCalls[] {
+  const sums = new Map<string, VendorCalls>();
+  for (const { vendor, calls, failed } of processes.flatMap(({ alive, vendors }) => (alive ? vendors : []))) {
+    const sum = sums.get(vendor) ?? { vendor, calls: 0, failed: 0 };
+    sums.set(vendor, { vendor, calls: sum.calls + calls, failed: sum.failed + failed });
+  }
+  return [...sums.values()].toSorted((a, b) => a.vendor.localeCompare(b.vendor, "en"));
+}
+
+/** What is set for a queue, also when nothing is. */
+const settingOf = (queue: string, settings: readonly QueueSetting[]): QueueSetting => ({
+  queue,
+  pausedAt: null,
+  pausedWhy: null,
+  concurrency: null,
+  ...settings.find((setting) => setting.queue === queue),
+});
+
+/** Returns what operators have set for a queue. */
+export const queueSetting = async (queue: string) => settingOf(queue, await listQueueSettings(sql));
+
 /** Returns the state of the whole service: its queues, and what waits for an operator. */
 export async function overview() {
   const zone = config.DEFAULT_TIMEZONE;
-  const [summaries, parked, dueDays, canarySeconds] = await Promise.all([
+  const [summaries, settings, runs, rows, database, parked, dueDays, canarySeconds] = await Promise.all([
     summarizeQueues(sql),
+    listQueueSettings(sql),
+    listUpkeepRuns(sql),
+    listProcesses(sql),
+    findDatabaseState(sql),
     countParkedEvents(sql),
     findYesterday(sql, zone).then((yesterday) => listDueDays(sql, zone, yesterday)),
     findHeartbeatAge(sql, "canary"),
   ]);
+  const processes = rows.map(processOf);
   const idle = { due: 0, waiting: 0, oldestDueSeconds: 0, stagedPerMinute: 0, donePerMinute: 0, dead: 0 };
   return {
-    queues: contracts.map(({ queue }) => ({ ...idle, ...summaries.find((summary) => summary.queue === queue), queue })),
+    queues: contracts.map(({ queue }) => ({
+      ...idle,
+      ...summaries.find((summary) => summary.queue === queue),
+      ...settingOf(queue, settings),
+    })),
     parkedPosEvents: parked.events,
     partnersWithParkedEvents: parked.partners,
     rollupDaysDue: dueDays.length,
     canaryAgeSeconds: canarySeconds ?? null,
+    processes,
+    vendors: vendorsOf(processes),
+    upkeep: upkeepTasks.map((task) => ({ ...neverRun, ...runs.find((run) => run.task === task), task })),
+    database,
   };
 }
+
+/** Returns what queues did in each minute of the last hours: one queue, or all of them (null). */
+export const queueMinutes = (queue: string | null, hours: number) => listQueueMinutes(sql, queue, hours);
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -70,7 +129,7 @@ const foundJob = ({ id, state, stagedAt }: JobRow): FoundRow => ({
  * Finds what `words` may mean: an id, the number of a job (also as the queue dashboard shows it) or of a POS event, the pickup
  * code of an open order, a phone, or the id of a request that was made at about `at`. A look at a phone is audited.
  */
-export async function search(words: string, at: Date, actorId: string): Promise<FoundRow[]> {
+export async function search(words: string, at: Date, actorId: string | null): Promise<FoundRow[]> {
   const phone = words.replace(/[\s()-]/g, "");
   if (phonePattern.test(phone)) {
     const found = await findByPhone(sql, phone, MOST_FOUND);
@@ -213,15 +272,6 @@ export async function inspectRequest(requestId: string, at: Date) {
 
 /** The time at which a request is looked for when its caller names none. */
 export const recently = (at: Date | undefined): Date => at ?? new Date(Date.now() - 5 * 60_000);
-
-/** Replays or dismisses those of these jobs that are dead, with an audit record; returns their number. */
-export const settleWithAudit = (kind: Enum<"bulkActionKind">, ids: readonly number[], why: string, actorId: string) =>
-  transaction(async (tx) => {
-    const changed = await settleJobs(tx, kind, ids);
-    const details = { jobs: ids.join(" "), why, changed: String(changed) };
-    await insertAuditEvent(tx, { actorId, action: `JOBS_${kind}`, details });
-    return changed;
-  });
 
 /** Lists jobs in one state, newest first, below the id `after`. */
 export const jobsIn = (

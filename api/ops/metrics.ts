@@ -9,6 +9,7 @@ import { log } from "../../lib/process/log.js";
 import { contracts } from "../../queues/index.js";
 import { databaseStats, replicaStats, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
+import { listQueueSettings } from "../../sql/queries/queue-settings.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import { countDeadJobs, findOutboxLag } from "../../sql/outbox.js";
 import { registry } from "../http/registry.js";
@@ -100,6 +101,18 @@ measure({
     const dead = await countDeadJobs(sql);
     for (const { queue } of contracts) gauge.set({ queue }, 0);
     for (const { queue, jobs } of dead) gauge.set({ queue }, jobs);
+  },
+});
+
+measure({
+  name: "queue_paused",
+  help: "1 for a queue that an operator has paused, else 0.",
+  labelNames: ["queue"],
+  aggregator: "max",
+  collect: async (gauge) => {
+    const settings = await listQueueSettings(sql);
+    for (const { queue } of contracts)
+      gauge.set({ queue }, Number(settings.some((setting) => setting.queue === queue && setting.pausedAt !== null)));
   },
 });
 

@@ -1,7 +1,8 @@
 /** Every enum of the schema, its name in camelCase and its values in order; test/sql/enums.test.ts compares them. */
 export const enums = {
   boxStatus: ["ACTIVE", "SOLD_OUT", "EXPIRED"],
-  bulkActionKind: ["REPLAY", "DISMISS"],
+  bulkActionKind: ["REPLAY", "DISMISS", "RUN", "SNOOZE", "CANCEL"],
+  bulkActionState: ["DEAD", "DUE", "WAITING"],
   campaignStatus: ["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"],
   deliveryStatus: ["SENDING", "SENT", "UNKNOWN", "LATER", "GONE", "FAILED"],
   devicePlatform: ["ios", "android", "web"],
@@ -18,6 +19,7 @@ export const enums = {
   posEventStatus: ["QUEUED", "PROCESSED", "PARKED"],
   posSyncFailure: ["REFUSED", "UNAVAILABLE", "TOO_LARGE", "REPLACED", "ABANDONED", "EMPTY"],
   posSyncStatus: ["QUEUED", "RUNNING", "DONE", "FAILED"],
+  processRole: ["API", "WORKER"],
   reviewStatus: ["PUBLISHED", "PENDING", "APPROVED", "REJECTED"],
 } as const;
 

@@ -80,9 +80,15 @@ class Origin extends Gate {
 
   constructor(
     readonly known: boolean,
-    private readonly share: number,
+    private share: number,
   ) {
     super(share);
+  }
+
+  resize(share: number): void {
+    // one that is paused, or was just now, stays so
+    if (this.limit === this.share) this.limit = share;
+    this.share = share;
   }
 
   // A known service is expected to answer again as it did: who waits for it comes back soon after its pause. Clients may keep others
@@ -144,7 +150,7 @@ export class Bulkhead {
 
   /** @param isKnown whether an origin is one that clients cannot invent; only such origins get a large share */
   constructor(
-    private readonly slots: number,
+    private slots: number,
     private readonly isKnown: (origin: string) => boolean,
   ) {
     this.#others = new Gate(this.#share("others"));
@@ -155,9 +161,20 @@ export class Bulkhead {
     return Math.ceil(this.slots * SHARES[of]);
   }
 
+  #shareOf = (known: boolean): number => this.#share(known ? "known" : "one");
+
   #newOrigin(name: string): Origin {
     const known = this.isKnown(name);
-    return new Origin(known, this.#share(known ? "known" : "one"));
+    return new Origin(known, this.#shareOf(known));
+  }
+
+  /** Shares so many slots from now on. */
+  resize(slots: number): void {
+    if (slots === this.slots) return;
+    this.slots = slots;
+    this.#others.limit = this.#share("others");
+    this.#unproven.limit = this.#share("unproven");
+    for (const origin of this.#origins.values()) origin.resize(this.#shareOf(origin.known));
   }
 
   /** Takes a place for a call. */

@@ -142,22 +142,49 @@ begin
 end
 $$;
 
--- Replays or dismisses these jobs if they are dead; returns how many were. A dismissed job is done, without its effect.
-create or replace function settle_jobs(kind bulk_action_kind, job_ids bigint[]) returns integer
+-- Makes the jobs of a queue due that were held back while it was paused, up to `most`; returns their number. A held job is due again
+-- within 14 minutes, as one that was handed over is.
+create or replace function release_held_jobs(of_queue text, most integer) returns integer
+language plpgsql
+as $$
+declare
+  released integer;
+begin
+  update staged_jobs
+  set sends = 0, next_send_at = now()
+  where id = any (array(
+    select id
+    from staged_jobs
+    where done_at is null and dead_at is null and next_send_at > now() and next_send_at < now() + interval '15 minutes'
+      and run_at <= now() and queue = of_queue
+    order by next_send_at
+    limit most
+  ));
+  get diagnostics released = row_count;
+  perform wake_relays(now());
+  return released;
+end
+$$;
+
+-- Does something to those of these jobs that are in a state for it; returns their number. Dead ones are replayed, or dismissed: done
+-- without their effect. Open ones are run now, snoozed until `until`, or cancelled: done without their effect, unless they are
+-- running. A job that is running is superseded: it may have its effect, and runs again when it is to.
+create or replace function settle_jobs(kind bulk_action_kind, job_ids bigint[], until timestamptz default null) returns integer
 language plpgsql
 as $$
 declare
   settled integer;
+  due_at timestamptz := coalesce(until, now());
 begin
   update staged_jobs
   set dead_at = null,
-      done_at = case when kind = 'DISMISS' then now() end,
+      done_at = case when kind in ('DISMISS', 'CANCEL') then now() end,
       generation = generation + 1, sends = 0,
       attempts = case when kind = 'REPLAY' then 0 else attempts end,
-      run_at = now(), next_send_at = now()
-  where id = any (job_ids) and dead_at is not null and done_at is null;
+      run_at = due_at, next_send_at = due_at
+  where id = any (job_ids) and done_at is null and (dead_at is not null) = (kind in ('REPLAY', 'DISMISS'));
   get diagnostics settled = row_count;
-  if kind = 'REPLAY' and settled > 0 then
+  if kind in ('REPLAY', 'RUN') and settled > 0 then
     perform wake_relays(now());
   end if;
   return settled;
@@ -170,6 +197,7 @@ language plpgsql
 as $$
 declare
   action bulk_actions;
+  jobs bigint[];
   settled integer;
 begin
   -- one run at a time, so that the jobs that another one has locked are not taken for done
@@ -177,19 +205,35 @@ begin
   if not found then
     return 0;
   end if;
-  settled := settle_jobs(action.kind, array(
-    select id
-    from staged_jobs
-    where dead_at <= action.created_at and dead_at is not null and done_at is null
-      and (action.queue is null or queue = action.queue)
-      and (action.error is null or strpos(lower(last_error), lower(action.error)) > 0)
-    order by dead_at
-    limit most
-  ));
+  if action.state = 'DEAD' then
+    jobs := array(
+      select id
+      from staged_jobs
+      where dead_at <= action.created_at and dead_at is not null and done_at is null
+        and (action.queue is null or queue = action.queue)
+        and (action.error is null or strpos(lower(last_error), lower(action.error)) > 0)
+      order by dead_at
+      limit most
+    );
+  else
+    jobs := array(
+      select id
+      from staged_jobs
+      -- the action's own job is not older than the action
+      where done_at is null and dead_at is null and id > action.position and created_at < action.created_at
+        and (run_at <= action.created_at) = (action.state = 'DUE')
+        and (action.queue is null or queue = action.queue)
+        and (action.error is null or strpos(lower(last_error), lower(action.error)) > 0)
+      order by id
+      limit most
+    );
+  end if;
+  settled := settle_jobs(action.kind, jobs, action.until);
   update bulk_actions
-  set changed = changed + settled, settled_at = case when settled = 0 then now() end
+  set changed = changed + settled, position = coalesce(jobs[cardinality(jobs)], position),
+      settled_at = case when cardinality(jobs) = 0 then now() end
   where id = action_id;
-  return settled;
+  return cardinality(jobs);
 end
 $$;
 

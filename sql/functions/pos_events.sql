@@ -91,6 +91,42 @@ begin
 end
 $$;
 
+-- Replays or dismisses up to `most` parked events, the oldest first: these, and of this partner (null: any). A replayed event is
+-- queued again, with all its attempts; a dismissed one is processed without effect, with a remark. Returns their number.
+create or replace function settle_parked_events(
+  kind bulk_action_kind, event_ids bigint[], of_partner uuid, remark text, caused_by text, most integer
+) returns integer
+language plpgsql
+as $$
+declare
+  chosen bigint[];
+  inbox uuid;
+begin
+  chosen := array(
+    select id
+    from pos_events
+    where status = 'PARKED' and (event_ids is null or id = any (event_ids)) and (of_partner is null or partner_id = of_partner)
+    order by id
+    limit most
+    for update
+  );
+  if kind = 'DISMISS' then
+    update pos_events
+    set status = 'PROCESSED', settled_at = now(), last_error = remark
+    where id = any (chosen);
+    perform complete_job(job_id) from pos_events where id = any (chosen) and job_id is not null;
+    return cardinality(chosen);
+  end if;
+  update pos_events
+  set status = 'QUEUED', settled_at = null, attempts = 0, next_attempt_at = now()
+  where id = any (chosen);
+  for inbox in select distinct partner_id from pos_events where id = any (chosen) order by partner_id loop
+    perform schedule_inbox_run(inbox, lock_pos_inbox(inbox), now(), caused_by);
+  end loop;
+  return cardinality(chosen);
+end
+$$;
+
 -- Schedules jobs for up to `max_inboxes` stalled inboxes: their first event has been due for a minute and no job is open,
 -- because the last one died. Returns their number.
 create or replace function reschedule_stalled_inboxes(max_inboxes integer) returns integer

@@ -1,20 +1,76 @@
--- What an operator does to every dead job that matches: an upkeep task works through them in batches and counts here. Who asked for
+-- What an operator does to every job that matches: an upkeep task works through them in batches and counts here. Who asked for
 -- it is in the audit log.
-create type bulk_action_kind as enum ('REPLAY', 'DISMISS');
+create type bulk_action_kind as enum ('REPLAY', 'DISMISS', 'RUN', 'SNOOZE', 'CANCEL');
+create type bulk_action_state as enum ('DEAD', 'DUE', 'WAITING');
 
 create table bulk_actions (
   id uuid primary key default new_id(),
   kind bulk_action_kind not null,
+  -- which jobs are meant
+  state bulk_action_state not null,
   -- null: of any queue
   queue text,
   -- null: whatever the error; else a part of it
   error text,
+  -- when snoozed jobs are to run
+  until timestamptz,
   why text not null,
   matched integer not null check (matched >= 0),
   changed integer not null default 0 check (changed >= 0),
+  -- open jobs are worked through by their ids, as they may match again afterwards
+  position bigint not null default 0,
   created_at timestamptz not null default now(),
   -- jobs that die after the request are left alone, so that one that dies again is not replayed for ever
-  settled_at timestamptz
+  settled_at timestamptz,
+  check ((kind = 'SNOOZE') = (until is not null)),
+  check ((state = 'DEAD') = (kind in ('REPLAY', 'DISMISS')))
 );
 
 create index bulk_actions_open on bulk_actions (id) where settled_at is null;
+
+-- What operators have set for a queue while the service runs: here and not in the broker, so that it holds after the broker was
+-- wiped. A queue without a row has the defaults.
+create table queue_settings (
+  queue text primary key,
+  -- none of its jobs is handed to the broker, and none that the broker has is started; null: it is not paused
+  paused_at timestamptz,
+  paused_why text,
+  -- jobs that a process runs at once; null: as configured
+  concurrency integer check (concurrency between 1 and 1000),
+  check ((paused_at is null) = (paused_why is null))
+);
+
+create type process_role as enum ('API', 'WORKER');
+
+-- Processes that are alive, and those that died within a day: one that stops deletes its row.
+create table processes (
+  id text primary key,
+  role process_role not null,
+  version text not null,
+  started_at timestamptz not null,
+  beat_at timestamptz not null default now(),
+  -- figures of its pools, its replicas and its calls to third parties
+  facts jsonb not null
+);
+
+-- The last run of each upkeep task.
+create table upkeep_runs (
+  task text primary key,
+  started_at timestamptz not null,
+  ms integer not null check (ms >= 0),
+  -- rows, where the task counts them
+  changed integer,
+  -- null: it succeeded
+  error text
+);
+
+-- What each queue did in each of the last minutes, for charts. There is no row where nothing happened.
+create table queue_minutes (
+  minute timestamptz not null,
+  queue text not null,
+  staged integer not null,
+  done integer not null,
+  -- at the end of the minute
+  oldest_due_seconds double precision not null,
+  primary key (minute, queue)
+);

@@ -2,7 +2,8 @@ import type { Db } from "../db.js";
 
 /** An operator's action, for the audit log: ids and names only, no personal data. */
 export interface AuditEvent {
-  actorId: string;
+  /** Null in a shell, and for a service key. */
+  actorId: string | null;
   action: string;
   details: Readonly<Record<string, string>>;
 }

@@ -149,6 +149,31 @@ export async function replayPosEvent(tx: Db, id: number, actorId: string, reques
   return true;
 }
 
+/** Which parked events are meant; null leaves a condition out. */
+export interface ParkedFilter {
+  ids: readonly number[] | null;
+  partnerId: string | null;
+}
+
+/**
+ * Replays or dismisses up to `limit` parked events, the oldest first; returns their number. A replayed event is queued again, with all
+ * its attempts; a dismissed one is processed without effect, with the remark.
+ */
+export const settleParkedEvents = (
+  tx: Db,
+  kind: "REPLAY" | "DISMISS",
+  { ids, partnerId }: ParkedFilter,
+  { remark, requestId, limit }: { remark: string; requestId: string | null; limit: number },
+) =>
+  onlyValue(tx<{ count: number }[]>`
+    select coalesce(
+      settle_parked_events(
+        ${kind}::text::bulk_action_kind, ${ids === null ? null : [...ids]}::bigint[], ${partnerId}::uuid, ${remark}::text,
+        ${requestId}::text, ${limit}::integer
+      )::integer,
+      0
+    ) as count`);
+
 /** An event as admins see it, without personal data of customers. */
 export interface ListedPosEvent extends Pick<
   PosEventRow,

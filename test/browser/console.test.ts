@@ -1,9 +1,16 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import axe from "axe-core";
+import { z } from "zod";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { Client } from "../support/api.js";
 import { describeWithChromium, openPage, startChromium } from "../support/chromium.js";
 
 const code = "123456";
+/** What axe says of a page. */
+const Found = z.object({
+  violations: z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) })),
+});
 process.env["OTP_FIXED_CODE"] = code;
 const { push } = await import("../../queues/index.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
@@ -103,6 +110,137 @@ describeWithChromium("the operators' console in a browser", () => {
       select count(*) as replayed from staged_jobs where id > ${before}::bigint and dead_at is null and queue = 'push'`;
     expect(replayed).toBe(1_200);
     expect(complaints).toEqual([]);
+  });
+
+  async function sure(): Promise<void> {
+    await page.getByLabel("Why").last().fill("the vendor is down");
+    await page.getByLabel("I am sure").last().check();
+  }
+
+  test("a queue is paused, which the first page says, and resumed", async () => {
+    await page.goto("/admin/ops");
+    await page.getByRole("row", { name: "sms" }).getByRole("link", { name: "sms" }).click();
+    const form = page.getByRole("group", { name: "Pause it" });
+    await form.getByLabel("Why").fill("the gateway is down");
+    await form.getByLabel("I am sure").check();
+    await form.getByRole("button", { name: "Pause" }).click();
+    await page.getByText(/^Paused since/).waitFor();
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.getByRole("listitem").filter({ hasText: "sms is paused" }).getByText("the gateway is down").waitFor();
+    await page.getByRole("link", { name: "sms is paused" }).click();
+    await page.getByRole("group", { name: "Resume it" }).getByLabel("Why").fill("it is back");
+    await page.getByRole("group", { name: "Resume it" }).getByLabel("I am sure").check();
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByText("It runs.").waitFor();
+    await page.getByLabel("Number, empty for the configured one").fill("7");
+    await sure();
+    await page.getByRole("button", { name: "Set" }).click();
+    await page.getByText("A process runs 7 jobs at once.").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("a job that waits is run now, and one that is due is snoozed; without a time that is explained", async () => {
+    const payload = { notificationId: "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" };
+    const id = await stageJob(sql, push, payload, { runAt: new Date(Date.now() + 3_600_000) });
+    await page.goto(`/admin/ops/jobs/${id}`);
+    await sure();
+    await page.getByRole("button", { name: "Run now" }).click();
+    await page.getByRole("status").getByText("Changed: 1 job.").waitFor();
+    await page.getByText("push: DUE, after 0 attempts").waitFor();
+    await sure();
+    await page.getByRole("button", { name: "Snooze" }).click();
+    await page.getByRole("alert").getByText("must be a later time for jobs that are snoozed").waitFor();
+    await page.goBack();
+    await page.getByLabel("Snooze until, UTC").fill("2100-01-01T09:00");
+    await sure();
+    await page.getByRole("button", { name: "Snooze" }).click();
+    await page.getByText("push: WAITING, after 0 attempts").waitFor();
+    await page.getByText("2100-01-01 09:00:00").waitFor();
+    expect(complaints.filter((text) => !text.includes("400"))).toEqual([]);
+    complaints.length = 0;
+  });
+
+  test("parked POS events are chosen and dismissed, and an upkeep task is run", async () => {
+    const shop = await cast.bakery(client);
+    await sql`
+      insert into pos_events (partner_id, provider, account, event_id, change, status, settled_at, last_error)
+      select ${shop.id}::uuid, 'generic', 'till', n::text, '{"kind": "order.status"}', 'PARKED', now(), 'unknown item'
+      from generate_series(1, 3) as n`;
+    await page.goto("/admin/ops/pos-events");
+    for (const row of (await page.getByRole("row").filter({ hasText: "unknown item" }).all()).slice(0, 2))
+      await row.getByRole("checkbox").check();
+    await page.getByLabel("Why").fill("the items are gone");
+    await page.getByLabel("I am sure").check();
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await page.getByRole("status").getByText("Changed: 2 events.").waitFor();
+    expect(await page.getByRole("row").filter({ hasText: "unknown item" }).count()).toBe(1);
+    await page.getByRole("link", { name: "Upkeep" }).click();
+    const form = page.getByRole("group", { name: "Run a task now" });
+    await form.getByLabel("Task").selectOption("no-shows");
+    await form.getByLabel("Why").fill("after an outage");
+    await form.getByLabel("I am sure").check();
+    await form.getByRole("button", { name: "Run now" }).click();
+    await page.getByRole("listitem").filter({ hasText: "task: no-shows" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  describe("on every page, in either colour scheme, axe finds nothing:", () => {
+    const paths: Record<string, () => Promise<string>> = {
+      now: () => Promise.resolve(""),
+      "dead jobs": () => Promise.resolve("/jobs"),
+      "due jobs": () => Promise.resolve("/jobs?state=DUE"),
+      "a job": async () => `/jobs/${await stageJob(sql, push, { notificationId: randomUUID() })}`,
+      "bulk actions": () => Promise.resolve("/bulk-actions"),
+      "a queue": () => Promise.resolve("/queues/push"),
+      "POS events": () => Promise.resolve("/pos-events"),
+      upkeep: () => Promise.resolve("/upkeep"),
+      "a search without a result": () => Promise.resolve("/search?q=nothing"),
+      "a refusal": () => Promise.resolve("/orders/none"),
+      "an order": async () => `/orders/${await someOrder()}`,
+      "a notification": async () => {
+        const [row] = await sql<{ id: string }[]>`select id from notifications limit 1`;
+        return `/notifications/${row?.id ?? ""}`;
+      },
+    };
+    const someOrder = async () => (await sql<{ id: string }[]>`select id from orders limit 1`)[0]?.id ?? "";
+
+    beforeAll(async () => {
+      await sql`
+        insert into queue_minutes (minute, queue, staged, done, oldest_due_seconds)
+        select date_trunc('minute', now()) - n * interval '1 minute', 'push', n, n + 1, 0 from generate_series(1, 60) as n`;
+      await sql`
+        insert into processes (id, role, version, started_at, facts)
+        values ('host/1/a', 'WORKER', '1.0.0', now(), ${sql.json({
+          ...{ statements: 0, transactions: 0, waiting: 0 },
+          replicas: [{ name: "replica", lagSeconds: 1 }],
+          vendors: [{ vendor: "push: fcm", calls: 10, failed: 9 }],
+        })})`;
+    });
+
+    test.each(Object.keys(paths))("%s", async (name) => {
+      await page.goto(`/admin/ops${await paths[name]!()}`);
+      // evaluated from outside, as the pages' policy allows no scripts
+      await page.evaluate(axe.source);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        const found = Found.parse(await page.evaluate("axe.run()"));
+        const where = found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+        expect([colorScheme, where]).toEqual([colorScheme, []]);
+      }
+      complaints.length = 0;
+    });
+  });
+
+  test("the form of a job is filled in and sent with the keyboard alone", async () => {
+    const id = await stageJob(sql, push, { notificationId: randomUUID() });
+    await page.goto(`/admin/ops/jobs/${id}`);
+    await page.getByLabel("Why").focus();
+    await page.keyboard.type("a test");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Cancel" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("push: DONE").waitFor();
   });
 
   test("a wrong address and invalid input are explained on a page", async () => {

@@ -98,7 +98,7 @@ describe("relays are woken without polling by", () => {
     },
     "a dead job that is replayed": async () => replayJob(sql, await insertDead()),
     "dead jobs that are replayed together": async () =>
-      settleJobs(sql, "REPLAY", [Number(await insertDead()), Number(await insertDead())]),
+      settleJobs(sql, "REPLAY", [Number(await insertDead()), Number(await insertDead())], null),
   };
 
   test.each(Object.keys(kinds))("%s", async (kind) => {

@@ -8,6 +8,9 @@ import { resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume, type Consumer, type Handler } from "../../workers/consume.js";
 import { startRelay } from "../../workers/relay.js";
+import { updateQueueConcurrency, updateQueuePaused } from "../../sql/queries/queue-settings.js";
+import { changeQueue } from "../../api/common/operate.js";
+import { applySettings } from "../../workers/queue-settings.js";
 import { checkSchedules } from "../../workers/schedules.js";
 import { ended, startProcess } from "../support/processes.js";
 import { stagedRow, stagedRows, trial } from "../support/trial.js";
@@ -53,7 +56,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
 
     afterEach(async () => {
       await Promise.all([relay.stop(), consumer.close()]);
-      await sql`truncate staged_jobs, trial_starts, trial_effects`;
+      await sql`truncate staged_jobs, trial_starts, trial_effects, queue_settings`;
     });
 
     afterAll(async () => {
@@ -316,6 +319,62 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       expect(await done(failed)).toMatchObject({ generation: nth(failed, 0) });
       expect(await done(waiting)).toMatchObject({ attempts: 1 });
       expect(await done(delayed)).toMatchObject({ attempts: 1 });
+    });
+
+    const settle = () => applySettings([{ contract: trial, consumer }], [trial]);
+
+    test("a paused queue is handed no job and starts none, also when the broker was wiped, and goes on without a lost attempt", async () => {
+      let paused = true;
+      const runs: unknown[] = [];
+      handle = ({ payload: { n }, attempt }) => void runs.push({ n, attempt, paused });
+      await consumer.close();
+      const handedOver = await stage(1);
+      await until(() => inBroker(handedOver));
+      await updateQueuePaused(sql, trial.queue, "a vendor is down");
+      await applySettings([], [trial]);
+      consumer = consume(trial, async (task) => handle(task), { concurrency: 5, signal: new AbortController().signal });
+      const held = await stage(2);
+      await until(() => stagedRow(held, ({ sends }) => sends === 1));
+      expect(await inBroker(held)).toBeUndefined();
+      await wipe();
+      await settle();
+      await checkSchedules();
+      expect(await openQueue(trial).isPaused()).toBe(true);
+      // as if the pause were long
+      for (let sends = 2; sends < 2 * trial.attempts; sends++) {
+        await sql`update staged_jobs set next_send_at = now()`;
+        await until(() => stagedRow(held, (row) => row.sends >= sends));
+      }
+      expect((await stagedRows()).map(({ attempts, dead }) => ({ attempts, dead }))).toEqual([
+        { attempts: 0, dead: false },
+        { attempts: 0, dead: false },
+      ]);
+      paused = false;
+      await changeQueue(trial.queue, { paused: false }, { actorId: null, why: "it is back" });
+      await settle();
+      await until(async () => (await stagedRows()).every((row) => row.done));
+      expect(runs).toEqual(expect.arrayContaining([1, 2].map((n) => ({ n, attempt: 1, paused: false }))));
+      expect(runs).toHaveLength(2);
+    });
+
+    test("how many jobs of a queue run at once is changed while they run", async () => {
+      const atWork: (() => void)[] = [];
+      handle = () => new Promise<void>((resolve) => void atWork.push(resolve));
+      await updateQueueConcurrency(sql, trial.queue, 1);
+      await settle();
+      for (const n of [1, 2, 3, 4]) await stage(n);
+      await until(() => atWork.length === 1);
+      await until(async () => (await openQueue(trial).getJobCounts()).waiting === 3);
+      expect(atWork).toHaveLength(1);
+      await updateQueueConcurrency(sql, trial.queue, 3);
+      await settle();
+      // although none has ended
+      await until(() => atWork.length === 3);
+      await updateQueueConcurrency(sql, trial.queue, null);
+      await settle();
+      await until(() => atWork.length === 4);
+      for (const goOn of atWork) goOn();
+      await until(async () => (await stagedRows()).every((row) => row.done));
     });
 
     test("jobs continue while every connection to Postgres is cut repeatedly", async () => {

@@ -117,8 +117,11 @@ describe("a worker that starts before the migrations", () => {
 test("a worker process runs its schedules, and SIGTERM ends it with 0", async () => {
   child = startProcess("worker.ts");
   await until(async () => (await findHeartbeatAge(sql, "canary")) !== undefined);
+  const beats = () => sql<{ role: string }[]>`select role from processes where id like ${`%/${String(child?.pid)}/%`}`;
+  await until(async () => (await beats())[0]?.role === "WORKER");
   child.kill("SIGTERM");
   expect(await ended(child)).toEqual({ code: 0, signal: null });
+  expect(await beats()).toEqual([]);
 });
 
 test("SIGTERM ends a worker process that never reached Redis in the same way, and its jobs stay open", async () => {

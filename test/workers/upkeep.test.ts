@@ -160,6 +160,20 @@ test("notifications are purged after 180 days, in batches, whatever their status
   expect(purged).toBe(old.length);
 });
 
+test("the last run of a task is recorded, also when it fails", async () => {
+  const recorded = async () =>
+    (
+      await sql<{ changed: number | null; error: string | null }[]>`
+        select changed, error from upkeep_runs where task = 'purge-ad-batches'`
+    )[0];
+  await runUpkeep(task({ task: "purge-ad-batches" }));
+  expect(await recorded()).toEqual({ changed: 0, error: null });
+  await sql`alter table ad_batches rename to lost`;
+  await expect(runUpkeep(task({ task: "purge-ad-batches" }))).rejects.toThrow("ad_batches");
+  await sql`alter table lost rename to ad_batches`;
+  expect(await recorded()).toEqual({ changed: null, error: expect.stringContaining("does not exist") });
+});
+
 test("an unknown task is a permanent error", async () => {
   await expect(runUpkeep(task({ task: "constructor" }))).rejects.toThrow(PermanentError);
 });

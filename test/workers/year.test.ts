@@ -24,7 +24,10 @@ const record = [
 ];
 
 /** Tables with a constant number of rows, and those that the nightly rollup empties. */
-const constant = ["geocoder_pace", "heartbeats", "schema_versions", "rollup_changes", "weight_changes"];
+const constant = [
+  ...["geocoder_pace", "heartbeats", "queue_settings", "schema_versions", "rollup_changes", "upkeep_runs"],
+  "weight_changes",
+];
 
 /** Tables with a retention: the rows that upkeep leaves when one row a day was added for a year. */
 const kept = {
@@ -43,6 +46,8 @@ const kept = {
   otp: 1,
   pos_events: 30,
   pos_syncs: 30,
+  processes: 1,
+  queue_minutes: 2,
   rate_counters: 0,
   refresh_tokens: 30,
   sessions: 30,
@@ -155,6 +160,11 @@ async function bring(month: number): Promise<void> {
   await sql`
     insert into staff_invitations (partner_id, phone, created_at)
     select partner_id, '+7' || (9000000000 + n), at from noons(${month}), orders where id = ${orderId}::uuid`;
+  await sql`
+    insert into processes (id, role, version, started_at, beat_at, facts)
+    select n::text, 'WORKER', '0', at, at, '{}' from noons(${month})`;
+  await sql`
+    insert into queue_minutes (minute, queue, staged, done, oldest_due_seconds) select at, 'push', 0, 0, 0 from noons(${month})`;
   await sql`insert into rate_counters (key, window_end, hits) select 'user ' || n, at, 1 from noons(${month})`;
   await sql`
     insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)
@@ -201,5 +211,5 @@ test("after a year of use, upkeep leaves only the rows within their retention", 
     const most = Object.entries(kept).filter(([name, rows]) => (after[name] ?? Infinity) > rows);
     expect([month, most]).toEqual([month, []]);
   }
-  expect(await countRows()).toEqual({ ...before, ...kept, heartbeats: 1 });
+  expect(await countRows()).toEqual({ ...before, ...kept, heartbeats: 1, upkeep_runs: Object.keys(tasks).length });
 });

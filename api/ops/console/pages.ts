@@ -1,22 +1,35 @@
+import { enums, type Enum } from "../../../lib/domain/enums.js";
 import type { BulkActionRow, JobFilter, JobRow, JobState } from "../../../sql/outbox-operators.js";
 import type { FoundRow } from "../../../sql/queries/operations.js";
+import type { ListedPosEvent } from "../../../sql/queries/pos-events.js";
+import type { QueueMinute } from "../../../sql/queries/service-state.js";
 import { contracts } from "../../../queues/index.js";
+import { upkeepTasks } from "../../../queues/upkeep.js";
 import type { inspectNotification, inspectOrder, overview, TimelineEntry } from "../../common/inspect.js";
+import { fitsState } from "../../common/operate.js";
+import { chartOf } from "./chart.js";
 import { html, type Html } from "./html.js";
 
 /** The console's path. */
 export const consoleRoot = "/admin/ops";
 
-const style = html` :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif } body { max-width: 70rem;
-margin: 0 auto; padding: 0 1rem 3rem } nav { display: flex; flex-wrap: wrap; gap: .5rem 1.2rem; align-items: center;
-padding: .8rem 0; border-bottom: 1px solid #8886 } nav form { margin-left: auto } h1 { font-size: 1.4rem } h2 {
-font-size: 1.1rem; margin-top: 2rem } .wide { overflow-x: auto } table { border-collapse: collapse; width: 100% } th, td
-{ text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8883; vertical-align: top; overflow-wrap:
-anywhere } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums } input, select, button,
-textarea { font: inherit; padding: .4rem .6rem } form.filter { display: flex; flex-wrap: wrap; gap: .6rem; align-items:
-end } form.filter label { display: grid } fieldset { border: 1px solid #8886; margin: 1.5rem 0; padding: .8rem }
-progress { width: 100% } .bad { font-weight: 600; color: light-dark(#b71c1c, #ff8a80) } .note { color: light-dark(#555,
-#aaa) } time { white-space: nowrap }`;
+const style = html` :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; background: light-dark(#fff,
+#121212); color: light-dark(#111, #eee) } a { color: light-dark(#0842a0, #8ab4f8) } a:visited { color:
+light-dark(#5b2d90, #c8a8f0) } body { max-width: 70rem; margin: 0 auto; padding: 0 1rem 3rem } nav { display: flex;
+flex-wrap: wrap; gap: .5rem 1.2rem; align-items: center; padding: .8rem 0; border-bottom: 1px solid #8886 } nav form {
+margin-left: auto } h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem } .wide { overflow-x: auto } table
+{ border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px
+solid #8883; vertical-align: top; overflow-wrap: anywhere } td.number, th.number { text-align: right;
+font-variant-numeric: tabular-nums } input, select, button, textarea { font: inherit; padding: .4rem .6rem } .chart {
+width: 11rem; height: 1.8rem; overflow: visible } .chart polyline { fill: none; stroke: light-dark(#0b57d0, #8ab4f8);
+stroke-width: 1.5; vector-effect: non-scaling-stroke } .chart .out { stroke: light-dark(#146c2e, #7fd694);
+stroke-dasharray: 4 3 } .big .chart { width: 100%; height: 8rem } form.filter { display: flex; flex-wrap: wrap; gap:
+.6rem; align-items: end } form.filter label { display: grid } fieldset { border: 1px solid #8886; margin: 1.5rem 0;
+padding: .8rem } progress { width: 100% } .bad { font-weight: 600; color: light-dark(#b71c1c, #ff8a80) } .note { color:
+light-dark(#555, #aaa) } time { white-space: nowrap }`;
+
+/** The attributes of a table's frame, which can be scrolled on a phone, also with the keyboard. */
+const wide = (label: string): Html => html`class="wide" role="region" tabindex="0" aria-label="${label}"`;
 
 /** Returns a whole page; with `refreshSeconds` the browser loads it again and again. */
 export const page = (title: string, body: Html, refreshSeconds: number | null = null): string =>
@@ -37,6 +50,8 @@ export const page = (title: string, body: Html, refreshSeconds: number | null = 
           <a href="${consoleRoot}">Now</a>
           <a href="${consoleRoot}/jobs">Jobs</a>
           <a href="${consoleRoot}/bulk-actions">Bulk actions</a>
+          <a href="${consoleRoot}/pos-events">POS events</a>
+          <a href="${consoleRoot}/upkeep">Upkeep</a>
           <a href="/admin/queues">Queues</a>
           <a href="/admin/queues/sign-out">Sign out</a>
           <form action="${consoleRoot}/search" role="search">
@@ -64,6 +79,8 @@ const jobLink = (id: number) => html`<a href="${consoleRoot}/jobs/${id}">${id}</
 const jobsAt = (state: string, queue: string) =>
   `${consoleRoot}/jobs?${new URLSearchParams({ state, queue }).toString()}`;
 
+const queueAt = (queue: string) => `${consoleRoot}/queues/${queue}`;
+
 /** Returns the sentences that say what needs an operator. */
 function troubles({
   queues,
@@ -78,23 +95,102 @@ function troubles({
       html`${canaryAgeSeconds === null ? "No worker has run the canary yet" : `The last canary is ${Math.round(canaryAgeSeconds)} s old`}:
       are workers and broker up?`,
     );
-  for (const { queue, dead, oldestDueSeconds } of queues) {
+  for (const { queue, dead, oldestDueSeconds, pausedAt, pausedWhy } of queues) {
     if (dead > 0)
       lines.push(html`<a href="${jobsAt("DEAD", queue)}">${dead} dead ${dead === 1 ? "job" : "jobs"} in ${queue}</a>`);
-    if (oldestDueSeconds > 60)
+    if (pausedAt)
+      lines.push(html`<a href="${queueAt(queue)}">${queue} is paused</a> since ${time(pausedAt)}: ${pausedWhy}`);
+    else if (oldestDueSeconds > 60)
       lines.push(html`<a href="${jobsAt("DUE", queue)}">${queue} is ${Math.round(oldestDueSeconds)} s behind</a>`);
   }
   if (parkedPosEvents > 0)
-    lines.push(html`${parkedPosEvents} parked POS events of ${partnersWithParkedEvents} partners`);
+    lines.push(
+      html`<a href="${consoleRoot}/pos-events"
+        >${parkedPosEvents} parked POS events of ${partnersWithParkedEvents} partners</a
+      >`,
+    );
   if (rollupDaysDue > 0) lines.push(html`${rollupDaysDue} days are not rolled up`);
   return lines;
 }
 
 type Overview = Awaited<ReturnType<typeof overview>>;
 
+/** Vendors that fail now and then are not worth a line. */
+const FAILING = 0.2;
+
+function troublesAround({ processes, vendors, upkeep, database }: Overview): Html[] {
+  const lines: Html[] = [];
+  if (!processes.some(({ role, alive }) => role === "WORKER" && alive)) lines.push(html`No worker process is alive`);
+  for (const { id, role, alive, silentSeconds, waiting } of processes) {
+    if (!alive) lines.push(html`The ${role} process ${id} has been silent for ${Math.round(silentSeconds)} s`);
+    else if (waiting > 0) lines.push(html`In ${id} ${waiting} transactions wait for a connection to Postgres`);
+  }
+  for (const { vendor, calls, failed } of vendors)
+    if (failed >= FAILING * calls) lines.push(html`${vendor} fails: ${failed} of ${calls} calls in five minutes`);
+  for (const { task, startedAt, error } of upkeep)
+    if (error !== null && startedAt)
+      lines.push(html`<a href="${consoleRoot}/upkeep">Upkeep ${task} failed</a> at ${time(startedAt)}: ${error}`);
+  if (database.connections > 0.9 * database.maxConnections)
+    lines.push(html`${database.connections} of ${database.maxConnections} connections to Postgres are taken`);
+  return lines;
+}
+
+const seconds = (amount: number) => `${Math.round(amount)} s`;
+
+const aroundOf = ({ processes, vendors, database }: Overview): Html =>
+  html`<h2>Processes</h2>
+    <p>
+      Postgres has ${database.connections} of ${database.maxConnections} connections, and
+      ${Math.round(database.bytes / 1_048_576)} MB of data.
+    </p>
+    <div ${wide("Processes")}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Process</th>
+            <th scope="col">Role</th>
+            <th scope="col">Version</th>
+            <th scope="col">Started, UTC</th>
+            ${["Last beat", "Statements", "Transactions", "Waiting"].map((name) => html`<th scope="col" class="number">${name}</th>`)}
+            <th scope="col">Replicas</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${processes.map(
+            ({ id, role, version, startedAt, silentSeconds, statements, transactions, waiting, replicas }) =>
+              html`<tr>
+                <th scope="row">${id}</th>
+                <td>${role}</td>
+                <td>${version}</td>
+                <td>${time(startedAt)}</td>
+                <td class="number">${seconds(silentSeconds)}</td>
+                <td class="number">${statements}</td>
+                <td class="number">${transactions}</td>
+                <td class="number">${waiting}</td>
+                <td>${replicas.map(({ name, lagSeconds }) => `${name}: ${seconds(lagSeconds)} behind`).join("; ")}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    <h2>Calls to third parties, in five minutes</h2>
+    ${
+      vendors.length === 0
+        ? html`<p>None.</p>`
+        : html`<ul>
+            ${vendors.map(({ vendor, calls, failed }) => html`<li>${vendor}: ${calls}, of which ${failed} failed</li>`)}
+          </ul>`
+    }`;
+
 /** The first page: whether all is well. */
-export function nowPage(state: Overview): string {
-  const lines = troubles(state);
+export function nowPage(state: Overview, minutes: readonly QueueMinute[], refreshes: boolean): string {
+  const now = new Date();
+  const lines = [...troubles(state), ...troublesAround(state)];
+  const chart = (queue: string) =>
+    chartOf(
+      minutes.filter((row) => row.queue === queue),
+      now,
+    ).figure;
   return page(
     "Now",
     html` ${
@@ -104,7 +200,7 @@ export function nowPage(state: Overview): string {
               ${lines.map((line) => html`<li>${line}</li>`)}
             </ul>`
       }
-      <div class="wide">
+      <div ${wide("Queues")}>
         <table>
           <caption class="note">
             Queues; rates are per minute, over five minutes
@@ -113,25 +209,39 @@ export function nowPage(state: Overview): string {
             <tr>
               <th scope="col">Queue</th>
               ${["Due", "Oldest, s", "Waiting", "Dead", "In", "Out"].map((name) => html`<th scope="col" class="number">${name}</th>`)}
+              <th scope="col">In (solid) and out, three hours</th>
             </tr>
           </thead>
           <tbody>
             ${state.queues.map(
               ({ queue, due, oldestDueSeconds, waiting, dead, stagedPerMinute, donePerMinute }) =>
                 html`<tr>
-                  <th scope="row"><a href="/admin/queues/queue/${queue}">${queue}</a></th>
+                  <th scope="row"><a href="${queueAt(queue)}">${queue}</a></th>
                   <td class="number"><a href="${jobsAt("DUE", queue)}">${due}</a></td>
                   <td class="number">${Math.round(oldestDueSeconds)}</td>
                   <td class="number"><a href="${jobsAt("WAITING", queue)}">${waiting}</a></td>
                   <td class="number"><a href="${jobsAt("DEAD", queue)}">${dead}</a></td>
                   <td class="number">${stagedPerMinute.toFixed(1)}</td>
                   <td class="number">${donePerMinute.toFixed(1)}</td>
+                  <td>${chart(queue)}</td>
                 </tr>`,
             )}
           </tbody>
         </table>
-      </div>`,
-    15,
+      </div>
+      <p>
+        ${state.queues.find(({ queue }) => queue === "push")?.waiting ?? 0} notifications wait for the end of quiet
+        hours.
+      </p>
+      ${aroundOf(state)}
+      <p>
+        ${
+          refreshes
+            ? html`<a href="${consoleRoot}">Do not load this page by itself</a>`
+            : html`<a href="${consoleRoot}?refresh=on">Load this page again every 15 seconds</a>`
+        }
+      </p>`,
+    refreshes ? 15 : null,
   );
 }
 
@@ -155,7 +265,7 @@ export const searchPage = (words: string, rows: readonly FoundRow[]): string =>
             <label>Made at about, UTC <input name="at" type="datetime-local" required /></label>
             <button>Find</button>
           </form>`
-      : html`<div class="wide">
+      : html`<div ${wide("Found")}>
           <table>
             <thead>
               <tr>
@@ -182,7 +292,7 @@ export const searchPage = (words: string, rows: readonly FoundRow[]): string =>
 
 const timelineOf = (entries: readonly TimelineEntry[]): Html =>
   html`<h2>Timeline</h2>
-    <div class="wide">
+    <div ${wide("Timeline")}>
       <table>
         <thead>
           <tr>
@@ -244,10 +354,28 @@ const queueOptions = (chosen: string | null) => [
   ...contracts.map(({ queue }) => html`<option${queue === chosen ? html` selected` : null}>${queue}</option>`),
 ];
 
-const buttons = html`<label>Why <input name="why" required maxlength="500" /></label>
-  <label><input type="checkbox" name="sure" required /> I am sure</label>
-  <button name="kind" value="REPLAY">Replay</button>
-  <button name="kind" value="DISMISS">Dismiss</button>`;
+/** What every form asks for before something is done. */
+const consent = html`<label>Why <input name="why" required maxlength="500" /></label>
+  <label><input type="checkbox" name="sure" required /> I am sure</label>`;
+
+const labels: Readonly<Record<Enum<"bulkActionKind">, string>> = {
+  REPLAY: "Replay",
+  DISMISS: "Dismiss",
+  RUN: "Run now",
+  SNOOZE: "Snooze",
+  CANCEL: "Cancel",
+};
+const button = (kind: keyof typeof labels) => html`<button name="kind" value="${kind}">${labels[kind]}</button>`;
+
+/** The fields and buttons for jobs in this state. */
+const buttonsFor = (state: Enum<"bulkActionState">): Html =>
+  html`${consent}
+  ${state === "DEAD" ? null : html`<label>Snooze until, UTC <input name="until" type="datetime-local" /></label>`}
+  ${enums.bulkActionKind.filter((kind) => fitsState(kind, state)).map(button)}`;
+
+/** How many rows a form has changed. */
+const changedLine = (changed: number | null, what: string): Html | null =>
+  changed === null ? null : html`<p role="status">Changed: ${changed} ${what}.</p>`;
 
 export interface JobsView extends JobFilter {
   state: Exclude<JobState, "DONE">;
@@ -256,7 +384,7 @@ export interface JobsView extends JobFilter {
   next: string | null;
 }
 
-/** Jobs that match, with what can be done to those of them that are dead. */
+/** Jobs that match, with what can be done to all of them. */
 export const jobsPage = ({ state, queue, error, jobs, next }: JobsView): string =>
   page(
     "Jobs",
@@ -277,22 +405,23 @@ export const jobsPage = ({ state, queue, error, jobs, next }: JobsView): string 
         <button>Show</button>
       </form>
       ${
-        state === "DEAD" && jobs.length > 0
+        jobs.length > 0
           ? html`<form class="filter" method="post" action="${consoleRoot}/bulk-actions">
               <fieldset class="filter">
-                <legend>All dead jobs that match, however many</legend>
+                <legend>All ${state.toLowerCase()} jobs that match, however many</legend>
+                <input type="hidden" name="state" value="${state}" />
                 <input type="hidden" name="queue" value="${queue ?? ""}" /><input
                   type="hidden"
                   name="error"
                   value="${error ?? ""}"
                 />
-                ${buttons}
+                ${buttonsFor(state)}
               </fieldset>
             </form>`
           : null
       }
       ${jobs.length === 0 ? html`<p>No jobs.</p>` : null}
-      <div class="wide">
+      <div ${wide("Jobs")}>
         <table>
           <thead>
             <tr>
@@ -322,21 +451,15 @@ export const jobsPage = ({ state, queue, error, jobs, next }: JobsView): string 
       ${next === null ? null : html`<p><a href="${next}" rel="next">Older jobs</a></p>`}`,
   );
 
-/** One job. */
-export const jobPage = ({
-  id,
-  queue,
-  state,
-  payload,
-  requestId,
-  attempts,
-  lastError,
-  stagedAt,
-  runAt,
-}: JobRow): string =>
+/** One job; `changed` says whether a form on it has just changed it. */
+export const jobPage = (
+  { id, queue, state, payload, requestId, attempts, lastError, stagedAt, runAt }: JobRow,
+  changed: number | null,
+): string =>
   page(
     `Job ${id}`,
-    html`<p>
+    html`${changedLine(changed, changed === 1 ? "job" : "jobs")}
+      <p>
         ${queue}: ${state}, after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}; staged at ${time(stagedAt)},
         to run at ${time(runAt)}.
       </p>
@@ -356,14 +479,14 @@ export const jobPage = ({
             </p>`
       }
       ${
-        state === "DEAD"
-          ? html`<form class="filter" method="post" action="${consoleRoot}/jobs/${id}">
+        state === "DONE"
+          ? null
+          : html`<form class="filter" method="post" action="${consoleRoot}/jobs/${id}">
               <fieldset class="filter">
                 <legend>This job</legend>
-                ${buttons}
+                ${buttonsFor(state)}
               </fieldset>
             </form>`
-          : null
       }`,
   );
 
@@ -381,7 +504,11 @@ const progressOf = ({ matched, changed, settledAt }: BulkActionRow): Html =>
 
 const actionRow = (action: BulkActionRow): Html =>
   html`<tr>
-    <td><a href="${consoleRoot}/bulk-actions/${action.id}">${action.kind}</a></td>
+    <td>
+      <a href="${consoleRoot}/bulk-actions/${action.id}">${action.kind}</a>
+      ${action.until === null ? null : html`until ${time(action.until)}`}
+    </td>
+    <td>${action.state}</td>
     <td>${action.queue ?? "all queues"}</td>
     <td>${action.error}</td>
     <td>${action.why}</td>
@@ -393,11 +520,12 @@ const actionRow = (action: BulkActionRow): Html =>
 export const actionsPage = (title: string, actions: readonly BulkActionRow[]): string =>
   page(
     title,
-    html`<div class="wide">
+    html`<div ${wide("Bulk actions")}>
       <table>
         <thead>
           <tr>
             <th scope="col">What</th>
+            <th scope="col">State</th>
             <th scope="col">Queue</th>
             <th scope="col">Error contains</th>
             <th scope="col">Why</th>
@@ -411,6 +539,163 @@ export const actionsPage = (title: string, actions: readonly BulkActionRow[]): s
       </table>
     </div>`,
     actions.some(({ settledAt }) => settledAt === null) ? 2 : null,
+  );
+
+/** A queue: what it has to do, and its settings. */
+export function queuePage(
+  { queue, due, waiting, dead, oldestDueSeconds, pausedAt, pausedWhy, concurrency }: Overview["queues"][number],
+  minutes: readonly QueueMinute[],
+): string {
+  const { figure, words } = chartOf(minutes, new Date());
+  return page(
+    `Queue ${queue}`,
+    html`<p>
+        ${pausedAt === null ? "It runs." : html`<strong>Paused since ${time(pausedAt)}: ${pausedWhy}</strong>`} A
+        process runs ${concurrency === null ? "as many jobs at once as configured" : `${concurrency} jobs at once`}.
+      </p>
+      <ul>
+        <li><a href="${jobsAt("DUE", queue)}">${due} due</a>, the oldest for ${Math.round(oldestDueSeconds)} s</li>
+        <li><a href="${jobsAt("WAITING", queue)}">${waiting} waiting for their time</a></li>
+        <li><a href="${jobsAt("DEAD", queue)}">${dead} dead</a></li>
+        <li><a href="/admin/queues/queue/${queue}">in the broker</a></li>
+      </ul>
+      <figure class="big">
+        ${figure}
+        <figcaption>Jobs in (solid) and out (dashed): ${words}.</figcaption>
+      </figure>
+      <form class="filter" method="post" action="${queueAt(queue)}">
+        <fieldset class="filter">
+          <legend>${pausedAt === null ? "Pause it: its jobs wait, and those that run end" : "Resume it"}</legend>
+          ${consent}
+          ${
+            pausedAt === null
+              ? html`<button name="kind" value="PAUSE">Pause</button>`
+              : html`<button name="kind" value="RESUME">Resume</button>`
+          }
+        </fieldset>
+      </form>
+      <form class="filter" method="post" action="${queueAt(queue)}">
+        <fieldset class="filter">
+          <legend>Jobs that a process runs at once</legend>
+          <label
+            >Number, empty for the configured one
+            <input name="concurrency" type="number" min="1" max="1000" value="${concurrency}" /></label
+          >${consent}
+          <button name="kind" value="CONCURRENCY">Set</button>
+        </fieldset>
+      </form>`,
+  );
+}
+
+export interface PosEventsView {
+  events: readonly ListedPosEvent[];
+  changed: number | null;
+  /** The address of the next page; null on the last. */
+  next: string | null;
+}
+
+/** Parked POS events, with what can be done to them. */
+export const posEventsPage = ({ events, changed, next }: PosEventsView): string =>
+  page(
+    "Parked POS events",
+    html`${changedLine(changed, changed === 1 ? "event" : "events")}
+    ${
+      events.length === 0
+        ? html`<p>None.</p>`
+        : html`<form class="filter" method="post" action="${consoleRoot}/pos-events">
+            <fieldset class="filter">
+              <legend>Parked events: chosen ones, those of a partner, or all</legend>
+              <label>Partner’s id, empty for any <input name="partnerId" maxlength="36" /></label>
+              <label><input type="checkbox" name="all" /> All that match, ten thousand at most</label>
+              ${consent} ${button("REPLAY")} ${button("DISMISS")}
+            </fieldset>
+            <div ${wide("Parked events")}>
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Event</th>
+                    <th scope="col">Partner</th>
+                    <th scope="col">Kind</th>
+                    <th scope="col">Received, UTC</th>
+                    <th scope="col">Attempts</th>
+                    <th scope="col">Last error</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${events.map(
+                    ({ id, partnerId, provider, kind, receivedAt, attempts, lastError }) =>
+                      html`<tr>
+                        <td>
+                          <label><input type="checkbox" name="ids" value="${id}" /> ${id}</label>
+                        </td>
+                        <td>${partnerId}</td>
+                        <td>${provider}: ${kind}</td>
+                        <td>${time(receivedAt)}</td>
+                        <td class="number">${attempts}</td>
+                        <td>${lastError}</td>
+                      </tr>`,
+                  )}
+                </tbody>
+              </table>
+            </div>
+          </form>`
+    }
+    ${next === null ? null : html`<p><a href="${next}" rel="next">Older events</a></p>`}`,
+  );
+
+/** Upkeep tasks with their last run; they and rollups are run now. */
+export const upkeepPage = (runs: Overview["upkeep"]): string =>
+  page(
+    "Upkeep",
+    html`<div ${wide("Upkeep tasks")}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Task</th>
+              <th scope="col">Last run, UTC</th>
+              <th scope="col" class="number">Took, ms</th>
+              <th scope="col" class="number">Rows</th>
+              <th scope="col">Result</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${runs.map(
+              ({ task, startedAt, ms, changed, error }) =>
+                html`<tr>
+                  <th scope="row">${task}</th>
+                  <td>${startedAt === null ? "never" : time(startedAt)}</td>
+                  <td class="number">${ms}</td>
+                  <td class="number">${changed}</td>
+                  <td>
+                    ${error === null ? (startedAt === null ? "" : "done") : html`<span class="bad">${error}</span>`}
+                  </td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+      <form class="filter" method="post" action="${consoleRoot}/upkeep">
+        <fieldset class="filter">
+          <legend>Run a task now, beside its schedule</legend>
+          <label
+            >Task
+            <select name="task">
+              ${upkeepTasks.map((task) => html`<option>${task}</option>`)}
+            </select></label
+          >
+          ${consent}
+          <button>Run now</button>
+        </fieldset>
+      </form>
+      <form class="filter" method="post" action="${consoleRoot}/rollups">
+        <fieldset class="filter">
+          <legend>Roll up past days again</legend>
+          <label>From <input name="from" type="date" required /></label>
+          <label>To <input name="to" type="date" required /></label>
+          ${consent}
+          <button>Roll up</button>
+        </fieldset>
+      </form>`,
   );
 
 /** A refusal, on a page. */

@@ -1,6 +1,7 @@
 import express, { Router, type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
 import { ApiError } from "../../../lib/process/errors.js";
+import { contracts } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
 import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
 import { codePage, phonePage, signOutPage } from "./pages.js";
@@ -9,6 +10,7 @@ import { clientOf, findOperator, root, signIn, signOut } from "./session.js";
 import { limitRequests } from "../../http/limits.js";
 import { refusalWith } from "../../http/refusal.js";
 import { Phone } from "../../http/schemas.js";
+import { changeQueue } from "../../common/operate.js";
 import { sendCode } from "../../common/sign-in.js";
 
 /** What admins may do to queues, with the name of its audit event. All other changes that bull-board offers are refused. */
@@ -16,8 +18,6 @@ const actions: Readonly<Record<string, string>> = {
   "/api/queues/:queue/retry/:status": "QUEUE_RETRY_JOBS",
   "/api/queues/:queue/clean/:status": "QUEUE_CLEAN_JOBS",
   "/api/queues/:queue/promote": "QUEUE_PROMOTE_JOBS",
-  "/api/queues/:queue/pause": "QUEUE_PAUSE",
-  "/api/queues/:queue/resume": "QUEUE_RESUME",
   "/api/queues/:queue/:job/retry": "QUEUE_RETRY_JOB",
   "/api/queues/:queue/:job/clean": "QUEUE_CLEAN_JOB",
   "/api/queues/:queue/:job/promote": "QUEUE_PROMOTE_JOB",
@@ -29,6 +29,16 @@ const audit =
     const actorId = String(response.locals["operatorId"]);
     const details = z.record(z.string(), z.string()).parse(request.params);
     await insertAuditEvent(sql, { actorId, action, details });
+    next();
+  };
+
+/** Pauses a queue, or resumes it, in Postgres too: workers would undo a pause that only the broker knows, or a wipe would. */
+const setPaused =
+  (paused: boolean): RequestHandler =>
+  async ({ params }, response, next) => {
+    const contract = contracts.find(({ queue }) => queue === params["queue"]);
+    const by = { actorId: String(response.locals["operatorId"]), why: "on the dashboard" };
+    if (contract) await changeQueue(contract.queue, { paused }, by);
     next();
   };
 
@@ -144,6 +154,8 @@ pages.use(requireAdmin);
 pages.get("/sign-out", (_request, response) => {
   response.send(signOutPage(root));
 });
+pages.put("/api/queues/:queue/pause", setPaused(true), board);
+pages.put("/api/queues/:queue/resume", setPaused(false), board);
 for (const [path, action] of Object.entries(actions)) pages.put(path, audit(action), board);
 pages.use(refuseOtherActions, board);
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { contracts } from "../../../queues/index.js";
+import { upkeepTasks } from "../../../queues/upkeep.js";
 import { sql } from "../../../sql/db.js";
 import { findBulkAction, insertBulkAction, jobStates, listBulkActions } from "../../../sql/outbox-operators.js";
 import { foundKinds } from "../../../sql/queries/operations.js";
@@ -10,13 +11,25 @@ import {
   inspectRequest,
   jobsIn,
   overview,
+  queueMinutes,
+  queueSetting,
   recently,
   search,
-  settleWithAudit,
 } from "../../common/inspect.js";
+import {
+  actOnJobs,
+  actOnParkedEvents,
+  changeQueue,
+  fitsState,
+  hasItsTime,
+  MOST_DAYS,
+  rollUpNow,
+  runUpkeepNow,
+  wrongDays,
+} from "../../common/operate.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { page, pageQuery, PageQuery } from "../../http/pagination.js";
-import { Id, orNull, text, Timestamp } from "../../http/schemas.js";
+import { Id, Instant, orNull, text, Timestamp } from "../../http/schemas.js";
 
 const JobNumber = z
   .int()
@@ -24,7 +37,16 @@ const JobNumber = z
   .meta({ description: "ascending in the order in which jobs were staged", example: 4711 });
 const Queue = z.enum(contracts.map(({ queue }) => queue)).meta({ example: "push" });
 const Kind = z.enum(enums.bulkActionKind).meta({
-  description: "REPLAY gives a dead job all its attempts again; DISMISS ends it without its effect",
+  description:
+    "of dead jobs: REPLAY gives all attempts again, DISMISS ends them without their effect. Of open ones: RUN makes them due now, " +
+    "SNOOZE due at `until`, CANCEL ends them without their effect; one that is running may still have it",
+});
+/** Of jobs that are snoozed. */
+const Until = orNull(Instant).meta({ description: "when snoozed jobs are to run; only for SNOOZE" });
+const wrongTime = { path: ["until"], message: "must be a later time with SNOOZE, and absent otherwise" };
+const BulkState = z.enum(enums.bulkActionState).meta({
+  description:
+    "which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled",
 });
 const Why = text(500).meta({ description: "for the audit log", example: "the push service was down" });
 const ErrorPart = text(200).meta({ description: "a part of the last error, in any case", example: "503" });
@@ -92,8 +114,10 @@ const BulkAction = z
   .object({
     id: Id,
     kind: Kind,
+    state: BulkState,
     queue: z.string().nullable(),
     error: z.string().nullable(),
+    until: Timestamp.nullable(),
     why: z.string(),
     matched: z.int().meta({ description: "how many jobs matched when it was asked for" }),
     changed: z.int().meta({ description: "how many have been changed so far" }),
@@ -102,12 +126,26 @@ const BulkAction = z
   })
   .meta({ id: "BulkAction" });
 
+const QueueSettings = {
+  pausedAt: Timestamp.nullable().meta({ description: "null when it is not paused" }),
+  pausedWhy: z.string().nullable(),
+  concurrency: z.int().nullable().meta({ description: "jobs that a process runs at once; null: as configured" }),
+};
+
 /** When a request was made; its jobs are looked for within ten minutes after it. */
 const At = z.iso
   .datetime({ offset: true })
   .transform((at) => new Date(at))
   .optional()
   .meta({ description: "about when the request was made; a few minutes ago by default" });
+
+const Vendor = z
+  .object({
+    vendor: z.string().meta({ example: "push: fcm" }),
+    calls: z.int().meta({ description: "in the last five minutes" }),
+    failed: z.int().meta({ description: "those without an answer, or that the vendor could not carry out now" }),
+  })
+  .meta({ id: "VendorCalls" });
 
 export const operations = section({ prefix: "/admin/ops", tag: "Operations" });
 
@@ -129,6 +167,7 @@ operations.get(
               stagedPerMinute: z.number().meta({ description: "over five minutes" }),
               donePerMinute: z.number(),
               dead: z.int(),
+              ...QueueSettings,
             }),
           ),
           parkedPosEvents: z.int().meta({ description: "at most 10,000" }),
@@ -137,11 +176,73 @@ operations.get(
           canaryAgeSeconds: z.number().nullable().meta({
             description: "since a worker last ran the canary, every 30 seconds; null when none ever did",
           }),
+          processes: z
+            .array(
+              z.object({
+                id: z
+                  .string()
+                  .meta({ example: "worker-1/4711/0b7c5b1e", description: "host, process id and a random part" }),
+                role: z.enum(enums.processRole),
+                version: z.string(),
+                startedAt: Timestamp,
+                silentSeconds: z.number().meta({ description: "since its last beat, every 15 seconds" }),
+                alive: z.boolean(),
+                statements: z.int().meta({ description: "that ran at the last beat" }),
+                transactions: z.int(),
+                waiting: z.int().meta({ description: "transactions that waited for a connection" }),
+                replicas: z.array(z.object({ name: z.string(), lagSeconds: z.number() })),
+                vendors: z.array(Vendor),
+              }),
+            )
+            .meta({ description: "of the last ten minutes; one that stops leaves the list" }),
+          vendors: z.array(Vendor).meta({ description: "of all processes; those that were called in five minutes" }),
+          upkeep: z.array(
+            z.object({
+              task: z.enum(upkeepTasks),
+              startedAt: Timestamp.nullable().meta({ description: "of the last run; null when there was none" }),
+              ms: z.int().nullable(),
+              changed: z.int().nullable().meta({ description: "rows, where the task counts them" }),
+              error: z.string().nullable(),
+            }),
+          ),
+          database: z.object({ connections: z.int(), maxConnections: z.int(), bytes: z.int() }),
         })
         .meta({ id: "Overview" }),
     },
   },
   async () => ok(await overview()),
+);
+
+operations.get(
+  "/queues/:queue/minutes",
+  {
+    name: "listQueueMinutes",
+    summary: "Read what a queue did in each minute of the last hours",
+    description: "Minutes in which nothing happened are left out. Kept for two days.",
+    auth: "ADMIN",
+    params: z.object({ queue: Queue }),
+    query: z.object({
+      hours: z
+        .string()
+        .regex(/^([1-9]|[1-3]\d|4[0-8])$/, "must be from 1 to 48")
+        .transform(Number)
+        .default(3),
+    }),
+    answers: {
+      200: z.array(
+        z
+          .object({
+            minute: Timestamp,
+            queue: z.string(),
+            staged: z.int(),
+            done: z.int(),
+            oldestDueSeconds: z.number().meta({ description: "of the oldest due job, at the end of the minute" }),
+          })
+          .meta({ id: "QueueMinute" }),
+      ),
+    },
+  },
+  async ({ params: { queue }, query: { hours } }) => ok([...(await queueMinutes(queue, hours))]),
 );
 
 operations.get(
@@ -237,24 +338,35 @@ operations.post(
   "/jobs/settle",
   {
     name: "settleJobs",
-    summary: "Replay or dismiss dead jobs by their numbers",
+    summary: "Replay or dismiss dead jobs; run, snooze or cancel open ones, by their numbers",
     auth: "ADMIN",
-    body: z.object({ kind: Kind, ids: z.array(JobNumber).min(1).max(200), why: Why }),
-    answers: { 200: z.object({ changed: z.int().meta({ description: "how many of them were dead" }) }) },
+    body: z
+      .object({ kind: Kind, ids: z.array(JobNumber).min(1).max(200), until: Until, why: Why })
+      .refine(hasItsTime, wrongTime),
+    answers: { 200: z.object({ changed: z.int().meta({ description: "how many of them were in a state for it" }) }) },
   },
-  async ({ user, body: { kind, ids, why } }) => {
-    return ok({ changed: await settleWithAudit(kind, ids, why, user.id) });
-  },
+  async ({ user, body: { kind, ids, until, why } }) =>
+    ok({ changed: await actOnJobs({ kind, until }, ids, { actorId: user.id, why }) }),
 );
 
 operations.post(
   "/bulk-actions",
   {
     name: "createBulkAction",
-    summary: "Replay or dismiss all dead jobs that match, however many",
-    description: "A worker works through them in batches. Jobs that die later are left alone.",
+    summary: "Replay or dismiss all dead jobs that match, or run, snooze or cancel all open ones, however many",
+    description: "A worker works through them in batches. Jobs that die or are staged later are left alone.",
     auth: "ADMIN",
-    body: z.object({ kind: Kind, queue: orNull(Queue), error: orNull(ErrorPart), why: Why }),
+    body: z
+      .object({
+        kind: Kind,
+        state: BulkState.default("DEAD"),
+        queue: orNull(Queue),
+        error: orNull(ErrorPart),
+        until: Until,
+        why: Why,
+      })
+      .refine(hasItsTime, wrongTime)
+      .refine(({ kind, state }) => fitsState(kind, state), { path: ["state"], message: "does not fit the kind" }),
     answers: { 202: BulkAction },
   },
   async ({ user, body }) => {
@@ -284,4 +396,82 @@ operations.get(
     answers: { 200: BulkAction },
   },
   async ({ params }) => ok(found(await findBulkAction(sql, params.id), "This action")),
+);
+
+operations.patch(
+  "/queues/:queue",
+  {
+    name: "changeQueue",
+    summary: "Pause or resume a queue, or change how many of its jobs a process runs at once",
+    description:
+      "It holds until it is changed again, also after a restart and when the broker is wiped. Jobs of a paused queue wait and spend " +
+      "no attempts; those that run end.",
+    auth: "ADMIN",
+    params: z.object({ queue: Queue }),
+    body: z
+      .object({
+        paused: z.boolean().optional(),
+        concurrency: z.int().min(1).max(1_000).nullish().meta({ description: "null: as configured" }),
+        why: Why,
+      })
+      .refine(({ paused, concurrency }) => paused !== undefined || concurrency !== undefined, "must change something"),
+    answers: { 200: z.object({ queue: Queue, ...QueueSettings }).meta({ id: "QueueSettings" }) },
+  },
+  async ({ user, params: { queue }, body: { why, ...change } }) => {
+    await changeQueue(queue, change, { actorId: user.id, why });
+    return ok(await queueSetting(queue));
+  },
+);
+
+operations.post(
+  "/pos-events/settle",
+  {
+    name: "settleParkedEvents",
+    summary: "Replay or dismiss parked POS events: by their numbers, of one partner, or all",
+    description: "The oldest first, ten thousand at most. A dismissed event is processed without effect.",
+    auth: "ADMIN",
+    body: z.object({
+      kind: z.enum(["REPLAY", "DISMISS"]),
+      ids: orNull(z.array(JobNumber).min(1).max(200)),
+      partnerId: orNull(Id),
+      why: Why,
+    }),
+    answers: { 200: z.object({ changed: z.int().meta({ description: "how many of them were parked" }) }) },
+  },
+  async ({ user, body: { kind, why, ...filter }, requestId }) =>
+    ok({ changed: await actOnParkedEvents(kind, filter, { actorId: user.id, why }, requestId) }),
+);
+
+operations.post(
+  "/upkeep/:task/run",
+  {
+    name: "runUpkeepTask",
+    summary: "Run an upkeep task now, beside its schedule",
+    auth: "ADMIN",
+    params: z.object({ task: z.enum(upkeepTasks).meta({ example: "no-shows" }) }),
+    body: z.object({ why: Why }),
+    answers: { 202: z.object({ jobId: JobNumber }) },
+  },
+  async ({ user, params: { task }, body: { why }, requestId }) => {
+    const jobId = await runUpkeepNow(task, { actorId: user.id, why }, requestId);
+    return accepted({ jobId }, `/api/v1/admin/ops/search?q=${jobId}`);
+  },
+);
+
+operations.post(
+  "/rollups/run",
+  {
+    name: "runRollups",
+    summary: "Roll up past days again, each as a job",
+    description: `Both ends are included; ${MOST_DAYS} days at most.`,
+    auth: "ADMIN",
+    body: z.object({ from: z.iso.date(), to: z.iso.date(), why: Why }),
+    answers: { 202: z.object({ days: z.int() }) },
+    errors: [wrongDays],
+  },
+  async ({ user, body: { why, ...days }, requestId }) =>
+    accepted(
+      { days: await rollUpNow(days, { actorId: user.id, why }, requestId) },
+      "/api/v1/admin/ops/jobs?queue=rollups&state=DUE",
+    ),
 );

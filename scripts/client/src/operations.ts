@@ -2044,6 +2044,13 @@ export type CampaignDay = {
     invalidImpressions: number;
     invalidClicks: number;
 };
+export type VendorCalls = {
+    vendor: string;
+    /** in the last five minutes */
+    calls: number;
+    /** those without an answer, or that the vendor could not carry out now */
+    failed: number;
+};
 export type Overview = {
     queues: {
         queue: string;
@@ -2055,6 +2062,11 @@ export type Overview = {
         stagedPerMinute: number;
         donePerMinute: number;
         dead: number;
+        /** null when it is not paused */
+        pausedAt: string | null;
+        pausedWhy: string | null;
+        /** jobs that a process runs at once; null: as configured */
+        concurrency: number | null;
     }[];
     /** at most 10,000 */
     parkedPosEvents: number;
@@ -2062,6 +2074,51 @@ export type Overview = {
     rollupDaysDue: number;
     /** since a worker last ran the canary, every 30 seconds; null when none ever did */
     canaryAgeSeconds: number | null;
+    /** of the last ten minutes; one that stops leaves the list */
+    processes: {
+        /** host, process id and a random part */
+        id: string;
+        role: "API" | "WORKER";
+        version: string;
+        startedAt: string;
+        /** since its last beat, every 15 seconds */
+        silentSeconds: number;
+        alive: boolean;
+        /** that ran at the last beat */
+        statements: number;
+        transactions: number;
+        /** transactions that waited for a connection */
+        waiting: number;
+        replicas: {
+            name: string;
+            lagSeconds: number;
+        }[];
+        vendors: VendorCalls[];
+    }[];
+    /** of all processes; those that were called in five minutes */
+    vendors: VendorCalls[];
+    upkeep: {
+        task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures";
+        /** of the last run; null when there was none */
+        startedAt: string | null;
+        ms: number | null;
+        /** rows, where the task counts them */
+        changed: number | null;
+        error: string | null;
+    }[];
+    database: {
+        connections: number;
+        maxConnections: number;
+        bytes: number;
+    };
+};
+export type QueueMinute = {
+    minute: string;
+    queue: string;
+    staged: number;
+    done: number;
+    /** of the oldest due job, at the end of the minute */
+    oldestDueSeconds: number;
 };
 export type Found = {
     kind: "ORDER" | "NOTIFICATION" | "PARTNER" | "USER" | "BOX" | "FILE" | "MENU_IMPORT" | "POS_SYNC" | "POS_EVENT" | "JOB";
@@ -2131,10 +2188,13 @@ export type TimelineEntry = {
 export type BulkAction = {
     /** UUID v7 */
     id: string;
-    /** REPLAY gives a dead job all its attempts again; DISMISS ends it without its effect */
-    kind: "REPLAY" | "DISMISS";
+    /** of dead jobs: REPLAY gives all attempts again, DISMISS ends them without their effect. Of open ones: RUN makes them due now, SNOOZE due at `until`, CANCEL ends them without their effect; one that is running may still have it */
+    kind: "REPLAY" | "DISMISS" | "RUN" | "SNOOZE" | "CANCEL";
+    /** which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled */
+    state: "DEAD" | "DUE" | "WAITING";
     queue: string | null;
     error: string | null;
+    until: string | null;
     why: string;
     /** how many jobs matched when it was asked for */
     matched: number;
@@ -2143,6 +2203,25 @@ export type BulkAction = {
     createdAt: string;
     /** null while it goes on */
     settledAt: string | null;
+};
+export type QueueSettings = {
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+    /** null when it is not paused */
+    pausedAt: string | null;
+    pausedWhy: string | null;
+    /** jobs that a process runs at once; null: as configured */
+    concurrency: number | null;
+};
+export type WrongDaysProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#WRONG_DAYS";
+    title: "Bad request";
+    status: 400;
+    /** for people; its wording may change */
+    detail: string;
+    code: "VALIDATION_ERROR";
+    reason: "WRONG_DAYS";
+    requestId: string;
 };
 export type ActionRefusedProblem = {
     /** explains the reason, below the API's address */
@@ -2238,7 +2317,7 @@ export type OtherOriginProblem = {
     reason: "OTHER_ORIGIN";
     requestId: string;
 };
-export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WindowClosedProblem | WindowJustClosedProblem | WrongPickupCodeProblem | WrongTotalProblem;
+export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
 /**
  * List the boxes on offer
  */
@@ -7611,6 +7690,43 @@ export function readOverview(none: Record<string, never> = {}, opts?: Oazapfts.R
     });
 }
 /**
+ * Read what a queue did in each minute of the last hours
+ */
+export function listQueueMinutes({ queue, hours }: {
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+    hours?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: QueueMinute[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/queues/${encodeURIComponent(queue)}/minutes${QS.query(QS.explode({
+        hours
+    }))}`, {
+        ...opts
+    });
+}
+/**
  * Find an order, a notification, a job or anything else by an id, a number, a code or a phone
  */
 export function searchOperations({ q, at }: {
@@ -7804,13 +7920,15 @@ export function listJobs({ limit, cursor, state, queue, error }: {
     });
 }
 /**
- * Replay or dismiss dead jobs by their numbers
+ * Replay or dismiss dead jobs; run, snooze or cancel open ones, by their numbers
  */
 export function settleJobs({ body }: {
     body: {
-        /** REPLAY gives a dead job all its attempts again; DISMISS ends it without its effect */
-        kind: "REPLAY" | "DISMISS";
+        /** of dead jobs: REPLAY gives all attempts again, DISMISS ends them without their effect. Of open ones: RUN makes them due now, SNOOZE due at `until`, CANCEL ends them without their effect; one that is running may still have it */
+        kind: "REPLAY" | "DISMISS" | "RUN" | "SNOOZE" | "CANCEL";
         ids: number[];
+        /** when snoozed jobs are to run; only for SNOOZE */
+        until?: string;
         /** for the audit log */
         why: string;
     };
@@ -7818,7 +7936,7 @@ export function settleJobs({ body }: {
     return oazapfts.fetchJson<{
         status: 200;
         data: {
-            /** how many of them were dead */
+            /** how many of them were in a state for it */
             changed: number;
         };
     } | {
@@ -7852,15 +7970,19 @@ export function settleJobs({ body }: {
     }));
 }
 /**
- * Replay or dismiss all dead jobs that match, however many
+ * Replay or dismiss all dead jobs that match, or run, snooze or cancel all open ones, however many
  */
 export function createBulkAction({ body }: {
     body: {
-        /** REPLAY gives a dead job all its attempts again; DISMISS ends it without its effect */
-        kind: "REPLAY" | "DISMISS";
+        /** of dead jobs: REPLAY gives all attempts again, DISMISS ends them without their effect. Of open ones: RUN makes them due now, SNOOZE due at `until`, CANCEL ends them without their effect; one that is running may still have it */
+        kind: "REPLAY" | "DISMISS" | "RUN" | "SNOOZE" | "CANCEL";
+        /** which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled */
+        state?: "DEAD" | "DUE" | "WAITING";
         queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
         /** a part of the last error, in any case */
         error?: string;
+        /** when snoozed jobs are to run; only for SNOOZE */
+        until?: string;
         /** for the audit log */
         why: string;
     };
@@ -7966,4 +8088,197 @@ export function readBulkAction({ id }: {
     }>(`/api/v1/admin/ops/bulk-actions/${encodeURIComponent(id)}`, {
         ...opts
     });
+}
+/**
+ * Pause or resume a queue, or change how many of its jobs a process runs at once
+ */
+export function changeQueue({ queue, body }: {
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+    body: {
+        paused?: boolean;
+        /** null: as configured */
+        concurrency?: number | null;
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: QueueSettings;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/queues/${encodeURIComponent(queue)}`, oazapfts.json({
+        ...opts,
+        method: "PATCH",
+        body
+    }));
+}
+/**
+ * Replay or dismiss parked POS events: by their numbers, of one partner, or all
+ */
+export function settleParkedEvents({ body }: {
+    body: {
+        kind: "REPLAY" | "DISMISS";
+        ids?: number[];
+        /** UUID v7 */
+        partnerId?: string;
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** how many of them were parked */
+            changed: number;
+        };
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/admin/ops/pos-events/settle", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Run an upkeep task now, beside its schedule
+ */
+export function runUpkeepTask({ task, body }: {
+    task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures";
+    body: {
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: {
+            /** ascending in the order in which jobs were staged */
+            jobId: number;
+        };
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/upkeep/${encodeURIComponent(task)}/run`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Roll up past days again, each as a job
+ */
+export function runRollups({ body }: {
+    body: {
+        "from": string;
+        to: string;
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: {
+            days: number;
+        };
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem | WrongDaysProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/admin/ops/rollups/run", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
 }

@@ -6,6 +6,7 @@ const why = "the vendor is back";
 
 export const operations: Expectations = {
   [`GET ${ops}`]: { ask: (as) => as.get(ops), answer: "200" },
+  [`GET ${ops}/queues/:queue/minutes`]: { ask: (as) => as.get(`${ops}/queues/push/minutes`), answer: "200" },
   [`GET ${ops}/search`]: { ask: (as) => as.get(`${ops}/search?q=${unknownId}`), answer: "200" },
   [`GET ${ops}/orders/:id`]: { ask: (as, { orderId }) => as.get(`${ops}/orders/${orderId}`), answer: "200" },
   [`GET ${ops}/notifications/:id`]: {
@@ -17,6 +18,22 @@ export const operations: Expectations = {
   [`POST ${ops}/jobs/settle`]: {
     ask: (as) => as.post(`${ops}/jobs/settle`, { kind: "REPLAY", ids: [1], why }),
     answer: "200",
+  },
+  [`PATCH ${ops}/queues/:queue`]: {
+    ask: (as) => as.patch(`${ops}/queues/geocode`, { concurrency: null, why }),
+    answer: "200",
+  },
+  [`POST ${ops}/pos-events/settle`]: {
+    ask: (as, { bakeryId }) => as.post(`${ops}/pos-events/settle`, { kind: "DISMISS", partnerId: bakeryId, why }),
+    answer: "200",
+  },
+  [`POST ${ops}/upkeep/:task/run`]: {
+    ask: (as) => as.post(`${ops}/upkeep/no-shows/run`, { why }),
+    answer: "202",
+  },
+  [`POST ${ops}/rollups/run`]: {
+    ask: (as) => as.post(`${ops}/rollups/run`, { from: "2026-01-01", to: "2026-01-01", why }),
+    answer: "202",
   },
   [`GET ${ops}/bulk-actions`]: { ask: (as) => as.get(`${ops}/bulk-actions`), answer: "200" },
   [`POST ${ops}/bulk-actions`]: {

@@ -213,18 +213,21 @@ test("an admin's action on a queue is carried out and audited", async () => {
   const put = async (path: string) => (await send(`/api/queues/push${path}`, { method: "PUT", cookie })).status;
   expect(await put("/pause")).toBe(200);
   expect(await openQueue(push).isPaused()).toBe(true);
+  const settings = () => sql<{ paused: boolean }[]>`select paused_at is not null as paused from queue_settings`;
+  expect([...(await settings())]).toEqual([{ paused: true }]);
   expect(await put("/7.0/promote")).toBe(204);
   expect(await job.getState()).not.toBe("delayed");
   expect(await put("/7.0/clean")).toBe(204);
   expect(await openQueue(push).getJob("7.0")).toBeUndefined();
   expect(await put("/resume")).toBe(200);
+  expect([...(await settings())]).toEqual([{ paused: false }]);
   expect(await put("/retry/failed")).toBe(200);
   expect(await put("/clean/completed")).toBe(200);
   expect(await auditOf(id)).toEqual([
-    { action: "QUEUE_PAUSE", details: { queue: "push" } },
+    { action: "QUEUE_PAUSE", details: { queue: "push", why: "on the dashboard" } },
     { action: "QUEUE_PROMOTE_JOB", details: { queue: "push", job: "7.0" } },
     { action: "QUEUE_CLEAN_JOB", details: { queue: "push", job: "7.0" } },
-    { action: "QUEUE_RESUME", details: { queue: "push" } },
+    { action: "QUEUE_RESUME", details: { queue: "push", why: "on the dashboard" } },
     { action: "QUEUE_RETRY_JOBS", details: { queue: "push", status: "failed" } },
     { action: "QUEUE_CLEAN_JOBS", details: { queue: "push", status: "completed" } },
   ]);

@@ -93,6 +93,13 @@ test("past days are counted as due until they are rolled up", async () => {
   expect((await read())("rollup_due_days")).toBe(0);
 });
 
+test("a queue that an operator has paused is shown", async () => {
+  await sql`insert into queue_settings (queue, paused_at, paused_why) values ('sms', now(), 'a test')`;
+  const sample = await read();
+  expect([sample('queue_paused{queue="sms"}'), sample('queue_paused{queue="push"}')]).toEqual([1, 0]);
+  await sql`delete from queue_settings`;
+});
+
 test("the canary's age shows whether workers run jobs", async () => {
   // before any worker has run, the age is that of this process
   const uptime = process.uptime();

@@ -54,6 +54,29 @@ describe("of 20 slots", () => {
     expect(fill(bulkhead, bad, 3)).toEqual([]);
   });
 
+  test("as many are shared as there are, also when that changes", () => {
+    const bulkhead = newBulkhead();
+    const known = times(80, () => ({ origin: "known", owner: "anna" }));
+    const others = times(80, (n) => ({ origin: `own ${n}`, owner: `user ${n}` }));
+    fill(bulkhead, [...known, ...others], 0);
+    bulkhead.resize(2 * SLOTS);
+    expect(fill(bulkhead, known, 1)).toHaveLength(shares.known);
+    expect(fill(bulkhead, others, 1)).toHaveLength(shares.unproven);
+    bulkhead.resize(SLOTS);
+    expect(fill(bulkhead, [...known, ...others], 2)).toEqual([]);
+  });
+
+  test("one that is paused gets no more of them before it answers", () => {
+    const bulkhead = newBulkhead();
+    for (const place of times(5, () => enter(bulkhead, "known", "anna", 0))) place.leave(false, 1);
+    bulkhead.resize(2 * SLOTS);
+    const known = times(80, () => ({ origin: "known", owner: "anna" }));
+    expect(fill(bulkhead, known, 2)).toEqual([]);
+    const [trial] = fill(bulkhead, known, 60_000);
+    trial!.leave(true, 60_001);
+    expect(fill(bulkhead, known, 60_002)).toHaveLength(2 * shares.known);
+  });
+
   test.each([
     ["leaves a call unanswered", false, 1],
     ["takes more than five seconds", true, 5_001],

@@ -1,14 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { push, sms } from "../../../../queues/index.js";
+import { posEvents, push, rollups, sms } from "../../../../queues/index.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
-import { stageJob } from "../../../../sql/outbox.js";
-import { closeSignals } from "../../../../sql/signals.js";
+import { completeJob, stageJob } from "../../../../sql/outbox.js";
+import { receivePosEvents } from "../../../../sql/queries/pos-events.js";
+import { closeSignals, onSignal } from "../../../../sql/signals.js";
+import { rollUp } from "../../../../workers/rollups.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
 import { outcome, startApi, type Client } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
 import { runEvents } from "../../../support/events.js";
 import { task } from "../../../support/task.js";
+import { until } from "../../../support/until.js";
 
 const ops = "/api/v1/admin/ops";
 const why = "the vendor is back";
@@ -24,7 +27,10 @@ beforeAll(async () => {
   shop = await cast.bakery(client);
 });
 
-beforeEach(() => sql`delete from staged_jobs`);
+beforeEach(async () => {
+  await sql`delete from staged_jobs`;
+  await sql`delete from queue_settings`;
+});
 
 afterAll(async () => {
   await stop();
@@ -211,6 +217,44 @@ describe("dead jobs", () => {
   });
 });
 
+const hour = 3_600_000;
+const later = () => new Date(Date.now() + hour);
+const openPush = async (runAt = new Date()) =>
+  Number(await stageJob(sql, push, { notificationId: randomUUID() }, { runAt }));
+const jobsOf = async (state: string) => (await list(`/jobs?state=${state}`)).map(({ id }) => id);
+
+describe("open jobs", () => {
+  const settle = (body: Record<string, unknown>) => admin.client.post(`${ops}/jobs/settle`, { why, ...body });
+
+  test("are run now, snoozed and cancelled by number; dead ones are left alone", async () => {
+    const [due, waiting, dead] = [await openPush(), await openPush(later()), await deadPush("x")];
+    const ids = [due, waiting, dead];
+    expect((await settle({ kind: "RUN", ids })).body).toEqual({ changed: 2 });
+    expect(await jobsOf("DUE")).toEqual([waiting, due]);
+    const time = later();
+    expect((await settle({ kind: "SNOOZE", ids, until: time.toISOString() })).body).toEqual({ changed: 2 });
+    const waits = await list("/jobs?state=WAITING");
+    expect(waits.map(({ id, runAt }) => [id, runAt])).toEqual([waiting, due].map((id) => [id, time.toISOString()]));
+    expect((await settle({ kind: "CANCEL", ids: [due, dead] })).body).toEqual({ changed: 1 });
+    expect(await Promise.all(ids.map(stateOf))).toEqual(["DONE", "OPEN", "DEAD"]);
+  });
+
+  test("that run are superseded: their runs complete nothing", async () => {
+    const id = await openPush();
+    const [row] = await sql<{ generation: number }[]>`select generation from staged_jobs where id = ${id}::bigint`;
+    await settle({ kind: "SNOOZE", ids: [id], until: later().toISOString() });
+    expect(await completeJob(sql, { id: String(id), generation: row!.generation })).toBe(false);
+  });
+
+  test.each([
+    [{ kind: "SNOOZE" }],
+    [{ kind: "SNOOZE", until: new Date(Date.now() - 1_000).toISOString() }],
+    [{ kind: "CANCEL", until: later().toISOString() }],
+  ])("are not changed by %j", async (body) => {
+    expect(outcome(await settle({ ids: [1], ...body }))).toBe("400 VALIDATION_ERROR");
+  });
+});
+
 describe("a bulk action", () => {
   const ask = (body: Record<string, unknown>) => admin.client.post(`${ops}/bulk-actions`, { why, ...body });
   const run = () => runUpkeep(task({ task: "bulk-actions" }));
@@ -232,6 +276,44 @@ describe("a bulk action", () => {
       select count(*) as replayed from staged_jobs where attempts = 0 and queue = 'push' and dead_at is null`;
     expect(replayed).toBe(2_500);
   });
+
+  test.each([
+    ["RUN", "WAITING", { due: 2_503, waiting: 0, done: 0 }],
+    ["SNOOZE", "WAITING", { due: 3, waiting: 2_500, done: 0 }],
+    ["SNOOZE", "DUE", { due: 0, waiting: 2_503, done: 0 }],
+    ["CANCEL", "DUE", { due: 0, waiting: 2_500, done: 3 }],
+  ])("does %s to every job that is %s, in batches, once, and to no other", async (kind, state, left) => {
+    await sql`
+      insert into staged_jobs (queue, payload, run_at, created_at)
+      select 'push', '{}', now() + case when n > 3 then interval '1 hour' else interval '-1 minute' end, now() - interval '1 minute'
+      from generate_series(1, 2503) as n`;
+    const others = [Number(await stageJob(sql, sms, { otpId: randomUUID() })), await deadPush("x")];
+    const time = kind === "SNOOZE" ? { until: new Date(Date.now() + 2 * hour).toISOString() } : {};
+    const asked = await ask({ kind, state, queue: "push", ...time });
+    const matched = state === "DUE" ? 3 : 2_500;
+    expect(asked.body).toMatchObject({ state, matched });
+    const after = await openPush();
+    await run();
+    expect((await admin.client.get(asked.headers.get("location") ?? "")).body).toMatchObject({
+      changed: matched,
+      settledAt: expect.any(String),
+    });
+    expect(await Promise.all([...others, after].map(stateOf))).toEqual(["OPEN", "DEAD", "OPEN"]);
+    const [counts] = await sql`
+      select
+        count(*) filter (where done_at is null and run_at <= now()) as due,
+        count(*) filter (where done_at is null and run_at > now()) as waiting, count(*) filter (where done_at is not null) as done
+      from staged_jobs
+      where queue = 'push' and dead_at is null and id <> ${after}::bigint`;
+    expect(counts).toEqual(left);
+  });
+
+  test.each([{ kind: "REPLAY", state: "DUE" }, { kind: "CANCEL" }, { kind: "SNOOZE", state: "DUE" }])(
+    "is refused as %j",
+    async (body) => {
+      expect(outcome(await ask(body))).toBe("400 VALIDATION_ERROR");
+    },
+  );
 
   test("is carried out once by several workers at the same time", async () => {
     for (let n = 0; n < 5; n += 1) await deadPush("x");
@@ -264,6 +346,193 @@ test("the overview has every queue, with what is due, dead and waits", async () 
     oldestDueSeconds: expect.any(Number),
     stagedPerMinute: 0.6,
     donePerMinute: 0,
+    pausedAt: null,
+    pausedWhy: null,
+    concurrency: null,
   });
   expect(shown["queues"]).toContainEqual(expect.objectContaining({ queue: "geocode", due: 0, dead: 0 }));
+});
+
+const auditOf = async (action: string) =>
+  (
+    await sql<{ details: unknown }[]>`
+      select details from audit_events where actor_id = ${admin.id}::uuid and action = ${action} order by id`
+  ).map(({ details }) => details);
+
+describe("a queue", () => {
+  const change = (body: Record<string, unknown>) => admin.client.patch(`${ops}/queues/geocode`, { why, ...body });
+
+  test("is paused and resumed: audited, signalled to the workers, and shown with the reason", async () => {
+    let signals = 0;
+    const unsubscribe = onLedSignal("queue-settings", () => (signals += 1));
+    // listeners are called when listening begins
+    await until(() => signals > 0);
+    const before = signals;
+    expect((await change({ paused: true })).body).toMatchObject({ pausedAt: expect.any(String), pausedWhy: why });
+    await until(() => signals > before);
+    unsubscribe();
+    expect((await read(""))["queues"]).toContainEqual(expect.objectContaining({ queue: "geocode", pausedWhy: why }));
+    // what is so already is no change
+    await change({ paused: true, why: "again" });
+    expect((await change({ paused: false })).body).toMatchObject({ pausedAt: null, pausedWhy: null });
+    const audited = [...(await auditOf("QUEUE_PAUSE")), ...(await auditOf("QUEUE_RESUME"))];
+    expect(audited).toEqual([
+      { queue: "geocode", why },
+      { queue: "geocode", why },
+    ]);
+  });
+
+  test("runs another number of jobs at once, until it is as configured again", async () => {
+    expect((await change({ concurrency: 7 })).body).toMatchObject({ concurrency: 7, pausedAt: null });
+    expect((await change({ concurrency: null })).body).toMatchObject({ concurrency: null });
+    expect(await auditOf("QUEUE_CONCURRENCY")).toEqual([
+      { queue: "geocode", concurrency: "7", why },
+      { queue: "geocode", concurrency: "default", why },
+    ]);
+  });
+
+  test.each([{}, { concurrency: 0 }, { concurrency: 1_001 }])("is not changed by %j", async (body) => {
+    expect(outcome(await change(body))).toBe("400 VALIDATION_ERROR");
+  });
+
+  test("that there is not is 404", async () => {
+    expect(outcome(await admin.client.patch(`${ops}/queues/none`, { paused: true, why }))).toBe("404 NOT_FOUND");
+  });
+});
+
+describe("parked POS events", () => {
+  const settle = (body: Record<string, unknown>) => admin.client.post(`${ops}/pos-events/settle`, { why, ...body });
+
+  async function park(of: cast.Bakery): Promise<number> {
+    const eventId = randomUUID();
+    const change = { kind: "order.status", orderExternalId: "1", status: "READY" } as const;
+    const event = { provider: "generic", partnerId: of.id, account: of.id, eventId, change, requestId: "req" };
+    await receivePosEvents(sql, [event], "WAIT");
+    const jobId = await stageJob(sql, posEvents, { eventId: 1 });
+    const [row] = await sql<{ id: number }[]>`
+      update pos_events
+      set status = 'PARKED', settled_at = now(), attempts = 5, job_id = ${jobId}::bigint, last_error = 'unknown item'
+      where event_id = ${eventId}
+      returning id`;
+    await sql`update staged_jobs set done_at = now() where queue = 'pos-events' and payload ? 'partnerId'`;
+    return row!.id;
+  }
+  const shown = (ids: number[]) =>
+    sql<{ status: string; attempts: number; lastError: string | null }[]>`
+      select status, attempts, last_error from pos_events where id = any (${ids}::bigint[]) order by id`;
+  const openJobs = () =>
+    sql<{ payload: unknown }[]>`select payload from staged_jobs where done_at is null and queue = 'pos-events'`;
+
+  test("are replayed by number, of a partner, or all: their inboxes are drained", async () => {
+    const other = await cast.bakery(client);
+    const [first, second, third] = [await park(shop), await park(shop), await park(other)];
+    expect((await settle({ kind: "REPLAY", ids: [first] })).body).toEqual({ changed: 1 });
+    expect([...(await openJobs())]).toContainEqual({ payload: { partnerId: shop.id } });
+    expect((await settle({ kind: "REPLAY", partnerId: shop.id })).body).toEqual({ changed: 1 });
+    expect((await settle({ kind: "REPLAY" })).body).toEqual({ changed: 1 });
+    expect([...(await openJobs())]).toContainEqual({ payload: { partnerId: other.id } });
+    const queued = { status: "QUEUED", attempts: 0, lastError: "unknown item" };
+    expect([...(await shown([first, second, third]))]).toEqual([queued, queued, queued]);
+    expect(await auditOf("POS_EVENTS_REPLAY")).toEqual([
+      { events: String(first), changed: "1", why },
+      { partner: shop.id, changed: "1", why },
+      { changed: "1", why },
+    ]);
+  });
+
+  test("are dismissed with their jobs, and with the reason", async () => {
+    const id = await park(shop);
+    expect((await settle({ kind: "DISMISS", ids: [id] })).body).toEqual({ changed: 1 });
+    expect([...(await shown([id]))]).toEqual([{ status: "PROCESSED", attempts: 5, lastError: `dismissed: ${why}` }]);
+    expect(await openJobs()).toHaveLength(0);
+    expect((await settle({ kind: "REPLAY", ids: [id] })).body).toEqual({ changed: 0 });
+  });
+});
+
+describe("what runs by schedule is run now:", () => {
+  const staged = () => sql<{ queue: string; payload: unknown }[]>`select queue, payload from staged_jobs order by id`;
+
+  test("an upkeep task, which is audited", async () => {
+    const { status, body } = await admin.client.post(`${ops}/upkeep/no-shows/run`, { why });
+    expect(status).toBe(202);
+    expect([...(await staged())]).toEqual([{ queue: "upkeep", payload: { task: "no-shows" } }]);
+    expect(await auditOf("UPKEEP_RUN")).toEqual([{ task: "no-shows", job: String(body["jobId"]), why }]);
+    expect(outcome(await admin.client.post(`${ops}/upkeep/nothing/run`, { why }))).toBe("404 NOT_FOUND");
+  });
+
+  test("the rollups of past days, a job for each", async () => {
+    const run = (from: string, to: string) => admin.client.post(`${ops}/rollups/run`, { from, to, why });
+    expect((await run("2026-02-27", "2026-03-01")).body).toEqual({ days: 3 });
+    const days = ["2026-02-27", "2026-02-28", "2026-03-01"];
+    expect([...(await staged())]).toEqual(days.map((day) => ({ queue: "rollups", payload: { day } })));
+    for (const { payload } of await staged()) await rollUp(task(rollups.payload.parse(payload)));
+    const done = await sql<{ day: string }[]>`
+      select day::text from rollup_days where day between '2026-02-27' and '2026-03-01' order by rollup_days.day`;
+    expect(done.map(({ day }) => day)).toEqual(days);
+    expect(await auditOf("ROLLUP_RUN")).toEqual([{ from: "2026-02-27", to: "2026-03-01", why }]);
+  });
+
+  test.each([
+    ["2026-03-01", "2026-02-28"],
+    ["2026-03-01", "2999-01-01"],
+    ["2020-01-01", "2026-01-01"],
+  ])("not of the days from %s to %s", async (from, to) => {
+    expect(outcome(await admin.client.post(`${ops}/rollups/run`, { from, to, why }))).toBe("400 VALIDATION_ERROR");
+    expect(await staged()).toHaveLength(0);
+  });
+});
+
+describe("the overview has", () => {
+  test("the processes that are alive or silent, and their calls to third parties together", async () => {
+    const beat = (id: string, silent: string, vendors: Record<string, string | number>[]) => {
+      const facts = { statements: 1, transactions: 2, waiting: 0, replicas: [], vendors };
+      return sql`
+        insert into processes (id, role, version, started_at, beat_at, facts)
+        values (${id}, 'WORKER', '1.2.3', now(), now() - ${silent}::interval, ${sql.json(facts)})`;
+    };
+    const fcm = { vendor: "push: fcm", calls: 10, failed: 1 };
+    await beat("one", "5 seconds", [fcm]);
+    await beat("other", "20 seconds", [fcm, { vendor: "SMS", calls: 1, failed: 0 }]);
+    await beat("silent", "2 minutes", [fcm]);
+    await beat("gone", "1 hour", []);
+    await sql`update processes set facts = '{"of": "another release"}' where id = 'silent'`;
+    const { processes, vendors } = await read("");
+    expect(processes).toEqual([
+      expect.objectContaining({ id: "one", alive: true, version: "1.2.3", transactions: 2 }),
+      expect.objectContaining({ id: "other", alive: true }),
+      expect.objectContaining({ id: "silent", alive: false, transactions: 0 }),
+    ]);
+    expect(vendors).toEqual([
+      { vendor: "push: fcm", calls: 20, failed: 2 },
+      { vendor: "SMS", calls: 1, failed: 0 },
+    ]);
+  });
+
+  test("the last run of each upkeep task, and how full the database is", async () => {
+    await sql`delete from upkeep_runs`;
+    await runUpkeep(task({ task: "expire-boxes" }));
+    const { upkeep, database } = await read("");
+    const ran = { startedAt: expect.any(String), ms: expect.any(Number), error: null };
+    expect(upkeep).toContainEqual({ task: "expire-boxes", changed: 0, ...ran });
+    expect(upkeep).toContainEqual({ task: "no-shows", startedAt: null, ms: null, changed: null, error: null });
+    expect(database).toEqual({
+      connections: expect.any(Number),
+      maxConnections: expect.any(Number),
+      bytes: expect.any(Number),
+    });
+  });
+});
+
+test("each queue's jobs of a whole minute are recorded once", async () => {
+  await sql`delete from queue_minutes`;
+  await sql`
+    insert into staged_jobs (queue, payload, created_at, run_at, done_at)
+    select 'push', '{}', at, at, case when n < 3 then at end
+    from generate_series(1, 5) as n, (select date_trunc('minute', now()) - interval '30 seconds' as at) as minute`;
+  await runUpkeep(task({ task: "queue-figures" }));
+  await runUpkeep(task({ task: "queue-figures" }));
+  const minutes = await list("/queues/push/minutes?hours=1");
+  expect(minutes[0]).toMatchObject({ queue: "push", staged: 5, done: 2 });
+  expect(Number(minutes[0]?.["oldestDueSeconds"])).toBeGreaterThanOrEqual(30);
+  expect(await list("/queues/sms/minutes")).toEqual([]);
 });

@@ -1,0 +1,64 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { recentCalls } from "../lib/outbound/vendor-calls.js";
+import { describeError } from "../lib/process/describe-error.js";
+import { log } from "../lib/process/log.js";
+import { version } from "../lib/process/version.js";
+import { withTimeout } from "../lib/process/with-timeout.js";
+import type { Enum } from "../lib/domain/enums.js";
+import { databaseStats, replicaStats, sql } from "./db.js";
+
+/** A process counts as gone when it missed two of these. */
+export const BEAT_SECONDS = 15;
+const FAREWELL_MS = 1_000;
+
+/** What a process says of itself with each beat. Other releases may say more or less. */
+export const Facts = z.object({
+  /** Statements and transactions that run, and transactions that wait for a connection. */
+  statements: z.int(),
+  transactions: z.int(),
+  waiting: z.int(),
+  replicas: z.array(z.object({ name: z.string(), lagSeconds: z.number() })),
+  vendors: z.array(z.object({ vendor: z.string(), calls: z.int(), failed: z.int() })),
+});
+
+function factsNow(): z.output<typeof Facts> {
+  const { statements, transactions } = databaseStats();
+  return {
+    statements: statements.running,
+    transactions: transactions.running,
+    waiting: transactions.waiting,
+    replicas: replicaStats().replicas.map(({ name, lagSeconds }) => ({ name, lagSeconds })),
+    vendors: recentCalls(),
+  };
+}
+
+/** Shows operators, four times a minute, that this process is alive, until it is stopped. */
+export function startBeats(role: Enum<"processRole">): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const id = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
+  const startedAt = new Date();
+  const beat = () => sql`
+    insert into processes (id, role, version, started_at, facts)
+    values (${id}, ${role}::text::process_role, ${version}, ${startedAt}, ${sql.json(factsNow())})
+    on conflict (id) do update set beat_at = now(), facts = excluded.facts`;
+  const run = async () => {
+    while (!stopping.signal.aborted) {
+      await beat().catch((error: unknown) =>
+        log.debug({ error: describeError(error) }, "the beat of this process was not recorded"),
+      );
+      await delay(BEAT_SECONDS * 1_000, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    }
+    await sql`delete from processes where id = ${id}`;
+  };
+  const running = run();
+  return {
+    async stop() {
+      stopping.abort();
+      // a row that stays is taken for that of a process that died
+      await withTimeout(FAREWELL_MS, running).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { log } from "../lib/process/log.js";
+import { openQueue } from "../queues/broker.js";
+import type { Contract } from "../queues/contract.js";
+import { contracts } from "../queues/index.js";
+import { sql } from "../sql/db.js";
+import { listQueueSettings, type QueueSetting } from "../sql/queries/queue-settings.js";
+import type { Consumer } from "./consume.js";
+import { resizeSlots } from "./slots.js";
+
+/** A queue that this process serves. */
+export interface Served {
+  readonly contract: Contract;
+  readonly consumer: Pick<Consumer, "resize">;
+}
+
+/**
+ * Does what operators have set, for all queues that are known: gives those that this process serves their slots, and pauses queues in
+ * the broker or resumes them. A broker that was wiped has forgotten it, so this is repeated.
+ */
+export async function applySettings(served: readonly Served[], known: readonly Contract[] = contracts): Promise<void> {
+  for (const setting of await listQueueSettings(sql)) {
+    const own = served.find(({ contract }) => contract.queue === setting.queue);
+    own?.consumer.resize(resizeSlots(own.contract, setting.concurrency));
+    const contract = known.find(({ queue }) => queue === setting.queue);
+    if (contract) await applyPause(contract, setting);
+  }
+}
+
+/** Workers take no job of a queue that is paused in the broker. */
+async function applyPause(contract: Contract, { queue: name, pausedAt }: QueueSetting): Promise<void> {
+  const queue = openQueue(contract);
+  const paused = pausedAt !== null;
+  if ((await queue.isPaused()) === paused) return;
+  await (paused ? queue.pause() : queue.resume());
+  log.info({ queue: name }, paused ? "the queue is paused" : "the queue is resumed");
+}
