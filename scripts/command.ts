@@ -26,8 +26,8 @@ const commands: Readonly<Record<string, Command>> = {
   migrate: { call: "node dist/scripts/migrate.js", what: "Brings the database up to date; several at once are safe." },
   keys: { call: "npm run keys", what: "Prints new keys and a token, as lines for the environment." },
   "grant-admin": {
-    call: "npm run grant-admin -- +79991234567 [--revoke]",
-    what: "Gives the admin role to a user who has logged in, or takes it away.",
+    call: "npm run grant-admin -- +79991234567 [--read-only] [--revoke]",
+    what: "Gives the admin role to a user who has logged in, or takes it away; with --read-only the right to look at the console.",
   },
   replay: {
     call: "npm run replay -- <job's number>|<queue>",

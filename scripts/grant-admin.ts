@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { config } from "../lib/process/config.js";
 import { phonePattern } from "../lib/domain/phone.js";
 import { closeDatabase, sql } from "../sql/db.js";
-import { updateAdmin } from "../sql/queries/users.js";
+import { updateAdmin, updateObserver } from "../sql/queries/users.js";
 import { usage } from "./command.js";
 
 function fail(message: string): never {
@@ -11,25 +11,28 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-function readArguments(): { phone: string; revoke: boolean } {
+function readArguments(): { phone: string; revoke: boolean; readOnly: boolean } {
   try {
     const { positionals, values } = parseArgs({
       allowPositionals: true,
-      options: { revoke: { type: "boolean", default: false } },
+      options: { revoke: { type: "boolean", default: false }, "read-only": { type: "boolean", default: false } },
     });
     const [phone = "", ...rest] = positionals;
-    if (phonePattern.test(phone) && rest.length === 0) return { phone, revoke: values.revoke };
+    if (phonePattern.test(phone) && rest.length === 0)
+      return { phone, revoke: values.revoke, readOnly: values["read-only"] };
   } catch {
     // an unknown option prints the usage too
   }
   return fail(usage);
 }
 
-const { phone, revoke } = readArguments();
-const wasAdmin = await updateAdmin(sql, phone, !revoke);
+const { phone, revoke, readOnly } = readArguments();
+const had = await (readOnly ? updateObserver : updateAdmin)(sql, phone, !revoke);
 await closeDatabase();
-if (revoke && config.ADMIN_PHONES.includes(phone)) fail(`${phone} stays an admin as long as ADMIN_PHONES names it.`);
-if (wasAdmin === undefined) fail(`No user has the phone ${phone}. A user must log in before you can grant the role.`);
+const role = readOnly ? "an observer" : "an admin";
+if (!readOnly && revoke && config.ADMIN_PHONES.includes(phone))
+  fail(`${phone} stays an admin as long as ADMIN_PHONES names it.`);
+if (had === undefined) fail(`No user has the phone ${phone}. A user must log in before you can grant the role.`);
 // most likely a mistyped phone, and then the admin still is one
-if (revoke && !wasAdmin) fail(`${phone} is not an admin.`);
-process.stdout.write(`${phone} is ${revoke ? "no longer an admin" : "an admin now"}.\n`);
+if (revoke && !had) fail(`${phone} is not ${role}.`);
+process.stdout.write(`${phone} is ${revoke ? `no longer ${role}` : `${role} now`}.\n`);

@@ -287,7 +287,7 @@ CREATE TABLE api_keys (
   CONSTRAINT api_keys_digest_check CHECK (length(digest) = 32),
   CONSTRAINT api_keys_digest_key UNIQUE (digest),
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
-  CONSTRAINT api_keys_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ '{ads:read,geo:write}'::text[])
+  CONSTRAINT api_keys_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ '{ads:read,geo:write,ops:read}'::text[])
 );
 
 CREATE TABLE audit_events (
@@ -1207,6 +1207,7 @@ CREATE TABLE users (
   locale text DEFAULT 'ru-RU'::text NOT NULL,
   timezone text,
   is_admin boolean DEFAULT false NOT NULL,
+  is_observer boolean DEFAULT false NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
   deleted_at timestamp with time zone,

@@ -11,12 +11,14 @@ import {
   findByPhone,
   findByPickupCode,
   findNotificationFacts,
+  findOrderContact,
   findOrderFacts,
   findPosEventByNumber,
   listMoves,
   listNotificationsOfOrder,
   type FoundRow,
   type NotificationFacts,
+  type OrderContact,
 } from "../../sql/queries/operations.js";
 import { listQueueSettings, type QueueSetting } from "../../sql/queries/queue-settings.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
@@ -236,22 +238,29 @@ const inOrder = (entries: TimelineEntry[]) => entries.toSorted((a, b) => a.at.ge
 
 const jobsAbout = async (id: string) => findJobs(sql, await listJobIdsAbout(sql, id, MOST_JOBS));
 
+/** As much of a phone and an address as anyone may see who looks: enough to compare the phone with one that is known. */
+const masked = ({ phone, address }: OrderContact): OrderContact => ({
+  phone: phone === null ? null : `${phone.slice(0, 2)}${"•".repeat(Math.max(phone.length - 4, 0))}${phone.slice(-2)}`,
+  address: address === null ? null : "•••",
+});
+
 /** Returns all that is known of an order: its moves, jobs and notifications in the order of time; undefined for another id. */
 export async function inspectOrder(id: string) {
-  const [order, moves, jobs, rows] = await Promise.all([
+  const [order, contact, moves, jobs, rows] = await Promise.all([
     findOrderFacts(sql, id),
+    findOrderContact(sql, id),
     listMoves(sql, id),
     jobsAbout(id),
     listNotificationsOfOrder(sql, id),
   ]);
-  if (!order) return undefined;
+  if (!order || !contact) return undefined;
   const notifications = await explained(rows, jobs);
   const timeline = inOrder([
     ...moves.map(({ at, actor, toStatus }) => entry(at, `${toStatus}, by ${actor}`)),
     ...notifications.flatMap(pathOf),
     ...jobs.flatMap(stepsOf),
   ]);
-  return { order, notifications, jobs, timeline };
+  return { order: { ...order, ...masked(contact) }, notifications, jobs, timeline };
 }
 
 /** Returns all that is known of a notification; undefined for another id. */

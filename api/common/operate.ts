@@ -7,6 +7,7 @@ import { sql, transaction, type Db } from "../../sql/db.js";
 import { releaseHeldJobs, stageJob, stageJobs } from "../../sql/outbox.js";
 import { settleJobs } from "../../sql/outbox-operators.js";
 import { insertAuditEvent } from "../../sql/queries/audit-events.js";
+import { findOrderContact, type OrderContact } from "../../sql/queries/operations.js";
 import { settleParkedEvents, type ParkedFilter } from "../../sql/queries/pos-events.js";
 import {
   queueSettingsChanged,
@@ -37,6 +38,14 @@ type Details = Readonly<Record<string, string>>;
 
 const audit = (tx: Db, action: string, details: Details, { actorId, why }: By) =>
   insertAuditEvent(tx, { actorId, action, details: { ...details, why } });
+
+/** Returns how to reach the customer of an order, with an audit record of the look; undefined for another id. */
+export const showContact = (orderId: string, by: By): Promise<OrderContact | undefined> =>
+  transaction(async (tx) => {
+    const contact = await findOrderContact(tx, orderId);
+    if (contact) await audit(tx, "CONTACT_SHOWN", { order: orderId }, by);
+    return contact;
+  });
 
 /** What may be changed of a queue while it runs. */
 export interface QueueChange {

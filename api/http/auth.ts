@@ -9,6 +9,7 @@ import {
   adminsOnly,
   keyScopeMissing,
   keyUnknown,
+  operatorsOnly,
   partnerNotActive,
   partnersOnly,
   sessionEnded,
@@ -22,6 +23,7 @@ import {
  * PARTNER: owner or staff, whatever the partner's status. ACTIVE_PARTNER: only while the partner is ACTIVE.
  * PARTNER_OR_ADMIN: as PARTNER, or an admin, who acts for no partner.
  * BANNER_READER: as OPTIONAL_USER, or a service key with the scope. LOCATION_WRITER: an admin, or such a service key.
+ * OBSERVER: an admin, a user who may look at the operators' console, or such a service key.
  */
 export type Auth =
   | "ANYONE"
@@ -32,12 +34,14 @@ export type Auth =
   | "ADMIN"
   | "PARTNER_OR_ADMIN"
   | "BANNER_READER"
-  | "LOCATION_WRITER";
+  | "LOCATION_WRITER"
+  | "OBSERVER";
 
 /** The scope that a service key needs at endpoints that take one in place of a user's token. */
 export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
   BANNER_READER: "ads:read",
   LOCATION_WRITER: "geo:write",
+  OBSERVER: "ops:read",
 };
 
 export interface User {
@@ -53,7 +57,7 @@ export interface Partner {
 export interface Caller<A extends Auth> {
   user: A extends "ANYONE"
     ? null
-    : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER"
+    : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER" | "OBSERVER"
       ? User | null
       : User;
   partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : A extends "PARTNER_OR_ADMIN" ? Partner | null : null;
@@ -106,6 +110,10 @@ export async function authorize(credential: Credential | null, auth: Auth): Prom
   if (principal === undefined) throw sessionEnded();
   if (auth === "ADMIN" || auth === "LOCATION_WRITER") {
     if (!principal.isAdmin) throw adminsOnly();
+    return null;
+  }
+  if (auth === "OBSERVER") {
+    if (!principal.isAdmin && !principal.isObserver) throw operatorsOnly();
     return null;
   }
   if (auth === "PARTNER_OR_ADMIN" && principal.isAdmin) return null;

@@ -29,6 +29,7 @@ import {
   invalidInputOf,
   keyScopeMissing,
   keyUnknown,
+  operatorsOnly,
   notFound,
   notJson,
   notSentAsJson,
@@ -58,6 +59,8 @@ const callers: Record<Auth, string | null> = {
   BANNER_READER:
     "A credential is optional; one that is sent must be valid: a user's token, or a service key with the scope `ads:read`.",
   LOCATION_WRITER: "For admins, and for service keys with the scope `geo:write`.",
+  OBSERVER:
+    "For admins, for users who may look at the operators' console, and for service keys with the scope `ops:read`.",
 };
 
 const isForPartners = (auth: Auth) => ["PARTNER", "ACTIVE_PARTNER", "PARTNER_OR_ADMIN"].includes(auth);
@@ -77,6 +80,7 @@ export function refusalsOf(endpoint: Endpoint): Refusal[] {
     ...(isOpen(auth) ? [] : [tokenMissing]),
     ...(scope ? [keyUnknown, keyScopeMissing] : []),
     ...(auth === "ADMIN" || auth === "LOCATION_WRITER" ? [adminsOnly] : []),
+    ...(auth === "OBSERVER" ? [operatorsOnly] : []),
     ...(isForPartners(auth) ? [partnersOnly] : []),
     ...(auth === "ACTIVE_PARTNER" ? [partnerNotActive] : []),
     ...(params ? [notFound] : []),

@@ -151,6 +151,13 @@ export const adminsOnly = refusal(
   "This endpoint is for admins.",
   "Log in as an admin.",
 );
+export const operatorsOnly = refusal(
+  403,
+  "FORBIDDEN",
+  "OPERATORS_ONLY",
+  "This endpoint is for operators.",
+  "Log in as an admin, or as a user whom `npm run grant-admin -- … --read-only` lets look.",
+);
 export const partnersOnly = refusal(
   403,
   "FORBIDDEN",

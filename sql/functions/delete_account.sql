@@ -8,7 +8,7 @@ as $$
 declare
   left_phone text;
 begin
-  update users set deleted_at = now(), phone_hash = keyed_phone_hash, is_admin = false, updated_at = now()
+  update users set deleted_at = now(), phone_hash = keyed_phone_hash, is_admin = false, is_observer = false, updated_at = now()
   where id = of_user and deleted_at is null
   returning phone into left_phone;
   if not found then

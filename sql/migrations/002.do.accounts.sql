@@ -14,6 +14,8 @@ create table users (
   -- null: the deployment's default zone
   timezone text,
   is_admin boolean not null default false,
+  -- may look at the operators' console, and do nothing there
+  is_observer boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   deleted_at timestamptz,
@@ -100,7 +102,7 @@ create table api_keys (
   id uuid primary key default new_id(),
   name text not null,
   digest bytea not null unique check (length(digest) = 32),
-  scopes text[] not null check (cardinality(scopes) > 0 and scopes <@ '{ads:read,geo:write}'),
+  scopes text[] not null check (cardinality(scopes) > 0 and scopes <@ '{ads:read,geo:write,ops:read}'),
   created_at timestamptz not null default now()
 );
 

@@ -95,6 +95,20 @@ export interface OrderFacts {
   noShowAt: Date;
 }
 
+/** How to reach the customer of an order: personal data. */
+export interface OrderContact {
+  phone: string | null;
+  address: string | null;
+}
+
+/** Finds how to reach the customer of an order; undefined when there is no such order. */
+export const findOrderContact = (db: Db, id: string) =>
+  firstRow(db<OrderContact[]>`
+    select u.phone, o.address
+    from orders o
+    left join users u on u.id = o.user_id
+    where o.id = ${id}::uuid`);
+
 /** Finds an order's facts; undefined when there is none. */
 export const findOrderFacts = (db: Db, id: string) =>
   firstRow(db<OrderFacts[]>`

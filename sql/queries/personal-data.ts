@@ -20,12 +20,13 @@ export const findOwnAccount = (db: Db, userId: string) =>
       locale: string;
       timezone: string | null;
       isAdmin: boolean;
+      isObserver: boolean;
       createdAt: Date;
       updatedAt: Date;
     }[]
   >`
-    select id, service_id, phone, first_name, last_name, email, avatar_url, avatar, locale, timezone, is_admin, created_at,
-           updated_at
+    select id, service_id, phone, first_name, last_name, email, avatar_url, avatar, locale, timezone, is_admin, is_observer,
+           created_at, updated_at
     from users
     where id = ${userId}::uuid and deleted_at is null`);
 

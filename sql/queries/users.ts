@@ -8,6 +8,8 @@ import { firstRow, hasRows, onlyValue, type Changes } from "../rows.js";
 export interface Principal {
   userId: string;
   isAdmin: boolean;
+  /** Whether the user may look at the operators' console. */
+  isObserver: boolean;
   /** The partner that the user owns or, if none, works for. */
   partnerId: string | null;
   partnerStatus: PartnerStatus | null;
@@ -16,7 +18,7 @@ export interface Principal {
 /** Finds a user with present roles; undefined when the account does not exist, or the session, if one is given, has ended. */
 export const findPrincipal = (db: Db, userId: string, sessionId: string | null = null) =>
   firstRow(db<Principal[]>`
-    select users.id as user_id, (users.is_admin or users.phone = any (${config.ADMIN_PHONES}::text[])) as is_admin,
+    select users.id as user_id, (users.is_admin or users.phone = any (${config.ADMIN_PHONES}::text[])) as is_admin, users.is_observer,
       partners.id as partner_id, partners.status as partner_status
     from users
     left join partners on partners.id = coalesce(
@@ -107,6 +109,19 @@ export async function deleteAccount(db: Db, userId: string): Promise<boolean> {
 export const eraseAccounts = (db: Db, limit: number) =>
   onlyValue(db<{ erased: number }[]>`
     select coalesce(erased, 0) as erased from erase_accounts(${limit}::integer) as erased`);
+
+/** Lets a user look at the operators' console, or not any more; returns whether they could, undefined when the phone has no account. */
+export async function updateObserver(db: Db, phone: string, isObserver: boolean): Promise<boolean | undefined> {
+  const user = await firstRow(db<{ wasObserver: boolean }[]>`
+    with before as materialized (
+      select id, is_observer from users where phone = ${phone}::text and deleted_at is null for no key update
+    )
+    update users set is_observer = ${isObserver}::boolean, updated_at = now()
+    from before
+    where users.id = before.id
+    returning before.is_observer as was_observer`);
+  return user?.wasObserver;
+}
 
 /** Grants or revokes the role ADMIN by phone; returns whether the user had it, undefined when the phone has no account. */
 export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean | undefined> {

@@ -44,6 +44,7 @@ const admitted: Record<Auth, readonly CallerName[]> = {
   PARTNER_OR_ADMIN: [...everyPartner, "admin"],
   BANNER_READER: ["anonymous", "banner key", ...everyUser],
   LOCATION_WRITER: ["admin", "location key"],
+  OBSERVER: ["admin", "observer", "observer key"],
 };
 
 const unknown = ["anonymous", "forged token", "former customer"];

@@ -43,6 +43,7 @@ beforeAll(async () => {
     PARTNER_OR_ADMIN: admin.client,
     BANNER_READER: client,
     LOCATION_WRITER: admin.client,
+    OBSERVER: admin.client,
   };
   restore = async () => {
     await database.query("update users set deleted_at = null, is_admin = id = $1", [admin.id]);

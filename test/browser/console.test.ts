@@ -252,6 +252,34 @@ describeWithChromium("the operators' console in a browser", () => {
     await page.getByRole("heading", { name: "Now" }).waitFor();
   });
 
+  test("an observer looks at the console, and is not shown what they may not do; an admin sees a customer's phone", async () => {
+    const orderId = (
+      await sql<{ id: string; phone: string }[]>`
+      select o.id, u.phone from orders o join users u on u.id = o.user_id limit 1`
+    )[0]!;
+    await page.goto(`/admin/ops/orders/${orderId.id}`);
+    expect(await page.getByText(orderId.phone).count()).toBe(0);
+    await sure();
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByText(orderId.phone).waitFor();
+    await context.clearCookies();
+    const observer = await cast.user(client);
+    await sql`update users set is_observer = true where id = ${observer.id}::uuid`;
+    await page.goto("/admin/ops/queues/push");
+    await page.getByLabel("An admin's phone").fill(observer.phone);
+    await page.getByRole("button", { name: "Send a code" }).click();
+    await page.getByLabel("Code").fill(code);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Queue push" }).waitFor();
+    expect(await page.getByRole("button").allTextContents()).toEqual(["Find"]);
+    const refused = await page.request.post("/admin/ops/queues/push", {
+      form: { kind: "PAUSE", why: "x", sure: "on" },
+      headers: { "sec-fetch-site": "same-origin" },
+    });
+    expect(refused.status()).toBe(403);
+    expect((await page.request.get("/admin/queues/api/queues")).status()).toBe(403);
+  });
+
   test("strangers are led to the sign-in, and after it to the page that they wanted", async () => {
     await context.clearCookies();
     await signIn("/admin/ops/jobs?state=WAITING");

@@ -27,6 +27,21 @@ test("grants and revokes the admin role", async () => {
   expect(named).toEqual({ code: 1, output: expect.stringContaining("ADMIN_PHONES") });
 });
 
+test("grants and revokes a look at the operators' console", async () => {
+  await sql`
+    insert into users (service_id, phone) values (${newServiceId()}, ${phone}) on conflict do nothing`;
+  const isObserver = async () =>
+    (await sql<{ isObserver: boolean }[]>`select is_observer from users where phone = ${phone}`)[0]?.isObserver;
+  expect(await grantAdmin([phone, "--read-only"])).toEqual({ code: 0, output: `${phone} is an observer now.\n` });
+  expect([await isObserver(), await isAdmin()]).toEqual([true, false]);
+  expect(await grantAdmin([phone, "--read-only", "--revoke"])).toMatchObject({ code: 0 });
+  expect(await isObserver()).toBe(false);
+  expect(await grantAdmin([phone, "--read-only", "--revoke"])).toEqual({
+    code: 1,
+    output: `${phone} is not an observer.\n`,
+  });
+});
+
 test.each([[], ["79990000002"], [phone, phone], [phone, "--remove"]])(
   "wrong arguments (%s %s) show the usage",
   async (...args) => {

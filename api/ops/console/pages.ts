@@ -1,6 +1,6 @@
 import { enums, type Enum } from "../../../lib/domain/enums.js";
 import type { BulkActionRow, JobFilter, JobRow, JobState } from "../../../sql/outbox-operators.js";
-import type { FoundRow } from "../../../sql/queries/operations.js";
+import type { FoundRow, OrderContact } from "../../../sql/queries/operations.js";
 import type { ListedPosEvent } from "../../../sql/queries/pos-events.js";
 import type { QueueMinute } from "../../../sql/queries/service-state.js";
 import { contracts } from "../../../queues/index.js";
@@ -23,51 +23,56 @@ solid #8883; vertical-align: top; overflow-wrap: anywhere } td.number, th.number
 font-variant-numeric: tabular-nums } input, select, button, textarea { font: inherit; padding: .4rem .6rem } .chart {
 width: 11rem; height: 1.8rem; overflow: visible } .chart polyline { fill: none; stroke: light-dark(#0b57d0, #8ab4f8);
 stroke-width: 1.5; vector-effect: non-scaling-stroke } .chart .out { stroke: light-dark(#146c2e, #7fd694);
-stroke-dasharray: 4 3 } .big .chart { width: 100%; height: 8rem } form.filter { display: flex; flex-wrap: wrap; gap:
-.6rem; align-items: end } form.filter label { display: grid } fieldset { border: 1px solid #8886; margin: 1.5rem 0;
-padding: .8rem } progress { width: 100% } .bad { font-weight: 600; color: light-dark(#b71c1c, #ff8a80) } .note { color:
-light-dark(#555, #aaa) } time { white-space: nowrap }`;
+stroke-dasharray: 4 3 } .big .chart { width: 100%; height: 8rem } .observer form[method=post] { display: none }
+form.filter { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end } form.filter label { display: grid }
+fieldset { border: 1px solid #8886; margin: 1.5rem 0; padding: .8rem } progress { width: 100% } .bad { font-weight: 600;
+color: light-dark(#b71c1c, #ff8a80) } .note { color: light-dark(#555, #aaa) } time { white-space: nowrap }`;
 
 /** The attributes of a table's frame, which can be scrolled on a phone, also with the keyboard. */
 const wide = (label: string): Html => html`class="wide" role="region" tabindex="0" aria-label="${label}"`;
 
-/** Returns a whole page; with `refreshSeconds` the browser loads it again and again. */
-export const page = (title: string, body: Html, refreshSeconds: number | null = null): string =>
-  html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        ${refreshSeconds === null ? null : html`<meta http-equiv="refresh" content="${refreshSeconds}" />`}
-        <title>${title} – operations</title>
-        <link rel="icon" href="data:," />
-        <style>
-          ${style}
-        </style>
-      </head>
-      <body>
-        <nav aria-label="Console">
-          <a href="${consoleRoot}">Now</a>
-          <a href="${consoleRoot}/jobs">Jobs</a>
-          <a href="${consoleRoot}/bulk-actions">Bulk actions</a>
-          <a href="${consoleRoot}/pos-events">POS events</a>
-          <a href="${consoleRoot}/upkeep">Upkeep</a>
-          <a href="/admin/queues">Queues</a>
-          <a href="/admin/queues/sign-out">Sign out</a>
-          <form action="${consoleRoot}/search" role="search">
-            <label
-              >Find
-              <input name="q" type="search" required maxlength="200" placeholder="an id, a number, a code, a phone"
-            /></label>
-            <button>Find</button>
-          </form>
-        </nav>
-        <main>
-          <h1>${title}</h1>
-          ${body}
-        </main>
-      </body>
-    </html> `.toString();
+/** A page, for those who may act or only look. */
+export type Page = (mayAct: boolean) => string;
+
+/** Makes a whole page; with `refreshSeconds` the browser loads it again and again. */
+const page =
+  (title: string, body: Html, refreshSeconds: number | null = null): Page =>
+  (mayAct) =>
+    html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          ${refreshSeconds === null ? null : html`<meta http-equiv="refresh" content="${refreshSeconds}" />`}
+          <title>${title} – operations</title>
+          <link rel="icon" href="data:," />
+          <style>
+            ${style}
+          </style>
+        </head>
+        <body class="${mayAct ? "" : "observer"}">
+          <nav aria-label="Console">
+            <a href="${consoleRoot}">Now</a>
+            <a href="${consoleRoot}/jobs">Jobs</a>
+            <a href="${consoleRoot}/bulk-actions">Bulk actions</a>
+            <a href="${consoleRoot}/pos-events">POS events</a>
+            <a href="${consoleRoot}/upkeep">Upkeep</a>
+            ${mayAct ? html`<a href="/admin/queues">Queues</a>` : null}
+            <a href="/admin/queues/sign-out">Sign out</a>
+            <form action="${consoleRoot}/search" role="search">
+              <label
+                >Find
+                <input name="q" type="search" required maxlength="200" placeholder="an id, a number, a code, a phone"
+              /></label>
+              <button>Find</button>
+            </form>
+          </nav>
+          <main>
+            <h1>${title}</h1>
+            ${body}
+          </main>
+        </body>
+      </html> `.toString();
 
 const time = (at: Date) =>
   html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 19).replace("T", " ")}</time>`;
@@ -183,7 +188,7 @@ const aroundOf = ({ processes, vendors, database }: Overview): Html =>
     }`;
 
 /** The first page: whether all is well. */
-export function nowPage(state: Overview, minutes: readonly QueueMinute[], refreshes: boolean): string {
+export function nowPage(state: Overview, minutes: readonly QueueMinute[], refreshes: boolean): Page {
   const now = new Date();
   const lines = [...troubles(state), ...troublesAround(state)];
   const chart = (queue: string) =>
@@ -252,7 +257,7 @@ const found: Readonly<Record<string, (id: string) => string>> = {
 };
 
 /** What a search found. */
-export const searchPage = (words: string, rows: readonly FoundRow[]): string =>
+export const searchPage = (words: string, rows: readonly FoundRow[]): Page =>
   page(
     "Found",
     rows.length === 0
@@ -314,17 +319,28 @@ const timelineOf = (entries: readonly TimelineEntry[]): Html =>
     <p class="note">Jobs that are done are kept for a day.</p>`;
 
 /** An order and all that it caused. */
-export const orderPage = ({
-  order,
-  notifications,
-  timeline,
-}: NonNullable<Awaited<ReturnType<typeof inspectOrder>>>): string =>
+export const orderPage = (
+  { order, notifications, timeline }: NonNullable<Awaited<ReturnType<typeof inspectOrder>>>,
+  shown: OrderContact | null,
+): Page =>
   page(
     `Order ${order.id}`,
     html`<p>
         ${order.status}; placed at ${time(order.createdAt)} with partner ${order.partnerId},
         ${order.userId === null ? "by no known user" : `by user ${order.userId}`}.
       </p>
+      <p>Phone: ${(shown ?? order).phone ?? "none"}; address: ${(shown ?? order).address ?? "none"}.</p>
+      ${
+        shown === null
+          ? html`<form class="filter" method="post" action="${consoleRoot}/orders/${order.id}">
+              <fieldset class="filter">
+                <legend>Show phone and address, which is audited</legend>
+                ${consent}
+                <button>Show</button>
+              </fieldset>
+            </form>`
+          : null
+      }
       <h2>Notifications</h2>
       ${notifications.length === 0 ? html`<p>None.</p>` : null}
       <ul>
@@ -337,7 +353,7 @@ export const orderPage = ({
 export const notificationPage = ({
   notification: { id, kind, userId, orderId, why },
   timeline,
-}: NonNullable<Awaited<ReturnType<typeof inspectNotification>>>): string =>
+}: NonNullable<Awaited<ReturnType<typeof inspectNotification>>>): Page =>
   page(
     `Notification ${id}`,
     html`<p>${kind} for user ${userId}${orderId === null ? null : html`, about order ${orderLink(orderId)}`}.</p>
@@ -385,7 +401,7 @@ export interface JobsView extends JobFilter {
 }
 
 /** Jobs that match, with what can be done to all of them. */
-export const jobsPage = ({ state, queue, error, jobs, next }: JobsView): string =>
+export const jobsPage = ({ state, queue, error, jobs, next }: JobsView): Page =>
   page(
     "Jobs",
     html`<form class="filter" action="${consoleRoot}/jobs">
@@ -455,7 +471,7 @@ export const jobsPage = ({ state, queue, error, jobs, next }: JobsView): string 
 export const jobPage = (
   { id, queue, state, payload, requestId, attempts, lastError, stagedAt, runAt }: JobRow,
   changed: number | null,
-): string =>
+): Page =>
   page(
     `Job ${id}`,
     html`${changedLine(changed, changed === 1 ? "job" : "jobs")}
@@ -491,7 +507,7 @@ export const jobPage = (
   );
 
 /** The jobs of a request. */
-export const requestPage = (id: string, timeline: readonly TimelineEntry[]): string =>
+export const requestPage = (id: string, timeline: readonly TimelineEntry[]): Page =>
   page(
     `Request ${id}`,
     timeline.length === 0 ? html`<p>It has caused no job that is still kept.</p>` : timelineOf(timeline),
@@ -517,7 +533,7 @@ const actionRow = (action: BulkActionRow): Html =>
   </tr>`;
 
 /** Bulk actions with their progress. */
-export const actionsPage = (title: string, actions: readonly BulkActionRow[]): string =>
+export const actionsPage = (title: string, actions: readonly BulkActionRow[]): Page =>
   page(
     title,
     html`<div ${wide("Bulk actions")}>
@@ -545,7 +561,7 @@ export const actionsPage = (title: string, actions: readonly BulkActionRow[]): s
 export function queuePage(
   { queue, due, waiting, dead, oldestDueSeconds, pausedAt, pausedWhy, concurrency }: Overview["queues"][number],
   minutes: readonly QueueMinute[],
-): string {
+): Page {
   const { figure, words } = chartOf(minutes, new Date());
   return page(
     `Queue ${queue}`,
@@ -595,7 +611,7 @@ export interface PosEventsView {
 }
 
 /** Parked POS events, with what can be done to them. */
-export const posEventsPage = ({ events, changed, next }: PosEventsView): string =>
+export const posEventsPage = ({ events, changed, next }: PosEventsView): Page =>
   page(
     "Parked POS events",
     html`${changedLine(changed, changed === 1 ? "event" : "events")}
@@ -644,7 +660,7 @@ export const posEventsPage = ({ events, changed, next }: PosEventsView): string 
   );
 
 /** Upkeep tasks with their last run; they and rollups are run now. */
-export const upkeepPage = (runs: Overview["upkeep"]): string =>
+export const upkeepPage = (runs: Overview["upkeep"]): Page =>
   page(
     "Upkeep",
     html`<div ${wide("Upkeep tasks")}>
@@ -699,7 +715,7 @@ export const upkeepPage = (runs: Overview["upkeep"]): string =>
   );
 
 /** A refusal, on a page. */
-export const refusalPage = (message: string): string =>
+export const refusalPage = (message: string): Page =>
   page(
     "That did not work",
     html`<p role="alert">${message}</p>

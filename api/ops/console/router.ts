@@ -25,10 +25,11 @@ import {
   hasItsTime,
   rollUpNow,
   runUpkeepNow,
+  showContact,
 } from "../../common/operate.js";
 import { found } from "../../http/endpoint.js";
 import { text } from "../../http/schemas.js";
-import { guardPages, requireAdmin } from "../dashboard/guard.js";
+import { guardPages, requireOperator } from "../dashboard/guard.js";
 import {
   actionsPage,
   consoleRoot,
@@ -43,6 +44,7 @@ import {
   requestPage,
   searchPage,
   upkeepPage,
+  type Page,
 } from "./pages.js";
 
 const PAGE_SIZE = 50;
@@ -111,34 +113,40 @@ const requestIdOf = (response: Response) => String(response.getHeader("x-request
 const by = (response: Response, { why }: { why: string }) => ({ actorId: operatorOf(response), why });
 
 /** Shows invalid input and refusals on a page. */
+const mayActOf = (response: Response) => response.locals["mayAct"] === true;
+
 const explains =
   (handle: (request: Request, response: Response) => Promise<void>): RequestHandler =>
   async (request, response) => {
     try {
       await handle(request, response);
     } catch (error) {
-      if (error instanceof z.ZodError) response.status(400).send(refusalPage(z.prettifyError(error)));
-      else if (error instanceof ApiError) response.status(error.status).send(refusalPage(error.message));
+      if (error instanceof z.ZodError)
+        response.status(400).send(refusalPage(z.prettifyError(error))(mayActOf(response)));
+      else if (error instanceof ApiError)
+        response.status(error.status).send(refusalPage(error.message)(mayActOf(response)));
       else throw error;
     }
   };
 
 /** Handles a request for a page. */
-const shows = (make: (request: Request, response: Response) => Promise<string>): RequestHandler =>
+const shows = (make: (request: Request, response: Response) => Promise<Page>): RequestHandler =>
   explains(async (request, response) => {
-    response.send(await make(request, response));
+    response.send((await make(request, response))(mayActOf(response)));
   });
+
+const readForm = express.urlencoded({ extended: false, limit: 4_000 });
 
 /** Handles a form, and leads to the page that `act` returns. */
 const acts = (act: (request: Request, response: Response) => Promise<string>): RequestHandler[] => [
-  express.urlencoded({ extended: false, limit: 4_000 }),
+  readForm,
   explains(async (request, response) => {
     response.redirect(303, await act(request, response));
   }),
 ];
 
 const pages = Router();
-pages.use(guardPages(consoleRoot), requireAdmin);
+pages.use(guardPages(consoleRoot), requireOperator);
 
 pages.get(
   "/",
@@ -156,7 +164,16 @@ pages.get(
 );
 pages.get(
   "/orders/:id",
-  shows(async ({ params }) => orderPage(found(await inspectOrder(IdParams.parse(params).id), "This order"))),
+  shows(async ({ params }) => orderPage(found(await inspectOrder(IdParams.parse(params).id), "This order"), null)),
+);
+pages.post(
+  "/orders/:id",
+  readForm,
+  shows(async ({ params, body }, response) => {
+    const { id } = IdParams.parse(params);
+    const contact = found(await showContact(id, by(response, Consent.parse(body))), "This order");
+    return orderPage(found(await inspectOrder(id), "This order"), contact);
+  }),
 );
 pages.get(
   "/notifications/:id",

@@ -3,7 +3,7 @@ import helmet from "helmet";
 import { limitRequests } from "../../http/limits.js";
 import { refusal } from "../../http/refusal.js";
 import { adminsOnly, tokenMissing } from "../../http/refusals.js";
-import { findOperator, root } from "./session.js";
+import { findOperator, root, type Operator } from "./session.js";
 
 /** What guards the pages of operators: their headers, their origin, and who may see them. */
 
@@ -27,20 +27,27 @@ const refuseOtherOrigins: RequestHandler = (request, _response, next) => {
   else next(otherOrigin());
 };
 
-/** Admits admins; redirects page requests of other callers to the sign-in, and refuses their other requests. */
-export const requireAdmin: RequestHandler = async (request, response, next) => {
-  const operator = await findOperator(request);
-  limitRequests(request, response, operator?.id ?? null);
-  if (operator?.isAdmin) {
-    response.locals["operatorId"] = operator.id;
-    next();
-  } else if (isPage(request)) {
-    const { baseUrl, originalUrl } = request;
-    const to = baseUrl === root ? "" : `?${new URLSearchParams({ to: originalUrl }).toString()}`;
-    response.redirect(303, `${root}/sign-in${to}`);
-  } else if (operator) next(adminsOnly("The queues are for admins."));
-  else next(tokenMissing("Sign in on the dashboard first."));
-};
+/** Admits these callers; redirects page requests of others to the sign-in, and refuses their other requests. */
+const admit =
+  (admits: (operator: Operator, request: Request) => boolean): RequestHandler =>
+  async (request, response, next) => {
+    const operator = await findOperator(request);
+    limitRequests(request, response, operator?.id ?? null);
+    if (operator && admits(operator, request)) {
+      response.locals["operatorId"] = operator.id;
+      response.locals["mayAct"] = operator.isAdmin;
+      next();
+    } else if (isPage(request)) {
+      const { baseUrl, originalUrl } = request;
+      const to = baseUrl === root ? "" : `?${new URLSearchParams({ to: originalUrl }).toString()}`;
+      response.redirect(303, `${root}/sign-in${to}`);
+    } else if (operator) next(adminsOnly("The queues are for admins."));
+    else next(tokenMissing("Sign in on the dashboard first."));
+  };
+
+export const requireAdmin = admit(({ isAdmin }) => isAdmin);
+/** Admins, and for reading also those who may look. */
+export const requireOperator = admit(({ isAdmin, mayLook }, request) => isAdmin || (mayLook && isRead(request)));
 
 /** Nothing on the pages comes from other hosts, no other site frames them, and no cache keeps them. */
 export const guardPages = (route: string): RequestHandler[] => [

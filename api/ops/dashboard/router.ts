@@ -5,7 +5,7 @@ import { contracts } from "../../../queues/index.js";
 import { sql } from "../../../sql/db.js";
 import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
 import { codePage, phonePage, signOutPage } from "./pages.js";
-import { guardPages, isRead, requireAdmin } from "./guard.js";
+import { guardPages, isRead, requireAdmin, requireOperator } from "./guard.js";
 import { clientOf, findOperator, root, signIn, signOut } from "./session.js";
 import { limitRequests } from "../../http/limits.js";
 import { refusalWith } from "../../http/refusal.js";
@@ -72,9 +72,10 @@ const board: RequestHandler = async (request, response, next) => {
   await showBoard(request, response, next);
 };
 
-/** The page that a caller wanted before the sign-in: of the queues or of the console, and nothing else. */
-function wanted({ query: { to } }: Request): string {
-  return typeof to === "string" && /^\/admin\/(ops|queues)(?![^/?])/.test(to) ? to : root;
+/** The page that a caller wanted before the sign-in: of the queues, for admins, or of the console, and nothing else. */
+function wanted({ query: { to } }: Request, isAdmin = true): string {
+  const path = typeof to === "string" && /^\/admin\/(ops|queues)(?![^/?])/.test(to) ? to : root;
+  return isAdmin || path.startsWith("/admin/ops") ? path : "/admin/ops";
 }
 
 /** The address that a form of the sign-in is sent to, below which the code is. */
@@ -112,7 +113,8 @@ const pages = Router();
 pages.use(guardPages(root));
 
 pages.get("/sign-in", async (request, response) => {
-  if ((await findOperator(request))?.isAdmin) response.redirect(303, wanted(request));
+  const operator = await findOperator(request);
+  if (operator?.mayLook) response.redirect(303, wanted(request, operator.isAdmin));
   else response.send(phonePage(signInAt(request)));
 });
 
@@ -135,8 +137,8 @@ pages.post(
   onForm(
     SignInCode,
     async ({ phone, code }, request, response) => {
-      await signIn(request, response, phone, code);
-      response.redirect(303, wanted(request));
+      const { isAdmin } = await signIn(request, response, phone, code);
+      response.redirect(303, wanted(request, isAdmin));
     },
     (request, { phone }, refusal) =>
       refusal.code === "INVALID_CODE"
@@ -150,10 +152,10 @@ pages.post("/sign-out", async (request, response) => {
   response.redirect(303, `${root}/sign-in`);
 });
 
-pages.use(requireAdmin);
-pages.get("/sign-out", (_request, response) => {
+pages.get("/sign-out", requireOperator, (_request, response) => {
   response.send(signOutPage(root));
 });
+pages.use(requireAdmin);
 pages.put("/api/queues/:queue/pause", setPaused(true), board);
 pages.put("/api/queues/:queue/resume", setPaused(false), board);
 for (const [path, action] of Object.entries(actions)) pages.put(path, audit(action), board);

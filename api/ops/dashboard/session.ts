@@ -25,29 +25,41 @@ function tokenOf(request: Request): string | null {
   return pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1) ?? null;
 }
 
-async function isAdmin(userId: string): Promise<boolean> {
-  return (await findPrincipal(sql, userId))?.isAdmin ?? false;
+/** Who is signed in on the dashboard. */
+export interface Operator {
+  id: string;
+  /** Sees and does everything. */
+  isAdmin: boolean;
+  /** Sees the console. */
+  mayLook: boolean;
 }
 
-/** Returns the user who is signed in on the dashboard, and whether they are still an admin; null without a session. */
-export async function findOperator(request: Request): Promise<{ id: string; isAdmin: boolean } | null> {
+async function operatorOf(id: string): Promise<Operator> {
+  const { isAdmin = false, isObserver = false } = (await findPrincipal(sql, id)) ?? {};
+  return { id, isAdmin, mayLook: isAdmin || isObserver };
+}
+
+/** Returns the user who is signed in on the dashboard, with their present roles; null without a session. */
+export async function findOperator(request: Request): Promise<Operator | null> {
   const token = tokenOf(request);
   const id = token === null ? null : await findSessionUser(sql, sha256(token), minutes);
-  return id === null ? null : { id, isAdmin: await isAdmin(id) };
+  return id === null ? null : operatorOf(id);
 }
 
 /** The dashboard keeps no token of an earlier login. */
 export const clientOf = (request: Request): Client => ({ ip: request.ip ?? "", refreshToken: null });
 
-/** Signs an admin in for half an hour. Throws 403 FORBIDDEN for other users. */
-export async function signIn(request: Request, response: Response, phone: string, code: string): Promise<void> {
+/** Signs an operator in for half an hour. Throws 403 FORBIDDEN for other users. */
+export async function signIn(request: Request, response: Response, phone: string, code: string): Promise<Operator> {
   const token = randomToken();
   const { userId } = await openSession(phone, code, clientOf(request), sha256(token), { forDashboard: true });
-  if (!(await isAdmin(userId))) {
+  const operator = await operatorOf(userId);
+  if (!operator.mayLook) {
     await revokeSession(sql, sha256(token), true);
     throw adminsOnly("This account is not an admin's.");
   }
   response.cookie(cookieName, token, { ...cookie, maxAge: minutes * 60_000 });
+  return operator;
 }
 
 /** Ends the session, for every copy of its cookie. */

@@ -790,7 +790,7 @@ export type KeyScopeMissingProblem = {
     code: "FORBIDDEN";
     reason: "KEY_SCOPE_MISSING";
     requestId: string;
-    scope: "ads:read" | "geo:write";
+    scope: "ads:read" | "geo:write" | "ops:read";
 };
 export type UserProfile = {
     /** UUID v7 */
@@ -2112,6 +2112,17 @@ export type Overview = {
         bytes: number;
     };
 };
+export type OperatorsOnlyProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#OPERATORS_ONLY";
+    title: "Not allowed";
+    status: 403;
+    /** for people; its wording may change */
+    detail: string;
+    code: "FORBIDDEN";
+    reason: "OPERATORS_ONLY";
+    requestId: string;
+};
 export type QueueMinute = {
     minute: string;
     queue: string;
@@ -2133,6 +2144,10 @@ export type InspectedOrder = {
     partnerId: string;
     userId: string | null;
     status: "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+    /** of its customer, masked */
+    phone: string | null;
+    /** masked */
+    address: string | null;
     createdAt: string;
     noShowAt: string;
 };
@@ -2317,7 +2332,7 @@ export type OtherOriginProblem = {
     reason: "OTHER_ORIGIN";
     requestId: string;
 };
-export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
+export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
 /**
  * List the boxes on offer
  */
@@ -6618,7 +6633,7 @@ export function createServiceKey({ body }: {
     body: {
         /** who holds it */
         name: string;
-        scopes: ("ads:read" | "geo:write")[];
+        scopes: ("ads:read" | "geo:write" | "ops:read")[];
     };
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -6627,7 +6642,7 @@ export function createServiceKey({ body }: {
             /** UUID v7 */
             id: string;
             name: string;
-            scopes: ("ads:read" | "geo:write")[];
+            scopes: ("ads:read" | "geo:write" | "ops:read")[];
             key: string;
         };
     } | {
@@ -6673,7 +6688,7 @@ export function listServiceKeys({ limit, cursor }: {
             /** UUID v7 */
             id: string;
             name: string;
-            scopes: ("ads:read" | "geo:write")[];
+            scopes: ("ads:read" | "geo:write" | "ops:read")[];
             createdAt: string;
         }[];
     } | {
@@ -7672,10 +7687,10 @@ export function readOverview(none: Record<string, never> = {}, opts?: Oazapfts.R
         data: Overview;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -7704,10 +7719,10 @@ export function listQueueMinutes({ queue, hours }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -7741,10 +7756,10 @@ export function searchOperations({ q, at }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -7780,10 +7795,10 @@ export function inspectOrder({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -7799,6 +7814,55 @@ export function inspectOrder({ id }: {
     }>(`/api/v1/admin/ops/orders/${encodeURIComponent(id)}`, {
         ...opts
     });
+}
+/**
+ * Read the phone and the address of an order's customer, which is audited
+ */
+export function showOrderContact({ id, body }: {
+    id: string;
+    body: {
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            phone: string | null;
+            address: string | null;
+        };
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/orders/${encodeURIComponent(id)}/contact`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
 }
 /**
  * Read why a notification was sent or not, with its job and its deliveries
@@ -7818,10 +7882,10 @@ export function inspectNotification({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -7856,10 +7920,10 @@ export function inspectRequest({ id, at }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -7896,10 +7960,10 @@ export function listJobs({ limit, cursor, state, queue, error }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -8035,10 +8099,10 @@ export function listBulkActions({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -8069,10 +8133,10 @@ export function readBulkAction({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: AdminsOnlyProblem;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;

@@ -9,6 +9,10 @@ export const operations: Expectations = {
   [`GET ${ops}/queues/:queue/minutes`]: { ask: (as) => as.get(`${ops}/queues/push/minutes`), answer: "200" },
   [`GET ${ops}/search`]: { ask: (as) => as.get(`${ops}/search?q=${unknownId}`), answer: "200" },
   [`GET ${ops}/orders/:id`]: { ask: (as, { orderId }) => as.get(`${ops}/orders/${orderId}`), answer: "200" },
+  [`POST ${ops}/orders/:id/contact`]: {
+    ask: (as, { orderId }) => as.post(`${ops}/orders/${orderId}/contact`, { why }),
+    answer: "200",
+  },
   [`GET ${ops}/notifications/:id`]: {
     ask: (as) => as.get(`${ops}/notifications/${unknownId}`),
     answer: "404 NOT_FOUND",

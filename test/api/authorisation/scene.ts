@@ -1,5 +1,6 @@
 import type { ApiKeyScope } from "../../../lib/security/api-key.js";
 import { signAccessToken } from "../../../lib/security/tokens.js";
+import { sql } from "../../../sql/db.js";
 import type { Client, Reply } from "../../support/api.js";
 import * as cast from "../../support/cast.js";
 
@@ -11,6 +12,7 @@ export const callers = [
   "former customer",
   "banner key",
   "location key",
+  "observer key",
   "customer",
   "stranger",
   "bakery",
@@ -18,6 +20,7 @@ export const callers = [
   "pending partner",
   "rejected partner",
   "suspended partner",
+  "observer",
   "admin",
 ] as const;
 export type CallerName = (typeof callers)[number];
@@ -29,8 +32,8 @@ export const everyPartner: CallerName[] = [
   "rejected partner",
   "suspended partner",
 ];
-export const serviceKeys: CallerName[] = ["banner key", "location key"];
-export const everyUser: CallerName[] = ["false claims", "customer", "stranger", ...everyPartner, "admin"];
+export const serviceKeys: CallerName[] = ["banner key", "location key", "observer key"];
+export const everyUser: CallerName[] = ["false claims", "customer", "stranger", ...everyPartner, "observer", "admin"];
 
 export interface Scene {
   callers: Record<CallerName, Client>;
@@ -58,6 +61,8 @@ export async function setScene(client: Client): Promise<Scene> {
     totalAmount: 120,
     partnerId: bakery.id,
   });
+  const observer = await cast.user(client);
+  await sql`update users set is_observer = true where id = ${observer.id}::uuid`;
   const former = await cast.user(client);
   await former.client.delete("/api/v1/users/me");
   const key = async (scope: ApiKeyScope) => {
@@ -75,6 +80,7 @@ export async function setScene(client: Client): Promise<Scene> {
       "former customer": former.client,
       "banner key": await key("ads:read"),
       "location key": await key("geo:write"),
+      "observer key": await key("ops:read"),
       customer: customer.client,
       stranger: stranger.client,
       bakery: bakery.owner.client,
@@ -82,6 +88,7 @@ export async function setScene(client: Client): Promise<Scene> {
       "pending partner": await partner("PENDING_REVIEW"),
       "rejected partner": await partner("REJECTED"),
       "suspended partner": await partner("SUSPENDED"),
+      observer: observer.client,
       admin: admin.client,
     },
     bakeryId: bakery.id,

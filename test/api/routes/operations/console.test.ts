@@ -97,6 +97,17 @@ describe("an order is shown", () => {
     expect(shown["jobs"]).toEqual(jobs.map(({ id }) => expect.objectContaining({ id })));
   });
 
+  test("with its customer's phone and address masked, which an admin reads for a reason that is audited", async () => {
+    const { customer, orderId } = await placeOrder({ ready: false });
+    await sql`update orders set address = 'Тверская, 1' where id = ${orderId}::uuid`;
+    const { order } = await read(`/orders/${orderId}`);
+    const masked = `${customer.phone.slice(0, 2)}••••••••${customer.phone.slice(-2)}`;
+    expect(order).toMatchObject({ phone: masked, address: "•••" });
+    const shown = await admin.client.post(`${ops}/orders/${orderId}/contact`, { why });
+    expect(shown.body).toEqual({ phone: customer.phone, address: "Тверская, 1" });
+    expect(await auditOf("CONTACT_SHOWN")).toEqual([{ order: orderId, why }]);
+  });
+
   test("to admins only as an order: another id is 404", async () => {
     expect(outcome(await admin.client.get(`${ops}/orders/${randomUUID()}`))).toBe("404 NOT_FOUND");
   });
