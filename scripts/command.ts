@@ -29,6 +29,10 @@ const commands: Readonly<Record<string, Command>> = {
     call: "npm run grant-admin -- +79991234567 [--read-only] [--revoke]",
     what: "Gives the admin role to a user who has logged in, or takes it away; with --read-only the right to look at the console.",
   },
+  operate: {
+    call: "npm run ops -- <command>",
+    what: "The operators' console in a shell: shows the queues, finds what happened, acts on jobs and queues; without a command it lists them. --json prints JSON; what changes something needs --why and --yes.",
+  },
   replay: {
     call: "npm run replay -- <job's number>|<queue>",
     what: "Replays a dead job, by its number or the id that the dashboard shows, or all dead jobs of a queue.",

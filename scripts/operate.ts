@@ -1,0 +1,247 @@
+import "./configured.js";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import {
+  actOnJobs,
+  actOnParkedEvents,
+  changeQueue,
+  fitsState,
+  hasItsTime,
+  rollUpNow,
+  runUpkeepNow,
+  type By,
+} from "../api/common/operate.js";
+import { inspectOrder, jobsIn, overview, queueSetting, recently, search } from "../api/common/inspect.js";
+import { enums } from "../lib/domain/enums.js";
+import { ApiError } from "../lib/process/errors.js";
+import { exitWithLine } from "../lib/process/lifecycle.js";
+import { contracts } from "../queues/index.js";
+import { upkeepTasks } from "../queues/upkeep.js";
+import { closeDatabase, sql } from "../sql/db.js";
+import { continueBulkAction, findBulkAction, insertBulkAction, type JobRow } from "../sql/outbox-operators.js";
+import { listPosEvents } from "../sql/queries/pos-events.js";
+import { usage } from "./command.js";
+
+/** `npm run ops -- …`: the operators' console in a shell. */
+
+const BATCH = 1_000;
+const commands =
+  "now | find <words> | order <id> | jobs | replay, dismiss, run, snooze, cancel <number>… or --all | " +
+  "pause, resume <queue> | concurrency <queue> <number>|default | events [replay|dismiss [<number>…|--all]] | " +
+  "upkeep <task> | rollup --from <day> [--to <day>]";
+
+const Queue = z.enum(contracts.map(({ queue }) => queue));
+const RowNumber = z.coerce.number().int().positive();
+const Options = z.object({
+  state: z.enum(enums.bulkActionState).optional(),
+  queue: Queue.optional(),
+  error: z.string().min(1).max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).default(50),
+  at: z.coerce.date().optional(),
+  until: z.coerce.date().optional(),
+  from: z.iso.date().optional(),
+  to: z.iso.date().optional(),
+  partner: z.uuid().optional(),
+  why: z.string().trim().min(1).max(500).optional(),
+  all: z.boolean(),
+  yes: z.boolean(),
+  json: z.boolean(),
+});
+
+const text = { type: "string" } as const;
+const flag = { type: "boolean", default: false } as const;
+
+/** The arguments, or the reason why they are wrong. */
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        ...{ state: text, queue: text, error: text, limit: text, at: text, until: text, from: text, to: text },
+        ...{ partner: text, why: text, all: flag, yes: flag, json: flag },
+      },
+    });
+    return { ...Options.parse(values), words: positionals };
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : "";
+    return exitWithLine(`${usage}: ${commands}${reason === "" ? "" : `\n${reason}`}`);
+  }
+}
+
+const { words, ...options } = readArguments();
+const [command = "", ...rest] = words;
+
+type Cell = string | number | boolean | Date | null;
+type Row = Readonly<Record<string, Cell>>;
+
+const shown = (cell: Cell | undefined): string =>
+  cell instanceof Date ? cell.toISOString().slice(0, 19).replace("T", " ") : String(cell ?? "");
+
+/** Prints rows as a table, or as JSON. */
+function print(rows: readonly Row[]): void {
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    return;
+  }
+  const names = Object.keys(rows[0] ?? {});
+  const width = (name: string) => Math.max(name.length, ...rows.map((row) => shown(row[name]).length));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, n) => cell.padEnd(width(names[n] ?? "")))
+      .join("  ")
+      .trimEnd();
+  const lines =
+    rows.length === 0 ? ["Nothing."] : [line(names), ...rows.map((row) => line(names.map((name) => shown(row[name]))))];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+const jobRow = ({ id, queue, state, attempts, stagedAt, runAt, lastError }: JobRow): Row => ({
+  ...{ id, queue, state, attempts, stagedAt, runAt, lastError },
+});
+
+/** Who acts and why; ends the program unless it is sure. `what` is what would be done. */
+function consent(what: string): By {
+  const { why, yes } = options;
+  if (why === undefined) throw new Refused('Say why, for the audit log: --why "…"');
+  if (!yes) throw new Refused(`This would ${what}. Say --yes to do it.`);
+  return { actorId: null, why };
+}
+
+/** What is shown to the caller, who did not ask for something that can be done. */
+class Refused extends Error {
+  override name = "Refused";
+}
+
+function parsed<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const result = schema.safeParse(value);
+  if (!result.success) throw new Refused(z.prettifyError(result.error));
+  return result.data;
+}
+
+const onlyQueue = (): z.output<typeof Queue> => parsed(Queue, rest[0]);
+
+async function now(): Promise<void> {
+  const state = await overview();
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify(state, null, 2)}\n`);
+    return;
+  }
+  print(
+    state.queues.map(
+      ({ queue, due, oldestDueSeconds, waiting, dead, stagedPerMinute, donePerMinute, pausedWhy, concurrency }) => ({
+        ...{ queue, due, oldest: Math.round(oldestDueSeconds), waiting, dead, in: stagedPerMinute, out: donePerMinute },
+        paused: pausedWhy,
+        atOnce: concurrency,
+      }),
+    ),
+  );
+  const { parkedPosEvents, rollupDaysDue, canaryAgeSeconds } = state;
+  process.stdout.write("\n");
+  print([
+    {
+      parkedPosEvents,
+      rollupDaysDue,
+      canaryAgeSeconds: canaryAgeSeconds === null ? null : Math.round(canaryAgeSeconds),
+    },
+  ]);
+  process.stdout.write("\n");
+  print(
+    state.processes.map(({ id, role, version, startedAt, alive, waiting }) => ({
+      ...{ process: id, role, version, startedAt, alive, waiting },
+    })),
+  );
+  process.stdout.write("\n");
+  print(state.vendors.map(({ vendor, calls, failed }) => ({ vendor, calls, failed })));
+}
+
+async function actOn(kind: (typeof enums.bulkActionKind)[number]): Promise<void> {
+  const { state = "DEAD", queue = null, error = null, until = null, all } = options;
+  if (!hasItsTime({ kind, until }))
+    throw new Refused("--until must be a later time with snooze, and absent otherwise.");
+  if (!all) {
+    const ids = parsed(z.array(RowNumber).min(1), rest);
+    const by = consent(`${kind.toLowerCase()} ${ids.length} jobs`);
+    print([{ changed: await actOnJobs({ kind, until }, ids, by) }]);
+    return;
+  }
+  if (!fitsState(kind, state))
+    throw new Refused(`${kind.toLowerCase()} is not for jobs that are ${state}: choose them by --state.`);
+  const { why, actorId } = consent(`${kind.toLowerCase()} all ${state.toLowerCase()} jobs ${queue ?? "of all queues"}`);
+  const id = await insertBulkAction(sql, { kind, state, queue, error, until, why, actorId });
+  while (await continueBulkAction(sql, id, BATCH));
+  const action = await findBulkAction(sql, id);
+  print([{ matched: action?.matched ?? 0, changed: action?.changed ?? 0 }]);
+}
+
+async function events(): Promise<void> {
+  const [kind, ...numbers] = rest;
+  if (kind === undefined) {
+    const rows = await listPosEvents(sql, ["PARKED"], null, options.limit);
+    print(
+      rows.map(({ id, partnerId, provider, kind: of, attempts, receivedAt, lastError }) => ({
+        ...{ id, partnerId, provider, kind: of, attempts, receivedAt, lastError },
+      })),
+    );
+    return;
+  }
+  const act = parsed(z.enum(["replay", "dismiss"]), kind) === "replay" ? "REPLAY" : "DISMISS";
+  const ids = options.all ? null : parsed(z.array(RowNumber).min(1), numbers);
+  const by = consent(`${kind} ${ids === null ? "all" : ids.length} parked POS events`);
+  print([{ changed: await actOnParkedEvents(act, { ids, partnerId: options.partner ?? null }, by, null) }]);
+}
+
+async function setQueue(what: string, change: Parameters<typeof changeQueue>[1]): Promise<void> {
+  const queue = onlyQueue();
+  await changeQueue(queue, change, consent(`${what} ${queue}`));
+  print([{ ...(await queueSetting(queue)) }]);
+}
+
+const acts: Readonly<Record<string, () => Promise<void>>> = {
+  now,
+  find: async () => {
+    const rows = await search(parsed(z.string().min(1).max(200), rest.join(" ")), recently(options.at), null);
+    print(rows.map(({ kind, id, state, at }) => ({ kind, id, state, at })));
+  },
+  order: async () => {
+    const found = await inspectOrder(parsed(z.uuid(), rest[0]));
+    if (!found) throw new Refused("There is no such order.");
+    print(found.timeline.map(({ at, what }) => ({ at, what })));
+  },
+  jobs: async () => {
+    const { state = "DEAD", queue = null, error = null, limit } = options;
+    print((await jobsIn(state, { queue, error }, null, limit)).map(jobRow));
+  },
+  replay: () => actOn("REPLAY"),
+  dismiss: () => actOn("DISMISS"),
+  run: () => actOn("RUN"),
+  snooze: () => actOn("SNOOZE"),
+  cancel: () => actOn("CANCEL"),
+  pause: () => setQueue("pause", { paused: true }),
+  resume: () => setQueue("resume", { paused: false }),
+  concurrency: () => {
+    const number = rest[1] === "default" ? null : parsed(z.coerce.number().int().min(1).max(1_000), rest[1]);
+    return setQueue(`run ${number ?? "as many jobs as configured"} at once of`, { concurrency: number });
+  },
+  events,
+  upkeep: async () => {
+    const task = parsed(z.enum(upkeepTasks), rest[0]);
+    print([{ job: await runUpkeepNow(task, consent(`stage ${task}`)) }]);
+  },
+  rollup: async () => {
+    const { from, to = from } = options;
+    if (from === undefined || to === undefined) throw new Refused("Name the days: --from 2026-01-01 [--to 2026-01-31]");
+    print([{ days: await rollUpNow({ from, to }, consent(`roll up ${from} to ${to}`)) }]);
+  },
+};
+
+const act = Object.hasOwn(acts, command) ? acts[command] : undefined;
+if (!act) exitWithLine(`${usage}: ${commands}`);
+try {
+  await act();
+} catch (error) {
+  if (!(error instanceof Refused) && !(error instanceof ApiError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+} finally {
+  await closeDatabase();
+}

@@ -1,0 +1,79 @@
+import { afterAll, beforeEach, expect, test } from "@jest/globals";
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { push } from "../../queues/index.js";
+import { closeDatabase, sql } from "../../sql/db.js";
+import { stageJob } from "../../sql/outbox.js";
+import { runScript } from "../support/run-script.js";
+
+const ops = (...args: string[]) => runScript("operate", args);
+const sure = ["--why", "the vendor is back", "--yes"];
+
+async function json(...args: string[]): Promise<unknown> {
+  const { code, output } = await ops(...args, "--json");
+  expect([code, output]).toEqual([0, expect.any(String)]);
+  return JSON.parse(output);
+}
+
+async function deadPush(): Promise<string> {
+  const id = await stageJob(sql, push, { notificationId: randomUUID() });
+  await sql`update staged_jobs set dead_at = now(), attempts = 8, last_error = 'HTTP 503' where id = ${id}::bigint`;
+  return id;
+}
+
+beforeEach(() => sql`truncate staged_jobs, queue_settings`);
+afterAll(closeDatabase);
+
+test("shows the state and the jobs, as tables or as JSON", async () => {
+  const id = await deadPush();
+  expect((await ops("now")).output).toMatch(/^queue .*\n[\s\S]*^push +0 +0 +0 +1 /m);
+  const state = z.looseObject({ queues: z.array(z.looseObject({ queue: z.string(), dead: z.int() })) });
+  expect(state.parse(await json("now")).queues).toContainEqual(expect.objectContaining({ queue: "push", dead: 1 }));
+  expect((await ops("jobs", "--queue", "push", "--error", "503")).output).toMatch(
+    new RegExp(`^${id} +push +DEAD +8 .* HTTP 503$`, "m"),
+  );
+  expect(await json("find", id)).toEqual([expect.objectContaining({ kind: "JOB", id })]);
+});
+
+test("does nothing without a reason and consent", async () => {
+  const id = await deadPush();
+  expect(await ops("replay", id)).toEqual({ code: 1, output: expect.stringContaining("--why") });
+  expect(await ops("replay", id, "--why", "x")).toEqual({
+    code: 1,
+    output: "This would replay 1 jobs. Say --yes to do it.\n",
+  });
+  expect(await sql`select from staged_jobs where dead_at is not null`).toHaveLength(1);
+});
+
+test("replays jobs by number, and snoozes all that match", async () => {
+  const [first] = [await deadPush(), await deadPush()];
+  expect(await json("replay", first, ...sure)).toEqual([{ changed: 1 }]);
+  const until = "2999-01-01T00:00:00Z";
+  expect(await json("snooze", "--all", "--state", "DUE", "--until", until, ...sure)).toEqual([
+    { matched: 1, changed: 1 },
+  ]);
+  const waiting = await sql<{ id: string }[]>`select id::text from staged_jobs where run_at = ${until}::timestamptz`;
+  expect([...waiting]).toEqual([{ id: first }]);
+});
+
+test("pauses and resumes a queue, and changes its concurrency, as the audit log has it", async () => {
+  await ops("pause", "sms", ...sure);
+  expect(await json("concurrency", "sms", "3", ...sure)).toEqual([
+    expect.objectContaining({ queue: "sms", pausedWhy: "the vendor is back", concurrency: 3 }),
+  ]);
+  const audited = await sql<{ action: string }[]>`
+    select action from audit_events where actor_id is null and details ->> 'queue' = 'sms' order by id`;
+  expect(audited.map(({ action }) => action)).toEqual(["QUEUE_PAUSE", "QUEUE_CONCURRENCY"]);
+});
+
+test("what is wrong is refused, with the reason", async () => {
+  const refused: [string[], string][] = [
+    [[], "Usage: "],
+    [["now", "--nothing"], "Usage: "],
+    [["pause", "sms ", ...sure], "Invalid option"],
+    [["replay", "--all", "--state", "DUE", ...sure], "replay is not for jobs that are DUE"],
+    [["rollup", "--from", "2999-01-01", ...sure], "The days must be past"],
+  ];
+  const outcomes = await Promise.all(refused.map(([args]) => ops(...args)));
+  expect(outcomes).toEqual(refused.map(([, reason]) => ({ code: 1, output: expect.stringContaining(reason) })));
+});
