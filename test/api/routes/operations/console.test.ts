@@ -4,7 +4,7 @@ import { posEvents, push, rollups, sms } from "../../../../queues/index.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 import { completeJob, stageJob } from "../../../../sql/outbox.js";
 import { receivePosEvents } from "../../../../sql/queries/pos-events.js";
-import { closeSignals, onSignal } from "../../../../sql/signals.js";
+import { closeSignals, onLedSignal } from "../../../../sql/signals.js";
 import { rollUp } from "../../../../workers/rollups.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
 import { outcome, startApi, type Client } from "../../../support/api.js";
