@@ -21,13 +21,35 @@ export const jobDurations = new Histogram({
   registers: [registry],
 });
 
-/** `unauthorized` needs an operator: the key or configuration is wrong. */
+/** From what is answered well to what an operator asks about. */
+const waitBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+export const orderPushes = new Histogram({
+  name: "order_push_seconds",
+  help: "From an order to the moment when a push service has accepted a message about it; without those that waited for the end of quiet hours",
+  buckets: waitBuckets,
+  registers: [registry],
+});
+
+export const posEventApplications = new Histogram({
+  name: "pos_event_apply_seconds",
+  help: "From the webhook of a POS to the moment when its event is applied; without those that an operator replayed",
+  buckets: waitBuckets,
+  registers: [registry],
+});
+
+/** `unauthorized` needs an operator: the key or configuration is wrong. The service `others` are servers that clients have set up. */
 export const pushMessages = new Counter({
   name: "push_messages_total",
   help: "Messages to devices, by push service and outcome",
   labelNames: ["service", "result"],
   registers: [registry],
 });
+
+// a first failure is seen as an increase
+for (const service of ["fcm", "web-push", "others"])
+  for (const result of ["sent", "later", "unknown", "unauthorized", "refused", "gone", "busy"])
+    pushMessages.inc({ service, result }, 0);
 
 /**
  * Serves `/metrics` (guarded like the API's) and `/healthz`, which is 503 once `stopping` is aborted. Ends the process with

@@ -16,6 +16,7 @@ import {
 } from "../sql/queries/pos-events.js";
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
 import type { Handler, Task } from "./consume.js";
+import { posEventApplications } from "./metrics.js";
 import { applyChange, CannotApply } from "./pos-changes.js";
 
 /** The most attempts at an event that fails for an unknown reason. */
@@ -51,9 +52,9 @@ async function recordFailure(tx: Db, event: PosEventRow, error: unknown): Promis
 
 /** Applies the partner's next event; false when none is due now. */
 async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<boolean> {
-  const current: { event?: PosEventRow } = {};
+  const current: { event?: PosEventRow; ageSeconds?: number } = {};
   try {
-    return await transaction(async (tx) => {
+    const applied = await transaction(async (tx) => {
       await lockPosEvents(tx, partnerId);
       const event = await findNextPosEvent(tx, partnerId);
       if (!event) return false;
@@ -61,10 +62,14 @@ async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<
         await scheduleInboxRun(tx, partnerId, event.dueInMs, event.requestId);
         return false;
       }
+      const readAt = performance.now();
       current.event = event;
       await applyEvent(tx, event);
+      if (event.ageSeconds !== null) current.ageSeconds = event.ageSeconds + (performance.now() - readAt) / 1_000;
       return true;
     });
+    if (current.ageSeconds !== undefined) posEventApplications.observe(current.ageSeconds);
+    return applied;
   } catch (error) {
     const event = current.event;
     // that the server cannot be used is not the event's fault

@@ -37,7 +37,7 @@ import { lockPreferencesShared } from "../sql/queries/preferences.js";
 import { stageJob } from "../sql/outbox.js";
 import { claimForRun } from "./claim.js";
 import type { Handler, Task } from "./consume.js";
-import { pushMessages } from "./metrics.js";
+import { orderPushes, pushMessages } from "./metrics.js";
 import { shareSlots } from "./slots.js";
 
 /** An older claim belongs to a dead process: by then a send has its outcome, and has had time to store it. */
@@ -48,7 +48,11 @@ const OWN_SERVER_SECONDS = 60;
 const LONGEST_TTL_SECONDS = 28 * 24 * 60 * 60;
 
 type PushTask = Task<{ notificationId: string }>;
-type Due = DueRow & { readonly kind: NotificationKind };
+/** `readAt` is when the row was read, by the monotonic clock. */
+type Due = DueRow & { readonly kind: NotificationKind; readonly readAt: number };
+
+/** What an order sends at once, which its users wait for. */
+const aboutNewOrder: readonly NotificationKind[] = ["ORDER_ACCEPTED", "NEW_ORDER"];
 
 const statusOf = {
   sent: "SENT",
@@ -80,11 +84,13 @@ interface Attempt {
 
 /** Sends to a device if its push service, and those that other users have named, leave a place for a call. */
 async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: PushTask): Promise<Attempt> {
-  const { id, userId, kind, now, subjectId, data, facts } = due;
+  const { id, userId, kind, now, readAt, orderedAt, subjectId, data, facts } = due;
   const { id: deviceId, address, p256dh, auth } = device;
   const target = { address, keys: p256dh !== null && auth !== null ? { p256dh, auth } : null };
   const [service, origin] = [serviceOf(target), originOf(target)];
   const known = isKnownService(origin);
+  const count = (result: PushOutcome["result"] | "busy") =>
+    pushMessages.inc({ service: known ? service : "others", result });
   const message = {
     notificationId: id,
     kind,
@@ -96,7 +102,7 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
   };
   const place = await takePlace(services, { origin, owner: userId });
   if (place instanceof Busy) {
-    pushMessages.inc({ service, result: "busy" });
+    count("busy");
     const outcome = later("the push service is busy", Math.ceil(place.waitMs / 1_000));
     return { deviceId, outcome, known, called: false, unanswered: null };
   }
@@ -105,9 +111,11 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
   const outcome = answered.result === "unauthorized" && !known ? { ...answered, result: "refused" as const } : answered;
   const silent = "silent" in outcome;
   place.leave(!silent);
-  pushMessages.inc({ service, result: outcome.result });
+  count(outcome.result);
   // servers that clients have set up are no vendors
   if (known) recordCall(`push: ${service}`, silent || outcome.result === "later" || outcome.result === "unauthorized");
+  if (outcome.result === "sent" && known && orderedAt && aboutNewOrder.includes(kind))
+    orderPushes.observe((now.getTime() - orderedAt.getTime() + performance.now() - readAt) / 1_000);
   if (outcome.result === "unauthorized") {
     log.error(
       { service, reason: outcome.reason },
@@ -223,7 +231,7 @@ export const deliverPush: Handler<{ notificationId: string }> = async (task) => 
   if (!row) return;
   const { id, kind, preferences, now } = row;
   if (!isNotificationKind(kind)) return settle(task, { status: "FAILED", reason: "the kind is unknown" });
-  const due = { ...row, kind };
+  const due = { ...row, kind, readAt: performance.now() };
   const decision = decide(due, preferences, now);
   switch (decision.action) {
     case "send":

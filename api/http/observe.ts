@@ -8,7 +8,7 @@ const durations = new Histogram({
   name: "http_request_duration_seconds",
   help: "Duration of requests, by method, declared path and status.",
   labelNames: ["method", "route", "status"],
-  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.3, 0.5, 1, 2.5, 10],
   registers: [registry],
 });
 

@@ -6,9 +6,11 @@ import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { log } from "../../lib/process/log.js";
+import { files } from "../../lib/storage/file-store.js";
 import { contracts } from "../../queues/index.js";
 import { databaseStats, replicaStats, sql } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
+import { countParkedEvents } from "../../sql/queries/operations.js";
 import { listQueueSettings } from "../../sql/queries/queue-settings.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import { countDeadJobs, findOutboxLag } from "../../sql/outbox.js";
@@ -132,6 +134,28 @@ measure({
     gauge.set((await listDueDays(sql, zone, await findYesterday(sql, zone))).length);
   },
 });
+
+measure({
+  name: "pos_parked_events",
+  help: "POS events that could not be applied, up to 10000: an operator replays them.",
+  aggregator: "max",
+  collect: async (gauge) => gauge.set((await countParkedEvents(sql)).events),
+});
+
+for (const [name, side, help] of [
+  ["storage_free_bytes", "free", "What is left of the disk of STORAGE_DIR; absent for a bucket."],
+  ["storage_size_bytes", "size", "The size of the disk of STORAGE_DIR; absent for a bucket."],
+] as const)
+  measure({
+    name,
+    help,
+    aggregator: "max",
+    collect: async (gauge) => {
+      const space = await files.space();
+      if (space) gauge.set(space[side]);
+      else gauge.remove();
+    },
+  });
 
 measure({
   name: "queue_jobs",

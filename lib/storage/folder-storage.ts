@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { access, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { access, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -181,6 +181,10 @@ export function folderStorage(folder: string): Storage {
           if (found && found.mtime < since) await rm(path, { recursive: true, force: true });
         }
       }
+    }),
+    space: onDisk(async () => {
+      const { bsize, blocks, bavail } = await statfs(folder);
+      return { size: blocks * bsize, free: bavail * bsize };
     }),
     check: async () => {
       const fault = await folderFault(folder);

@@ -246,6 +246,7 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
       }
     },
 
+    space: () => Promise.resolve(null),
     async check() {
       await client.send(new HeadBucketCommand({ Bucket: bucket }));
     },

@@ -76,6 +76,8 @@ export interface Storage {
   dropParts(upload: PartsUpload): Promise<void>;
   /** Deletes what killed processes left unfinished before `since`, where the key passes `isFileKey`. */
   dropAbandoned(since: Date, isFileKey: (key: string) => boolean): Promise<void>;
+  /** Returns how many bytes there are and how many are left; null when there is no such limit. */
+  space(): Promise<{ size: number; free: number } | null>;
   /** Throws when files cannot be stored. */
   check(): Promise<void>;
 }

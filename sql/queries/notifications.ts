@@ -53,6 +53,11 @@ export const factsOf = (subject: Subject): Facts => ({
 const subjectOf = (userId: string, { boxId, orderId, partnerId }: Subject): string =>
   boxId ?? orderId ?? partnerId ?? userId;
 
+/** Why a notification is deferred; support sees it as the reason. */
+export type Delay = "quiet hours" | "the push service asks to wait" | "the push service is busy";
+
+const quietHours: Delay = "quiet hours";
+
 /** A notification to be inserted. */
 export type NewNotification = Recipient & {
   readonly kind: NotificationKind;
@@ -102,6 +107,8 @@ export interface DueRow extends Omit<DueNotification, "kind"> {
   data: Record<string, string>;
   /** The database's clock. */
   now: Date;
+  /** When its order was placed; null without one, and when it waited for the end of quiet hours. */
+  orderedAt: Date | null;
   preferences: PushPreferences;
 }
 
@@ -110,7 +117,7 @@ export async function findDueNotifications(db: Db, ids: readonly string[]): Prom
   const rows = await db<Row[]>`
     with due as (
       select
-        n.id, n.user_id, n.kind, n.order_id, n.partner_id, n.box_id, n.facts, n.created_at, n.expires_at,
+        n.id, n.user_id, n.kind, n.order_id, n.partner_id, n.box_id, n.facts, n.reason, n.created_at, n.expires_at,
         u.timezone, u.deleted_at is null and exists (select from devices d where d.user_id = u.id) as has_devices
       from notifications n
       join users u on u.id = n.user_id
@@ -128,7 +135,8 @@ export async function findDueNotifications(db: Db, ids: readonly string[]): Prom
       b.pickup_window_end as box_until,
       (select sum(i.qty)::integer from order_items i where i.order_id = n.order_id) as order_items,
       o.amount_due_minor as order_price_minor, o.pickup_window_start as order_from, o.pickup_window_end as order_until,
-      o.estimated_ready_at as ready_at
+      o.estimated_ready_at as ready_at,
+      case when n.reason is distinct from ${quietHours}::text then o.created_at end as ordered_at
     from due n
     left join notification_preferences p on p.user_id = n.user_id
     left join partners partner on partner.id = n.partner_id
@@ -161,11 +169,6 @@ function dueRowOf(row: Row): DueRow {
     hasDevices: row.hasDevices === true,
   };
 }
-
-/** Why a notification is deferred; support sees it as the reason. */
-export type Delay = "quiet hours" | "the push service asks to wait" | "the push service is busy";
-
-const quietHours: Delay = "quiet hours";
 
 /** Defers or settles an open notification. A FAILED one counts as open, because its job may be replayed. */
 export const updateNotificationStatus = (

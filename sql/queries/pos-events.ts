@@ -60,11 +60,13 @@ export const clearInboxJob = (db: Db, partnerId: string) =>
 export const lockPosEvents = (tx: Db, partnerId: string) =>
   tx`select from pg_advisory_xact_lock(hashtextextended('pos events ' || ${partnerId}::text, 0))`;
 
-/** Finds the first queued event of a partner's inbox. */
+/** Finds the first queued event of a partner's inbox, and how long ago it came in; null for one that an operator replays. */
 export const findNextPosEvent = (db: Db, partnerId: string) =>
-  firstRow(db<PosEventRow[]>`
+  firstRow(db<(PosEventRow & { ageSeconds: number | null })[]>`
     select id, partner_id, provider, event_id, change, request_id, status,
            attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
+           case when attempts > 0 or next_attempt_at = received_at
+             then extract(epoch from clock_timestamp() - received_at)::double precision end as age_seconds,
            coalesce(greatest(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0)::integer, 0) as due_in_ms
     from pos_events
     where partner_id = ${partnerId}::uuid and status = 'QUEUED'
