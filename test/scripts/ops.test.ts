@@ -16,6 +16,9 @@ const exported = new Map<string, Map<string, Set<string>>>();
 exported.set("up", new Map());
 const added = ["job", "instance"];
 
+/** The metrics that rules record, each with its labels. They are of this service, as what they are made of is. */
+const recorded = new Map<string, Map<string, Set<string>>>();
+
 /** Records what a process exports, in Prometheus's text format. */
 function note(text: string): void {
   for (const line of text.split("\n")) {
@@ -31,10 +34,12 @@ function note(text: string): void {
 }
 
 /** Labels of which all values were seen. */
-const complete = ["state", "pool", "outcome", "queue"];
+const complete = ["state", "pool", "outcome", "queue", "service", "result", "level"];
 
 /** The values of a matcher that do not exist. */
 function missing(label: string, wanted: string, seen: ReadonlySet<string>): string[] {
+  // of the forms of a bound one is there
+  if (label === "le") return wanted.split("|").some((value) => seen.has(value)) ? [] : [wanted];
   if (complete.includes(label)) return wanted.split("|").filter((value) => !seen.has(value));
   return label !== "route" || endpoints.some(({ path }) => path === wanted) ? [] : [wanted];
 }
@@ -44,10 +49,12 @@ function mistakes(expression: string): string[] {
   const found: string[] = [];
   const labels = new Set(added);
   const ungrouped = expression.replace(/\bby \([^)]*\)|\$__rate_interval/g, "");
-  for (const [, name = "", matchers = ""] of ungrouped.matchAll(/\b([a-z]\w*_\w+|up)\b(?!\()(?:\{([^}]*)\})?/g)) {
-    const known = exported.get(name);
+  for (const [, name = "", matchers = ""] of ungrouped.matchAll(
+    /(?<![\w:])([a-z][\w:]*_[\w:]+|up)\b(?!\()(?:\{([^}]*)\})?/g,
+  )) {
+    const known = exported.get(name) ?? recorded.get(name);
     if (!known) found.push(`no process exports ${name}`);
-    if (!matchers.includes('job=~"surplus-food-.*"'))
+    if (!recorded.has(name) && !matchers.includes('job=~"surplus-food-.*"'))
       found.push(`${name} may be another service's: add job=~"surplus-food-.*"`);
     for (const label of known?.keys() ?? []) labels.add(label);
     for (const [, label = "", wanted = ""] of matchers.matchAll(/(\w+)=~?"([^"]*)"/g)) {
@@ -77,6 +84,17 @@ const Dashboard = z.object({
 const { panels } = Dashboard.parse(JSON.parse(await read("grafana.json")));
 const alerts = await read("alerts.yml");
 const workers = await read("kubernetes/workers.yaml");
+const runbook = await read("README.md");
+
+for (const [, name = "", label = "", value = ""] of alerts.matchAll(
+  /- record: (\S+)\n +expr: .+\n(?: +labels: \{ (\w+): (\w+) \}\n)?/g,
+)) {
+  const labels = recorded.get(name) ?? new Map<string, Set<string>>();
+  recorded.set(name, labels);
+  if (label !== "") labels.set(label, (labels.get(label) ?? new Set()).add(value));
+  // what is made of recorded metrics has their labels
+  else labels.set("level", recorded.get("service_level:all:rate5m")?.get("level") ?? new Set());
+}
 
 beforeAll(async () => {
   const { client, stop } = await startApi();
@@ -105,12 +123,32 @@ describe("each panel of the dashboard uses exported metrics", () => {
 });
 
 describe("each alert", () => {
-  const asked = [...alerts.matchAll(/- alert: (\w+)\n +expr: (.+)\n/g)].map(([, name = "", expr = ""]) => [name, expr]);
+  const asked = [...alerts.matchAll(/- (?:alert|record): (\S+)\n +expr: (.+)\n/g)].map(([, name = "", expr = ""]) => [
+    name,
+    expr,
+  ]);
   test.each(asked)("%s uses exported metrics: %s", (_name, expr) => expect(mistakes(expr)).toEqual([]));
 
+  const names = Array.from(alerts.matchAll(/- alert: (\w+)/g), ([, name = ""]) => name);
+
   test("has a severity and a summary", () => {
-    for (const part of [/severity: (critical|warning) /g, /^ +summary: ./gm, /^ +for: \d+m$/gm, /- alert: /g])
-      expect(alerts.match(part)).toHaveLength(asked.length);
+    for (const part of [/severity: (critical|warning) /g, /^ +summary: ./gm, /^ +for: \d+m$/gm])
+      expect(alerts.match(part)).toHaveLength(names.length);
+  });
+
+  test("names its paragraph of the runbook, which says what is seen, where to look and what to do", () => {
+    expect(Array.from(alerts.matchAll(/^ +runbook: (.+)$/gm), ([, place]) => place)).toEqual(
+      names.map((name) => `scripts/ops/README.md#${name.toLowerCase()}`),
+    );
+    for (const name of names)
+      expect(runbook).toMatch(
+        new RegExp(
+          `\n### ${name}\n\n- \\*\\*Symptom\\.\\*\\* [^#]+\n- \\*\\*Look\\.\\*\\* [^#]+\n- \\*\\*Do\\.\\*\\* `,
+        ),
+      );
+    const [, part = ""] = runbook.split("\n## When an alert fires\n");
+    const [paragraphs = ""] = part.split("\n## ");
+    expect(Array.from(paragraphs.matchAll(/^### (.+)$/gm), ([, name]) => name)).toEqual(names);
   });
 });
 

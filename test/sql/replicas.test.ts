@@ -242,6 +242,12 @@ test("no request fails when the replica freezes under load, and it is read again
   try {
     await traffic.after(200);
     await until(() => states().first.lagSeconds > 2);
+    await until(async () => {
+      const text = await (await fetch(`${client.url}/metrics`)).text();
+      const [, lag] =
+        new RegExp(`^database_replica_lag_seconds\\{replica="${states().first.name}"\\} (.+)$`, "m").exec(text) ?? [];
+      return Number(lag) > 2;
+    });
     const [{ passedOver }, before] = [database.replicaStats(), answered()];
     await traffic.after(200);
     expect(answered()).toBe(before);
