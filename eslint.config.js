@@ -45,6 +45,7 @@ const homes = [
     rooms: ["queues/broker.ts", "queues/connections.ts", "queues/redis-broker.ts", "workers", "scripts/bench", "test"],
   },
   { packages: ["pg"], rooms: ["lib/process/find-primary.ts", "queues/broker.ts", "sql", "scripts", "test"] },
+  { packages: ["@opentelemetry"], rooms: ["lib/process/otlp.ts"] },
   { packages: ["postgres", "postgrator"], rooms: ["sql", "scripts/bench", "test"] },
 ];
 

@@ -6,6 +6,7 @@ import { describeError } from "../lib/process/describe-error.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
+import { startTraces, stopTraces } from "../lib/process/traces.js";
 import { version } from "../lib/process/version.js";
 import { logWarnings } from "../lib/process/warnings.js";
 import { logStorageProblems } from "../lib/storage/log-storage-problems.js";
@@ -30,6 +31,7 @@ const idleCheckMs = 50;
 const replaceAfterMs = 500;
 
 async function serve(): Promise<void> {
+  await startTraces("surplus-food-api");
   // 10 MB over a slow mobile connection take minutes; bodies that are no files have their own limit (http/body-time.ts)
   const timeouts = { requestTimeout: 300_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 };
   const often = { connectionsCheckingInterval: 5_000 };
@@ -72,7 +74,7 @@ async function serve(): Promise<void> {
     await withTimeout(flushLimitMs, adCounters.flush()).catch((error: unknown) =>
       log.warn({ error: describeError(error) }, "the last impressions and clicks are lost"),
     );
-    await Promise.all([closeSignals(), closeBroker(), beats.stop()]);
+    await Promise.all([closeSignals(), closeBroker(), beats.stop(), stopTraces()]);
     await closeDatabase();
   });
 }

@@ -1,7 +1,9 @@
+import { currentSpan, inSharedSpan, type Span } from "../lib/process/traces.js";
 import { faultOf } from "./db.js";
 
 interface Call<Item, Result> {
   readonly item: Item;
+  readonly span: Span | undefined;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,7 +22,8 @@ export function inBatches<Item, Result>(
   let running = false;
 
   const attempt = async (calls: readonly Call<Item, Result>[]): Promise<void> => {
-    const results = await work(calls.map(({ item }) => item));
+    const spans = calls.map(({ span }) => span);
+    const results = await inSharedSpan("batch", spans, () => work(calls.map(({ item }) => item)));
     if (results.length !== calls.length) throw new Error(`a batch of ${calls.length} has ${results.length} results`);
     results.forEach((result, index) => calls[index]?.resolve(result));
   };
@@ -42,7 +45,7 @@ export function inBatches<Item, Result>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, span: currentSpan(), resolve, reject });
       if (!running) void runAll();
     });
 }

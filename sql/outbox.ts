@@ -5,7 +5,7 @@ import { onLedSignal } from "./signals.js";
 
 /** Options of a staged job. */
 export interface StageOptions {
-  /** The id of the causing request, for log lines. */
+  /** The id of the causing request, for log lines, with its trace (`withTrace`). */
   requestId?: string | undefined;
   /** The job waits in its row until this time. */
   runAt?: Date;
@@ -71,6 +71,7 @@ export interface DueJob {
   sends: number;
   /** Whether its queue is paused: then it is not handed over. */
   held: boolean;
+  traceparent: string | null;
 }
 
 /** Counts the open jobs of a queue that are due, up to `max`; `at` is the time of the count. */
@@ -108,10 +109,10 @@ export const claimDueJobs = (db: Db, queues: readonly string[], limit: number) =
           next_send_at = now() + interval '10 seconds' * power(3, least(job.sends, 4))
       from due
       where job.id = due.id
-      returning job.id, job.queue, job.payload, job.generation, job.priority, job.sends
+      returning job.id, job.queue, job.payload, job.generation, job.priority, job.sends, job.traceparent
     )
     select
-      id::text, queue, payload, generation, priority, sends,
+      id::text, queue, payload, generation, priority, sends, traceparent,
       coalesce(
         queue = any (array(select setting.queue from queue_settings setting where setting.paused_at is not null)), false
       ) as held
@@ -144,6 +145,8 @@ export const releaseHeldJobs = (db: Db, queue: string, limit: number) =>
 export interface StartedJob {
   payload: Payload;
   requestId: string | null;
+  /** The span that staged it. */
+  traceparent: string | null;
   /** Attempts so far, this one included. */
   attempts: number;
   /** Whether it was dead, and an operator runs it again from the dashboard. */
@@ -175,9 +178,9 @@ export async function startJobs(db: Db, runs: readonly JobRun[]): Promise<(Start
       set attempts = attempts + 1
       from run
       where job.id = run.id
-      returning job.id, payload, request_id, attempts, dead_at
+      returning job.id, payload, request_id, traceparent, attempts, dead_at
     )
-    select id::text, payload, request_id, attempts, dead_at is not null as was_dead from started`;
+    select id::text, payload, request_id, traceparent, attempts, dead_at is not null as was_dead from started`;
   const started = new Map(rows.map((row) => [row.id, row]));
   return Promise.all(runs.map(async (run) => started.get(run.id) ?? (await startJob(db, run))));
 }
@@ -188,9 +191,9 @@ async function startJob(db: Db, { id, generation }: JobRun): Promise<StartedJob 
       update staged_jobs
       set attempts = attempts + 1
       where id = ${id}::bigint and generation = ${generation} and done_at is null
-      returning payload, request_id, attempts, dead_at
+      returning payload, request_id, traceparent, attempts, dead_at
     )
-    select payload, request_id, attempts, dead_at is not null as was_dead from started`);
+    select payload, request_id, traceparent, attempts, dead_at is not null as was_dead from started`);
 }
 
 /**

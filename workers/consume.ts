@@ -2,7 +2,8 @@ import { UnrecoverableError } from "bullmq";
 import { describeError, describeErrorWithStack } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { inBatches } from "../sql/in-batches.js";
-import { log, type Logger } from "../lib/process/log.js";
+import { log, logsSuccess, type Logger } from "../lib/process/log.js";
+import { startSpan, within, withTrace, type Span } from "../lib/process/traces.js";
 import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { batches, hadNoConnection, isPassing, sql, type Db } from "../sql/db.js";
@@ -14,7 +15,7 @@ export interface Task<P extends Payload> {
   readonly payload: P;
   /** Logs with the queue, the job and the request that caused it. */
   readonly log: Logger;
-  /** The request that caused the job; jobs staged by this one inherit it. */
+  /** The request that caused the job, with the job's trace (`withTrace`); jobs staged by this one inherit it. */
   readonly requestId: string | undefined;
   /** 1 at the first attempt. */
   readonly attempt: number;
@@ -43,6 +44,7 @@ interface Ending {
   /** The request that caused the job. */
   readonly requestId?: string | undefined;
   readonly error?: unknown;
+  readonly span?: Span | undefined;
 }
 
 // of all queues together
@@ -104,6 +106,27 @@ export function consume<P extends Payload>(
         log.warn({ queue: contract.queue, jobId: job.id }, "a job was dropped, as its row is gone");
       return { outcome: "skipped" };
     }
+    const span = startSpan(`job ${contract.queue}`, {
+      kind: "consumer",
+      parent: row.traceparent,
+      attributes: { "job.id": job.id, "job.attempt": row.attempts, "request.id": row.requestId ?? undefined },
+    });
+    try {
+      const ending = await within(span, () => attempt({ id, generation }, row, job, span));
+      span?.set({ "job.outcome": ending.outcome });
+      if (ending.outcome === "failed" || ending.outcome === "dead") span?.fail(ending.outcome);
+      return { ...ending, span };
+    } finally {
+      span?.end();
+    }
+  };
+
+  const attempt = async (
+    { id, generation }: staged.JobRun,
+    row: staged.StartedJob,
+    job: BrokerJob,
+    span: Span | undefined,
+  ): Promise<Ending> => {
     const requestId = row.requestId ?? undefined;
     const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
     const progress = { completed: false };
@@ -113,7 +136,7 @@ export function consume<P extends Payload>(
       await handler({
         payload: parse(row.payload),
         log: jobLog,
-        requestId,
+        requestId: span ? withTrace(requestId ?? "", span) : requestId,
         attempt: row.attempts,
         signal,
         done: async (tx) => {
@@ -185,13 +208,14 @@ export function consume<P extends Payload>(
     const stop = jobDurations.startTimer();
     const ending = run(job);
     running.add(ending);
-    const { outcome, error, requestId } = await ending;
+    const { outcome, error, requestId, span } = await ending;
     running.delete(ending);
     const seconds = stop({ queue: contract.queue, outcome });
     // ticks come every few seconds, whether there is work or not
     const level = job.repeatJobKey === undefined ? "info" : "debug";
     const facts = { queue: contract.queue, jobId: job.id, requestId, outcome, ms: Math.round(seconds * 10_000) / 10 };
-    log[level](facts, "job finished");
+    const succeeded = outcome === "done" || outcome === "skipped";
+    if (!succeeded || logsSuccess(requestId ?? job.id ?? "")) within(span, () => log[level](facts, "job finished"));
     if (outcome === "failed") throw forBroker(error, Error);
     if (outcome === "dead") throw forBroker(error, UnrecoverableError);
   };

@@ -5,6 +5,7 @@ import { describeError } from "../lib/process/describe-error.js";
 import { withTimeout } from "../lib/process/with-timeout.js";
 import { announceUp, exitOnUncaught, exitWithLine, onStop } from "../lib/process/lifecycle.js";
 import { log } from "../lib/process/log.js";
+import { startTraces, stopTraces } from "../lib/process/traces.js";
 import { logWarnings } from "../lib/process/warnings.js";
 import { logStorageProblems } from "../lib/storage/log-storage-problems.js";
 import { closeBroker, pingBroker } from "../queues/broker.js";
@@ -27,6 +28,7 @@ if (unknown.length > 0)
   exitWithLine(`There is no queue named ${unknown.join(", ")}; the queues are ${queueNames.join(", ")}`);
 logWarnings();
 
+await startTraces("surplus-food-worker");
 const stopping = new AbortController();
 if (config.WORKER_METRICS_PORT !== 0)
   await once(serveMetrics(config.WORKER_METRICS_PORT, stopping.signal), "listening");
@@ -41,7 +43,7 @@ onStop(async () => {
     log.warn({ error: describeError(error) }, "stopping with jobs still running; they will be run again"),
   );
   await beats?.stop();
-  await withTimeout(CLOSE_LIMIT_MS, Promise.all([closeSignals(), closeBroker(), closeDatabase()]));
+  await withTimeout(CLOSE_LIMIT_MS, Promise.all([closeSignals(), closeBroker(), closeDatabase(), stopTraces()]));
 });
 if (await untilMigrated(stopping.signal)) {
   // a broker that is down is waited for

@@ -1,6 +1,7 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
 import type { PosEventsPayload } from "../queues/pos-events.js";
+import { currentSpan, inSpan, traceOf } from "../lib/process/traces.js";
 import { faultOf, isUnavailable, transaction, sql, type Db } from "../sql/db.js";
 import {
   findNextPosEvent,
@@ -30,9 +31,13 @@ type PosEventsTask = Task<PosEventsPayload>;
 /** Returns the reason for admins, without values of the event. */
 const reasonOf = (error: unknown) => (error instanceof CannotApply ? error.message : describeError(error));
 
-/** Applies an event and marks it processed, in one transaction. */
+/** Applies an event and marks it processed, in one transaction; in the trace of its webhook, since a job applies events of many. */
 async function applyEvent(tx: Db, event: PosEventRow): Promise<void> {
-  await updatePosEventProcessed(tx, event.id, await applyChange(tx, event));
+  const parent = traceOf(event.requestId);
+  const job = currentSpan()?.traceparent;
+  await inSpan("apply POS event", parent === null ? {} : { parent, links: job === undefined ? [] : [job] }, async () =>
+    updatePosEventProcessed(tx, event.id, await applyChange(tx, event)),
+  );
 }
 
 /** Records that an event could not be applied: it is retried later, and later events wait for it, or it is parked. */

@@ -1,6 +1,7 @@
 import { describeError } from "../lib/process/describe-error.js";
 import { Flag } from "../lib/process/flag.js";
 import { log } from "../lib/process/log.js";
+import { inEachTrace } from "../lib/process/traces.js";
 import { openQueue, pingBroker, whileBrokerAnswers } from "../queues/broker.js";
 import type { Contract } from "../queues/contract.js";
 import { sql } from "../sql/db.js";
@@ -69,7 +70,8 @@ export async function relayBatch(contracts: readonly Contract[]): Promise<boolea
     const ofContract = jobs.filter(({ queue, held }) => queue === contract.queue && !held);
     if (ofContract.length === 0) return;
     try {
-      await handOver(contract, ofContract);
+      const traces = ofContract.map(({ traceparent }) => traceparent);
+      await inEachTrace(`relay ${contract.queue}`, { kind: "producer" }, traces, () => handOver(contract, ofContract));
     } catch (error) {
       await releaseJobs(
         sql,

@@ -5,6 +5,7 @@ import { config } from "../../lib/process/config.js";
 import type { ApiError } from "../../lib/process/errors.js";
 import { describeIssue } from "../../lib/process/input-errors.js";
 import { log, type Logger } from "../../lib/process/log.js";
+import { withTrace } from "../../lib/process/traces.js";
 import { parseJsonBody } from "../../lib/process/parse-json.js";
 import { hasReplicas, lookups, recentLookupsOf, searchesOf, type Db } from "../../sql/db.js";
 import { sendJson, sendText } from "./answer.js";
@@ -107,6 +108,7 @@ export interface Input<Path, D extends Declaration> extends Caller<D["auth"]> {
   incoming: IncomingMessage;
   /** Aborted when the client disconnects before the response. */
   gone: AbortSignal;
+  /** Its id, and its trace if it has one (`withTrace`): what it causes keeps both. */
   requestId: string;
   log: Logger;
 }
@@ -299,7 +301,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
                 invalidInput(invalid, "", error),
               ),
               address: request.originalUrl,
-              requestId,
+              requestId: withTrace(requestId),
               incoming,
               get gone() {
                 const gone = new AbortController();

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import { Histogram } from "prom-client";
-import { log } from "../../lib/process/log.js";
+import { log, logsSuccess } from "../../lib/process/log.js";
+import { startSpan, within } from "../../lib/process/traces.js";
 import { registry } from "./registry.js";
 
 const durations = new Histogram({
@@ -35,24 +36,37 @@ function levelOf(route: string, status: number): "debug" | "info" | "warn" {
 }
 
 /**
- * Gives every request its id (the client's own when it is safe to log, else a new one), and measures and logs it at its
- * end, in one line. The label is the declared path, so it holds no ids.
+ * Gives every request its id (the client's own when it is safe to log, else a new one) and its span, and measures and logs it at
+ * its end, in one line. The label is the declared path, so it holds no ids.
  */
 export const observe: RequestHandler = (request, response, next) => {
   const start = performance.now();
   const given = request.headers["x-request-id"];
   const requestId = typeof given === "string" && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
   response.setHeader("X-Request-Id", requestId);
+  const { traceparent } = request.headers;
+  const span = probes.has(request.path)
+    ? undefined
+    : startSpan(request.method, {
+        kind: "server",
+        parent: typeof traceparent === "string" ? traceparent : null,
+        attributes: { "http.request.method": request.method, "request.id": requestId },
+      });
   response.once("close", () => {
     const ms = performance.now() - start;
     const { method } = request;
     const status = response.writableFinished ? response.statusCode : 499;
     const route = routeOf(request, response);
     durations.observe({ method, route, status }, ms / 1_000);
-    const level = levelOf(route, status);
-    if (!log.isLevelEnabled(level)) return;
     const [userId, code, reason] = [noted(response, "userId"), noted(response, "code"), noted(response, "reason")];
-    log[level]({ requestId, method, route, status, code, reason, ms: Math.round(ms * 10) / 10, userId }, "request");
+    span?.rename(`${method} ${route}`);
+    span?.set({ "http.route": route, "http.response.status_code": status, "error.type": code });
+    if (status >= 500) span?.fail(code ?? String(status));
+    span?.end();
+    const level = levelOf(route, status);
+    if (!log.isLevelEnabled(level) || (status < 400 && !logsSuccess(requestId))) return;
+    const facts = { requestId, method, route, status, code, reason, ms: Math.round(ms * 10) / 10, userId };
+    within(span, () => log[level](facts, "request"));
   });
-  next();
+  within(span, next);
 };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { config } from "../process/config.js";
+import { inSpan } from "../process/traces.js";
 
 const timeoutMs = 8_000;
 const maxAnswerBytes = 1_048_576;
@@ -84,10 +85,11 @@ function throwNoResponse(): never {
 /** Fetches for node-geocoder; throws when the response is no success or malformed. */
 async function ask(provider: keyof typeof answers, url: string): Promise<Response> {
   const signal = AbortSignal.timeout(timeoutMs);
-  const response = await fetch(addressed(url), {
-    headers: { "user-agent": "surplus-food marketplace" },
-    redirect: "error",
-    signal,
+  const response = await inSpan("geocoder", { kind: "client" }, async (span) => {
+    const headers = { "user-agent": "surplus-food marketplace" };
+    const answer = await fetch(addressed(url), { headers, redirect: "error", signal });
+    span?.set({ "http.response.status_code": answer.status });
+    return answer;
   }).catch(throwNoResponse);
   if (!response.ok) throw new Error(`the geocoder answered ${response.status}`);
   const text = await readText(response).catch((error: unknown) => {

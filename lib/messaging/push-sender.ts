@@ -1,4 +1,5 @@
 import { request, type Dispatcher } from "undici";
+import { inSpan } from "../process/traces.js";
 import { networkCode, neverSent } from "../outbound/network-error.js";
 import type { PushAddress } from "./push-token.js";
 import { retryAfterSeconds } from "../outbound/retry-after.js";
@@ -83,25 +84,28 @@ interface Call {
 }
 
 /** Posts to a push service without following redirects; returns its response, or the outcome when there was none. */
-export async function callPushService(
+export const callPushService = (
   url: URL,
   { timeoutMs, ...options }: Call,
-): Promise<{ answer: PushAnswer } | { outcome: PushOutcome }> {
-  try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const { statusCode, headers, body } = await request(url, { ...options, method: "POST", signal });
-    return {
-      answer: {
-        status: statusCode,
-        // the status counts, also when the body is cut off
-        text: await body.text().catch(() => ""),
-        retryAfter: retryAfterSeconds(headers["retry-after"], new Date(), LONGEST_WAIT_SECONDS),
-      },
-    };
-  } catch (error) {
-    return { outcome: outcomeOfError(error) };
-  }
-}
+): Promise<{ answer: PushAnswer } | { outcome: PushOutcome }> =>
+  inSpan("push service", { kind: "client", attributes: { "server.address": url.host } }, async (span) => {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs);
+      const { statusCode, headers, body } = await request(url, { ...options, method: "POST", signal });
+      span?.set({ "http.response.status_code": statusCode });
+      return {
+        answer: {
+          status: statusCode,
+          // the status counts, also when the body is cut off
+          text: await body.text().catch(() => ""),
+          retryAfter: retryAfterSeconds(headers["retry-after"], new Date(), LONGEST_WAIT_SECONDS),
+        },
+      };
+    } catch (error) {
+      span?.fail(networkCode(error));
+      return { outcome: outcomeOfError(error) };
+    }
+  });
 
 function outcomeOfError(error: unknown): PushOutcome {
   const code = networkCode(error);

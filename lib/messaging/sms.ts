@@ -1,5 +1,6 @@
 import { config } from "../process/config.js";
 import type { Logger } from "../process/log.js";
+import { inSpan } from "../process/traces.js";
 import { networkCode, neverSent } from "../outbound/network-error.js";
 
 const gatewayTimeoutMs = 10_000;
@@ -47,13 +48,15 @@ async function callGateway(phone: string, text: string, timeoutMs: number): Prom
     request.body = fill(config.SMS_HTTP_BODY, escapes[type.trim().toLowerCase()] ?? String, values);
   }
 
-  const response = await fetch(fill(config.SMS_HTTP_URL ?? "", encodeURIComponent, values), request).catch(
-    (error: unknown) => {
-      throw neverSent(error)
-        ? new SmsRefused(`the SMS gateway cannot be reached (${networkCode(error)})`)
-        : new Error(`no answer from the SMS gateway (${networkCode(error)})`);
-    },
-  );
+  const response = await inSpan("SMS gateway", { kind: "client" }, async (span) => {
+    const answer = await fetch(fill(config.SMS_HTTP_URL ?? "", encodeURIComponent, values), request);
+    span?.set({ "http.response.status_code": answer.status });
+    return answer;
+  }).catch((error: unknown) => {
+    throw neverSent(error)
+      ? new SmsRefused(`the SMS gateway cannot be reached (${networkCode(error)})`)
+      : new Error(`no answer from the SMS gateway (${networkCode(error)})`);
+  });
   await response.body?.cancel();
   if (response.ok) return;
   const message = `the SMS gateway answered ${response.status}`;

@@ -1,5 +1,6 @@
 import type { Agent } from "undici";
 import { config } from "../process/config.js";
+import { inSpan, type Span } from "../process/traces.js";
 import { networkCode } from "../outbound/network-error.js";
 import { parseJson } from "../process/parse-json.js";
 import { PosRefused, PosSilent, PosUnavailable } from "./adapter.js";
@@ -47,7 +48,11 @@ type Lookup = typeof publicLookup;
 export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeoutMs, mostBytes }) {
   let agent: Agent | undefined;
 
-  async function exchange(address: string, { method = "GET", headers, body, unread, signal }: OutboundCall) {
+  async function exchange(
+    address: string,
+    { method = "GET", headers, body, unread, signal }: OutboundCall,
+    span: Span | undefined,
+  ) {
     if (!isCallable(address)) throw new PosRefused("the address of the POS may not be called: it must be https");
     const url = new URL(address);
     requirePublicHost(url);
@@ -67,6 +72,7 @@ export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeout
       body: body === undefined ? null : JSON.stringify(body),
       signal,
     });
+    span?.set({ "server.address": url.host, "http.response.status_code": answer.statusCode });
     const encoding = answer.headers["content-encoding"] ?? "identity";
     const succeeded = answer.statusCode >= 200 && answer.statusCode < 300;
     if (unread || !succeeded || encoding !== "identity") {
@@ -81,7 +87,8 @@ export function outboundCaller(lookup: Lookup = publicLookup, limits = { timeout
   /** Calls an address and returns its JSON; throws TokenRefused, PosRefused, PosUnavailable, or the signal's reason. */
   return async (address: string, call: OutboundCall): Promise<unknown> => {
     const deadline = AbortSignal.timeout(limits.timeoutMs);
-    const text = await exchange(address, { ...call, signal: AbortSignal.any([call.signal, deadline]) }).catch(
+    const limited = { ...call, signal: AbortSignal.any([call.signal, deadline]) };
+    const text = await inSpan("POS", { kind: "client" }, (span) => exchange(address, limited, span)).catch(
       (error: unknown) => {
         call.signal.throwIfAborted();
         if (error instanceof PosRefused || error instanceof PosUnavailable) throw error;

@@ -10,6 +10,11 @@ import { readRedisUrl } from "./redis-address.js";
 import { DATABASE_EXAMPLE, readDatabaseUrl, UnusableAddress } from "./server-address.js";
 import { isTimeZone } from "../domain/time-zones.js";
 
+const ratio = z
+  .string()
+  .regex(/^(0(\.\d{1,9})?|1(\.0{1,9})?)$/, "must be a number from 0 to 1")
+  .default("1")
+  .transform(Number);
 const flag = z.stringbool().default(false);
 const list = z
   .string()
@@ -115,6 +120,22 @@ const shaped =
 function parseHeaders(value: string): Record<string, string> | null {
   try {
     const headers = z.record(z.string(), z.string()).parse(JSON.parse(value));
+    new Headers(headers);
+    return headers;
+  } catch {
+    return null;
+  }
+}
+/** Parses headers in the form of W3C's baggage. */
+function parsePairs(value: string): Record<string, string> | null {
+  try {
+    const pairs = value.split(",").filter((pair) => pair.trim() !== "");
+    const headers = Object.fromEntries(
+      pairs.map((pair) => {
+        const [, name = "", text = ""] = /^([^=]*)=(.*)$/.exec(pair) ?? [];
+        return [name.trim(), decodeURIComponent(text.trim())];
+      }),
+    );
     new Headers(headers);
     return headers;
   } catch {
@@ -240,6 +261,9 @@ export const environment = z
     LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")
       .default("info")
       .describe("least severe level that is logged"),
+    LOG_SUCCESSES: ratio.describe(
+      "share of the requests and jobs without an error that have a line in the log; a request's jobs go with it",
+    ),
     LOG_PRETTY: flag.describe("`1` logs readable lines instead of JSON"),
     WEB_CONCURRENCY: count(1, 1, 64).describe("API processes that share the port"),
     WORKER_CONCURRENCY: perQueue.describe(
@@ -423,6 +447,17 @@ export const environment = z
     POS_SQUARE_URL: posUrl("https://connect.squareup.com").describe("Square's address; its sandbox has another"),
     POS_POSTER_URL: posUrl("https://joinposter.com").describe("Poster's address"),
     POS_IIKO_URL: posUrl("https://api-ru.iiko.services").describe("address of iiko's cloud"),
+    OTEL_EXPORTER_OTLP_ENDPOINT: url(/^https?$/, "http://localhost:4318")
+      .optional()
+      .describe(
+        "collector of traces that takes OTLP over HTTP, such as `http://localhost:4318`; without it there are none",
+      ),
+    OTEL_EXPORTER_OTLP_HEADERS: z
+      .string()
+      .default("")
+      .transform(shaped(parsePairs, "a list such as authorization=Bearer%20…, comma-separated"))
+      .describe("headers for the collector, such as `authorization=Bearer%20…`, comma-separated"),
+    OTEL_TRACES_SAMPLER_ARG: ratio.describe("share of the traces that are kept, where the caller has not decided it"),
     METRICS_TOKEN: z
       .string()
       .min(8, "must be at least 8 characters")

@@ -11,12 +11,18 @@ const destination = config.LOG_PRETTY
     })
   : pino.destination({ fd: 1, sync: true });
 
-/** The process's logger; requests and jobs log through a child of it with their `requestId`. */
+let added = (): object => ({});
+
+/** Adds to every line, while traces are on, what `fields` returns then. */
+export const addToLines = (fields: () => object): void => void (added = fields);
+
+/** The process's logger; requests and jobs log through a child of it with their `requestId`, and with their `traceId` if there is one. */
 export const log: Logger = pino(
   {
     level: config.LOG_LEVEL,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
+    ...(config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && { mixin: () => added() }),
     formatters: { level: (label) => ({ level: label }) },
     redact: {
       paths: ["phone", "*.phone", "token", "*.token", "authorization", "*.authorization", "cookie", "*.cookie"],
@@ -25,3 +31,11 @@ export const log: Logger = pino(
   },
   destination,
 );
+
+/** Whether the success of a request is logged, and those of its jobs: all of them or none, by the request's id. */
+export function logsSuccess(id: string): boolean {
+  // FNV-1a
+  let hash = 0x811c9dc5;
+  for (let place = 0; place < id.length; place += 1) hash = Math.imul(hash ^ id.charCodeAt(place), 0x01000193);
+  return (hash >>> 0) / 2 ** 32 < config.LOG_SUCCESSES;
+}

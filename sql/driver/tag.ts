@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { currentSpan, inSpan } from "../../lib/process/traces.js";
 import { asDatabaseError } from "./errors.js";
 import { arrayLiteral } from "./types.js";
 
@@ -31,11 +32,32 @@ function asParameter(value: Parameter | undefined): Parameter {
   return Array.isArray(value) ? arrayLiteral(value) : value;
 }
 
+/** The names of statements, by their place in the source. */
+const names = new WeakMap<TemplateStringsArray, string>();
+
+/** Returns the name of the function that has a statement, such as `findOrder`, else of its file; `tag` is what that function called. */
+function nameOf(template: TemplateStringsArray, tag: (...statement: never) => unknown): string {
+  const known = names.get(template);
+  if (known !== undefined) return known;
+  const trace: { stack?: string } = {};
+  Error.captureStackTrace(trace, tag);
+  const [, line = ""] = (trace.stack ?? "").split("\n");
+  const [, caller] = /^ +at (?:async )?(?:Object\.)?([\w$]+) \(/.exec(line) ?? [];
+  const [, file = "statement"] = /([\w-]+)\.[jt]s:/.exec(line) ?? [];
+  const [text = ""] = template;
+  const name = /^(begin|commit|rollback)$/.test(text) ? text : (caller ?? file);
+  names.set(template, name);
+  return name;
+}
+
 /** Makes a tag that sends its statements through `run`. */
 export function tag(run: Run): Db {
   async function db<T extends Rows>(template: TemplateStringsArray, ...parameters: readonly Parameter[]) {
     try {
-      return await run<T>(template, parameters.map(asParameter));
+      const values = parameters.map(asParameter);
+      if (!currentSpan()?.sampled) return await run<T>(template, values);
+      const attributes = { "db.system.name": "postgresql" };
+      return await inSpan(nameOf(template, db), { kind: "client", attributes }, () => run<T>(template, values));
     } catch (error) {
       throw asDatabaseError(error);
     }

@@ -14,7 +14,7 @@ end
 $$;
 
 -- Stages a job that is due at `due_at`; returns its id. `open_key` finds it among the open jobs of its queue. `caused_by` is the
--- id of the causing request. Of those that wait in the broker, jobs of a lower `rank` run first.
+-- id of the causing request, and behind a blank its span (`withTrace`). Of those that wait in the broker, jobs of a lower `rank` run first.
 create or replace function stage_job(
   to_queue text, job_payload jsonb, caused_by text default null, due_at timestamptz default now(), open_key text default null,
   rank integer default 0
@@ -24,8 +24,11 @@ as $$
 declare
   staged_id bigint;
 begin
-  insert into staged_jobs (queue, payload, request_id, run_at, next_send_at, key, priority)
-  values (to_queue, job_payload, caused_by, due_at, due_at, open_key, rank)
+  insert into staged_jobs (queue, payload, request_id, traceparent, run_at, next_send_at, key, priority)
+  values (
+    to_queue, job_payload, nullif(split_part(caused_by, ' ', 1), ''), nullif(split_part(caused_by, ' ', 2), ''), due_at, due_at,
+    open_key, rank
+  )
   returning id into staged_id;
   -- wake_relays, inlined: every order runs this
   if due_at <= now() then
@@ -35,16 +38,17 @@ begin
 end
 $$;
 
--- Stages one job per element of `job_payloads`, caused by the request and due at the time (null: now) at the same index.
+-- Stages one job per element of `job_payloads`, caused by the request (as above) and due at the time (null: now) at the same index.
 create or replace function stage_jobs(
   to_queue text, job_payloads jsonb, caused_by text[], due_times timestamptz[] default null
 ) returns void
 language plpgsql
 as $$
 begin
-  insert into staged_jobs (queue, payload, request_id, run_at, next_send_at)
-  select to_queue, job.payload, job.request_id, coalesce(job.due_at, now()), coalesce(job.due_at, now())
-  from rows from (jsonb_array_elements(job_payloads), unnest(caused_by), unnest(due_times)) as job (payload, request_id, due_at);
+  insert into staged_jobs (queue, payload, request_id, traceparent, run_at, next_send_at)
+  select to_queue, job.payload, nullif(split_part(job.cause, ' ', 1), ''), nullif(split_part(job.cause, ' ', 2), ''),
+         coalesce(job.due_at, now()), coalesce(job.due_at, now())
+  from rows from (jsonb_array_elements(job_payloads), unnest(caused_by), unnest(due_times)) as job (payload, cause, due_at);
   perform wake_relays(coalesce((select min(coalesce(at, now())) from unnest(due_times) as at), now()));
 end
 $$;

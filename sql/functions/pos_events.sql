@@ -36,7 +36,7 @@ end
 $$;
 
 -- Inserts the events that are new, each for the partner at the same index, and schedules jobs for inboxes that have queued events
--- but no open job. One call is one statement: events and jobs are written together. Returns the inboxes with the number of their
+-- but no open job. Behind the id of a request is its span (`withTrace`). One call is one statement: events and jobs are written together. Returns the inboxes with the number of their
 -- new events. Unless `waits`, inboxes that another transaction has locked, or that the first event has yet to create, are left out.
 create or replace function receive_pos_events(
   waits boolean, providers text[], partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, request_ids text[]
@@ -60,10 +60,11 @@ begin
 
   return query
     with inserted as (
-      insert into pos_events (partner_id, provider, account, event_id, change, request_id)
-      select given.partner_id, given.provider, given.account, given.event_id, given.change, given.request_id
+      insert into pos_events (partner_id, provider, account, event_id, change, request_id, traceparent)
+      select given.partner_id, given.provider, given.account, given.event_id, given.change,
+             split_part(given.cause, ' ', 1), nullif(split_part(given.cause, ' ', 2), '')
       from rows from (unnest(partner_ids, providers, accounts, event_ids, request_ids), jsonb_array_elements(changes))
-        with ordinality as given (partner_id, provider, account, event_id, request_id, change, n)
+        with ordinality as given (partner_id, provider, account, event_id, cause, change, n)
       where given.partner_id = any (inboxes)
       order by given.n
       on conflict (partner_id, provider, event_id) do nothing

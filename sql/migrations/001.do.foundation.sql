@@ -24,6 +24,8 @@ create table staged_jobs (
   payload jsonb not null,
   -- the request that caused it
   request_id text,
+  -- the span that staged it, as W3C writes it
+  traceparent text,
   -- a delayed job waits here, never in the broker
   run_at timestamptz not null default now(),
   -- when the relay hands the row over next

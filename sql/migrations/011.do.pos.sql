@@ -75,6 +75,7 @@ create table pos_events (
   -- it may name a customer, so rows are deleted 30 days after they came in
   change jsonb not null,
   request_id text,
+  traceparent text,
   status pos_event_status not null default 'QUEUED',
   attempts integer not null default 0,
   next_attempt_at timestamptz not null default now(),

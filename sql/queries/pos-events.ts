@@ -42,6 +42,7 @@ export interface PosEventRow {
   eventId: string;
   /** See lib/pos/event.ts. */
   change: unknown;
+  /** Of its webhook, with its trace (`withTrace`). */
   requestId: string | null;
   status: PosEventStatus;
   /** Failures so far. */
@@ -63,7 +64,7 @@ export const lockPosEvents = (tx: Db, partnerId: string) =>
 /** Finds the first queued event of a partner's inbox, and how long ago it came in; null for one that an operator replays. */
 export const findNextPosEvent = (db: Db, partnerId: string) =>
   firstRow(db<(PosEventRow & { ageSeconds: number | null })[]>`
-    select id, partner_id, provider, event_id, change, request_id, status,
+    select id, partner_id, provider, event_id, change, request_id || coalesce(' ' || traceparent, '') as request_id, status,
            attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
            case when attempts > 0 or next_attempt_at = received_at
              then extract(epoch from clock_timestamp() - received_at)::double precision end as age_seconds,
@@ -76,7 +77,7 @@ export const findNextPosEvent = (db: Db, partnerId: string) =>
 /** Finds an event. */
 export const findPosEvent = (db: Db, id: number) =>
   firstRow(db<PosEventRow[]>`
-    select id, partner_id, provider, event_id, change, request_id, status,
+    select id, partner_id, provider, event_id, change, request_id || coalesce(' ' || traceparent, '') as request_id, status,
            attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
            coalesce(greatest(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0)::integer, 0) as due_in_ms
     from pos_events
