@@ -53,6 +53,7 @@ test("a room may import nothing else, in any form of import", async () => {
       'import "bullmq"',
       "bullmq is only for queues/broker.ts, queues/connections.ts, queues/redis-broker.ts, workers, scripts/bench, test.",
     ],
+    ["api/app.ts", 'import "@opentelemetry/api"', "@opentelemetry/api is only for lib/process/otlp.ts."],
   ] as const;
   expect(await refusals(refused.map(([path, code]) => [path, code]))).toEqual(refused.map(([, , message]) => message));
 });
@@ -85,4 +86,10 @@ test("there are no import cycles", async () => {
   };
   for (const path of imports.keys()) visit(path, []);
   expect(circles).toEqual([]);
+});
+
+test("OpenTelemetry is loaded once traces are on, and not before", async () => {
+  const traces = await readFile(join(root, "lib/process/traces.ts"), "utf8");
+  expect(traces).not.toMatch(/from "\.\/otlp\.js"/);
+  expect(traces).toContain('await import("./otlp.js")');
 });
