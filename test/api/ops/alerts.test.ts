@@ -103,7 +103,7 @@ afterEach(() => sql`truncate staged_jobs`);
 describeWithPromtool("an alert fires for", () => {
   test("a job that can never succeed: DeadJobs", async () => {
     const before = await scrape();
-    const workers = startWorkers(["push"]);
+    const workers = await startWorkers(["push"]);
     await sql`select stage_job('push', '{}')`;
     await until(async () => (await sql`select from staged_jobs where dead_at is not null`).count > 0);
     await workers.stop();
@@ -115,7 +115,7 @@ describeWithPromtool("an alert fires for", () => {
   test("a gateway that answers with errors: JobsFail", async () => {
     const before = await scrape();
     gateway.answerWith(500);
-    const workers = startWorkers(["sms"]);
+    const workers = await startWorkers(["sms"]);
     await stageJob(sql, sms, { otpId: await newOtp() });
     const failed = async () => valueOf(await scrape(), "job_duration_seconds_count", 'queue="sms",outcome="failed"');
     await until(async () => ((await failed()) ?? 0) > 0);
