@@ -2,13 +2,9 @@ import { z } from "zod";
 
 // The messages between the bench and its measuring programs.
 
-/** Requests to send over `connections` connections for `seconds`, as fast as they are answered. */
-export const LoadPlan = z.object({
-  url: z.url(),
+/** Requests to send over `connections` connections. */
+const requests = {
   connections: z.int(),
-  seconds: z.number(),
-  /** Requests to send a second, over all connections; as fast as they are answered by default. */
-  perSecond: z.number().optional(),
   requests: z.array(
     z.object({
       method: z.enum(["GET", "POST"]),
@@ -21,7 +17,10 @@ export const LoadPlan = z.object({
   uniqueHeader: z.string().optional(),
   /** Each request's body is a POS event: it gets a new id in every request, and is signed with this secret. */
   webhookSecret: z.string().optional(),
-});
+};
+
+/** Requests to send for `seconds`, as fast as they are answered. */
+export const LoadPlan = z.object({ url: z.url(), seconds: z.number(), ...requests });
 export type LoadPlan = z.output<typeof LoadPlan>;
 
 export const Load = z.object({
@@ -29,12 +28,37 @@ export const Load = z.object({
   p99Ms: z.number(),
   /** Responses other than 2xx, and requests without a response. */
   failed: z.int(),
-  /** Those of them that were answered 503. */
-  unavailable: z.int(),
   /** Share of one core that sending the requests took. */
   busy: z.number(),
 });
 export type Load = z.output<typeof Load>;
+
+/** Streams of requests that come at a steady rate for `seconds`, all at the same time, however long the answers take. */
+export const ArrivalsPlan = z.object({
+  url: z.url(),
+  seconds: z.number(),
+  streams: z.array(z.object({ perSecond: z.number(), ...requests })),
+});
+export type ArrivalsPlan = z.output<typeof ArrivalsPlan>;
+
+/** For each stream, in milliseconds: how long after a request was due it was answered. */
+export const Arrivals = z.object({
+  streams: z.array(
+    z.object({
+      /** Of 2xx responses. */
+      taken: z.array(z.number()),
+      /** Of 503 responses. */
+      refused: z.array(z.number()),
+      /** Other responses, and requests without a response. */
+      failed: z.int(),
+      /** From the first request to the last answer. */
+      seconds: z.number(),
+    }),
+  ),
+  /** Share of one core that sending the requests took. */
+  busy: z.number(),
+});
+export type Arrivals = z.output<typeof Arrivals>;
 
 /** Orders of one box by all these users. */
 export const HotRowPlan = z.object({

@@ -7,7 +7,7 @@ import type { Marketplace } from "./marketplace.js";
 import { Rate, type PullPlan } from "./messages.js";
 
 /** Connects every bakery to its own POS; returns webhook calls of all these POS systems, which share one secret. */
-async function webhookCalls(databaseUrl: string, { boxes }: Marketplace): Promise<Requests> {
+export async function webhookCalls(databaseUrl: string, { boxes }: Marketplace): Promise<Requests> {
   // these modules read the configuration on import, so the lab must have set it
   const { encryptEnvelope } = await import("../../lib/security/envelope.js");
   const { posCredentialsContext } = await import("../../sql/queries/pos-credentials.js");
@@ -24,7 +24,8 @@ async function webhookCalls(databaseUrl: string, { boxes }: Marketplace): Promis
   try {
     await client.query(
       `insert into pos_credentials (partner_id, adapter, account, encrypted, next_sync_at)
-       select id, 'generic', id, encrypted, now() + interval '1 day' from unnest($1::uuid[], $2::text[]) as made (id, encrypted)`,
+       select id, 'generic', id, encrypted, now() + interval '1 day' from unnest($1::uuid[], $2::text[]) as made (id, encrypted)
+       on conflict (partner_id) do update set encrypted = excluded.encrypted`,
       [partnerIds, encrypted],
     );
   } finally {
