@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { Arrivals, ArrivalsPlan } from "../messages.js";
+import { ArrivalsPlan, type Arrivals } from "../messages.js";
 import { answerParent } from "./answer.js";
 import { nextId, signWith } from "./unique.js";
 
