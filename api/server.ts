@@ -17,6 +17,7 @@ import { adCounters } from "./routes/ads/counters.js";
 import { app } from "./app.js";
 import { limitConnections } from "./http/connections.js";
 import { refuseUnreadable } from "./http/errors.js";
+import { refuseEarly } from "./http/overload.js";
 import { closeBroker } from "./ops/broker.js";
 import { logDatabaseProblems, markUnready } from "./ops/health.js";
 import { messageClasses } from "./http/message-classes.js";
@@ -35,7 +36,7 @@ async function serve(): Promise<void> {
   // 10 MB over a slow mobile connection take minutes; bodies that are no files have their own limit (http/body-time.ts)
   const timeouts = { requestTimeout: 300_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 };
   const often = { connectionsCheckingInterval: 5_000 };
-  const server = createServer({ ...timeouts, ...often, ...messageClasses(app) }, app);
+  const server = createServer({ ...timeouts, ...often, ...messageClasses(app) }, refuseEarly(app));
   const most = config.MAX_CONNECTIONS;
   // all connections of a proxy have its address
   limitConnections(server, most, config.TRUST_PROXY > 0 ? most : Math.ceil(most / 2));

@@ -13,7 +13,7 @@ import { authorize, identify, type Auth, type Caller, type Credential } from "./
 import { columnsOf, sendCsv } from "./csv.js";
 import { allowSlowBody } from "./body-time.js";
 import { clientNetwork } from "./client-network.js";
-import { invalidInput, invalidPath } from "./errors.js";
+import { invalidInput, invalidPath, sendProblem } from "./errors.js";
 import {
   callerKey,
   isSmall,
@@ -23,8 +23,9 @@ import {
   SMALL_BODY_BYTES,
   type EndpointLimit,
 } from "./limits.js";
+import { followRequests } from "./overload.js";
 import type { Refusal } from "./refusal.js";
-import { notFound, notJson, notSentAsJson, type InvalidCode } from "./refusals.js";
+import { notFound, notJson, notSentAsJson, overloaded, type InvalidCode } from "./refusals.js";
 import { Id } from "./schemas.js";
 import { cacheControlOf, type Sharing } from "./shared-caches.js";
 import type { Tag } from "./tags.js";
@@ -66,7 +67,10 @@ export interface Declaration {
   limit?: EndpointLimit;
   /** The handler's first statement finds out whether account and session are still there, instead of one before it. */
   checksSession?: true;
-  /** Whether it may wait for a worker or a third party, without a connection to Postgres: then it is not one of few changes at once. */
+  /**
+   * Whether it may wait for a worker or a third party, without a connection to Postgres: then it is not one of few changes at once,
+   * and not refused when all of its requests take long.
+   */
   waits?: true;
   /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
   csv?: boolean;
@@ -167,6 +171,9 @@ const MAX_OPEN_JSON_BYTES = 4_096;
 /** Whether anyone may call, without a credential. */
 export const isOpen = (auth: Auth) => ["ANYONE", "OPTIONAL_USER", "BANNER_READER"].includes(auth);
 
+/** Whether the endpoint waits for no upload, worker or third party: when all of its requests take long, too many come. */
+export const worksByItself = ({ upload, waits }: Declaration): boolean => !upload && !waits;
+
 /** Whether a Content-Type is JSON's; in UTF-8, as RFC 8259 wants it. */
 const isJson = (request: Request) =>
   typeof request.is("application/json") === "string" &&
@@ -242,7 +249,9 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
           ]
         : [];
 
-      const takesTurn = method !== "get" && !endpoint.upload && !endpoint.waits;
+      const isShed = worksByItself(endpoint);
+      const takesTurn = method !== "get" && isShed;
+      const requests = isShed ? followRequests(method.toUpperCase(), endpoint.path) : null;
 
       const file = endpoint.csv && {
         name: endpoint.path.split("/").findLast((part) => !part.startsWith(":")) ?? tag,
@@ -261,6 +270,12 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
       const handle = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
         response.locals["route"] = endpoint.path;
         for (const [name, value] of farewell) response.setHeader(name, value);
+        if (requests?.refuses()) {
+          // past the handlers of errors, which take longer
+          sendProblem(request, response, overloaded());
+          return;
+        }
+        let leave = (): void => undefined;
         try {
           // A small body is read while the caller is looked up. It is parsed, and its errors count, once the caller is authorised.
           const isLarge = declaration.body !== undefined && largest > SMALL_BODY_BYTES && !isSmall(request);
@@ -314,7 +329,11 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
               get reads() {
                 return isAnonymous && hasReplicas ? recentLookupsOf(clientNetwork(request.ip ?? "")) : lookups;
               },
-              searches: (rows: number) => searchesOf(clientNetwork(request.ip ?? ""), rows, isAnonymous),
+              searches: (rows: number) => {
+                // from here on it waits for its client's turn
+                leave();
+                return searchesOf(clientNetwork(request.ip ?? ""), rows, isAnonymous);
+              },
               get log() {
                 return log.child({ requestId });
               },
@@ -325,7 +344,10 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
               response.setHeader("Cache-Control", "private, no-cache");
             if (tagged) response.vary("Authorization");
             // The input matches the declaration by construction; the compiler cannot follow that through six generics.
-            const handled = () => handler(input as Parameters<typeof handler>[0]);
+            const handled = () => {
+              leave = requests?.enter() ?? leave;
+              return handler(input as Parameters<typeof handler>[0]);
+            };
             const answer = await (takesTurn ? limitChanges(caller(), handled) : handled());
             response.statusCode = answer.status;
             for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
@@ -350,6 +372,8 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
         } catch (error) {
           // no response can be sent to a client that has disconnected
           if (!response.destroyed) next(error);
+        } finally {
+          leave();
         }
       };
       router[method](path, handle);

@@ -22,6 +22,7 @@ import {
   notFound,
   notJson,
   outOfRange,
+  overloaded,
   requestTooSlow,
   storageUnreachable,
   unreadable,
@@ -71,22 +72,22 @@ function asApiError(error: unknown): ApiError | null {
 
 const overloadLogMs = 1_000;
 let overloadLogAt = 0;
-let overloaded = 0;
+let refused = 0;
 
 /** Logs requests that are refused because too many came at once: their log would be one more load. */
-function logOverload(error: unknown): void {
-  overloaded += 1;
+export function logOverload(error: unknown): void {
+  refused += 1;
   if (performance.now() < overloadLogAt) return;
-  log.error({ error: describeError(error), requests: overloaded }, "requests were refused: the database is overloaded");
+  log.error({ error: describeError(error), requests: refused }, "requests were refused: too many came at once");
   overloadLogAt = performance.now() + overloadLogMs;
-  overloaded = 0;
+  refused = 0;
 }
 
 /** Sends the problem document of `error`; an unexpected error becomes a 500 without details. */
 export function sendProblem(request: Request, response: Response, error: unknown): void {
   const requestId = String(response.getHeader("x-request-id"));
   const known = asApiError(error);
-  if (faultOf(error) === "overloaded") logOverload(error);
+  if (known?.reason === overloaded.reason || known?.reason === databaseOverloaded.reason) logOverload(error);
   else if (known === null || known.status >= 500) {
     const route: unknown = response.locals["route"];
     log.error({ error: describeErrorWithStack(error), requestId, method: request.method, route }, "request failed");

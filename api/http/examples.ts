@@ -93,6 +93,8 @@ const examples: Readonly<Record<string, unknown>> = {
   title: "Evening box",
   "Notification.title": "Order accepted",
   until: "2100-12-31",
+  "Operations.until": "2100-06-01T09:00:00.000Z",
+  "BulkAction.until": "2100-06-01T09:00:00.000Z",
   uses: 17,
   weight: 1,
   weightGrams: 450,

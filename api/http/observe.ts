@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import { Histogram } from "prom-client";
 import { log, logsSuccess } from "../../lib/process/log.js";
 import { startSpan, within } from "../../lib/process/traces.js";
+import { overloaded } from "./refusals.js";
 import { registry } from "./registry.js";
 
 const durations = new Histogram({
@@ -35,14 +37,19 @@ function levelOf(route: string, status: number): "debug" | "info" | "warn" {
   return status < 400 && probes.has(route) ? "debug" : "info";
 }
 
+/** Returns the client's own id for a request when it is safe to log, else a new one. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers["x-request-id"];
+  return typeof given === "string" && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
 /**
- * Gives every request its id (the client's own when it is safe to log, else a new one) and its span, and measures and logs it at
- * its end, in one line. The label is the declared path, so it holds no ids.
+ * Gives every request its id and its span, and measures and logs it at its end, in one line. The label is the declared path, so it
+ * holds no ids.
  */
 export const observe: RequestHandler = (request, response, next) => {
   const start = performance.now();
-  const given = request.headers["x-request-id"];
-  const requestId = typeof given === "string" && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
+  const requestId = requestIdOf(request);
   response.setHeader("X-Request-Id", requestId);
   const { traceparent } = request.headers;
   const span = probes.has(request.path)
@@ -53,12 +60,18 @@ export const observe: RequestHandler = (request, response, next) => {
         attributes: { "http.request.method": request.method, "request.id": requestId },
       });
   response.once("close", () => {
+    const reason = noted(response, "reason");
+    // counted and logged together (overload.ts); it is quick, which says nothing about those that were taken
+    if (reason === overloaded.reason) {
+      span?.end();
+      return;
+    }
     const ms = performance.now() - start;
     const { method } = request;
     const status = response.writableFinished ? response.statusCode : 499;
     const route = routeOf(request, response);
     durations.observe({ method, route, status }, ms / 1_000);
-    const [userId, code, reason] = [noted(response, "userId"), noted(response, "code"), noted(response, "reason")];
+    const [userId, code] = [noted(response, "userId"), noted(response, "code")];
     span?.rename(`${method} ${route}`);
     span?.set({ "http.route": route, "http.response.status_code": status, "error.type": code });
     if (status >= 500) span?.fail(code ?? String(status));

@@ -15,7 +15,7 @@ import { version } from "../../lib/process/version.js";
 import { hasTag } from "./answer.js";
 import { keyScopes, type Auth } from "./auth.js";
 import { readConventions } from "./conventions.js";
-import { isOpen, type Endpoint } from "./endpoint.js";
+import { isOpen, worksByItself, type Endpoint } from "./endpoint.js";
 import { addExamples } from "./examples.js";
 import { declaredRefusals, type Refusal } from "./refusal.js";
 import {
@@ -34,6 +34,7 @@ import {
   notJson,
   notSentAsJson,
   outOfRange,
+  overloaded,
   partnerNotActive,
   partnersOnly,
   requestTooSlow,
@@ -84,6 +85,7 @@ export function refusalsOf(endpoint: Endpoint): Refusal[] {
     ...(isForPartners(auth) ? [partnersOnly] : []),
     ...(auth === "ACTIVE_PARTNER" ? [partnerNotActive] : []),
     ...(params ? [notFound] : []),
+    ...(worksByItself(endpoint) ? [overloaded] : []),
   ];
   const always = [
     tooManyRequests,

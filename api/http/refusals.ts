@@ -226,6 +226,12 @@ export const databaseUnreachable = passing(
   5,
   maybeDone,
 );
+export const overloaded = passing(
+  "OVERLOADED",
+  "More requests come than can be answered in time; try again shortly.",
+  1,
+  "Nothing was done. Send the same request again after `retryAfterSeconds`.",
+);
 export const databaseOverloaded = passing("DATABASE_OVERLOADED", "The database is overloaded; try again shortly.", 5);
 export const databaseContended = passing(
   "DATABASE_CONTENDED",

@@ -105,6 +105,8 @@ beforeAll(async () => {
   note('database_replica_lag_seconds{replica="one"} 0\n');
   for (const outcome of ["answered", "empty", "failed", "passed_over"])
     note(`database_replica_reads_total{replica="one",outcome="${outcome}"} 0\n`);
+  // with labels only when requests were refused (test/api/http/overload.test.ts)
+  note('http_requests_shed_total{method="POST",route="/api/v1/orders"} 0\n');
   for (const { queue } of contracts) {
     for (const outcome of ["done", "skipped", "snoozed", "failed", "dead"] as const)
       jobDurations.observe({ queue, outcome }, 0.1);

@@ -5,6 +5,7 @@ import addFormatsModule from "ajv-formats";
 import { z } from "zod";
 import { app, endpoints } from "../../api/app.js";
 import { refuseUnreadable } from "../../api/http/errors.js";
+import { refuseEarly } from "../../api/http/overload.js";
 import { messageClasses } from "../../api/http/message-classes.js";
 import { responseHeaders } from "../../api/http/response-headers.js";
 import { document } from "./openapi.js";
@@ -163,7 +164,7 @@ export class Client {
 export async function startApi(port = 0): Promise<{ client: Client; stop: () => Promise<void> }> {
   // a thousand concurrent requests all get a connection on any machine, and none is closed while a client may use it
   const patience = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
-  const server: Server = createServer({ ...messageClasses(app), ...patience }, app)
+  const server: Server = createServer({ ...messageClasses(app), ...patience }, refuseEarly(app))
     .on("clientError", refuseUnreadable)
     .listen({ port, host: "127.0.0.1", backlog: 4_096 });
   await once(server, "listening");

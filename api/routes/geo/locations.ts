@@ -107,6 +107,7 @@ geo.get(
         message: "is missing",
       }),
     answers: { 200: GeocodeAnswer, 202: z.object({}) },
+    waits: true,
     errors: [geocoderSilent, geocoderBusy],
   },
   async ({ user, query: { q = "", address: asked = q }, address, gone, requestId, log }) => {

@@ -135,7 +135,7 @@ posWebhooks.post(
       "once, however often it is delivered, in the order in which the partner's events were received. At most 1 MB.",
     auth: "ANYONE",
     limit: { name: "pos webhooks", perMinute: config.RATE_LIMIT_WEBHOOKS },
-    // the caller is a provider, for many partners
+    // the caller is a provider, for many partners; it is refused only when its turn does not come
     waits: true,
     params: z.object({
       provider: z.string().max(64).meta({ description: "one of `GET /pos/adapters`", example: "generic" }),

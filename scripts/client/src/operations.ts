@@ -97,6 +97,19 @@ export type InternalProblem = {
     reason: "INTERNAL";
     requestId: string;
 };
+export type OverloadedProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#OVERLOADED";
+    title: "Unavailable";
+    status: 503;
+    /** for people; its wording may change */
+    detail: string;
+    code: "UNAVAILABLE";
+    reason: "OVERLOADED";
+    requestId: string;
+    /** as in the header `Retry-After` */
+    retryAfterSeconds: number;
+};
 export type DatabaseUnreachableProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#DATABASE_UNREACHABLE";
@@ -2332,7 +2345,7 @@ export type OtherOriginProblem = {
     reason: "OTHER_ORIGIN";
     requestId: string;
 };
-export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
+export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OverloadedProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
 /**
  * List the boxes on offer
  */
@@ -2363,7 +2376,7 @@ export function listOffers({ limit, cursor, lat, lng, radius, cityId, maxPrice, 
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes${QS.query(QS.explode({
         limit,
         cursor,
@@ -2447,7 +2460,7 @@ export function createBox({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/boxes", oazapfts.json({
         ...opts,
         method: "POST",
@@ -2485,7 +2498,7 @@ export function listPartnerBoxes({ partnerId, limit, cursor, all }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes/by-partner/${encodeURIComponent(partnerId)}${QS.query(QS.explode({
         limit,
         cursor,
@@ -2522,7 +2535,7 @@ export function readBox({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -2598,7 +2611,7 @@ export function changeBox({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes/${encodeURIComponent(id)}`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -2636,7 +2649,7 @@ export function deleteBox({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -2689,7 +2702,7 @@ export function setBoxQuantity({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes/${encodeURIComponent(id)}/quantity`, oazapfts.json({
         ...opts,
         method: "PATCH",
@@ -2729,7 +2742,7 @@ export function hideBox({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes/${encodeURIComponent(id)}/hide`, {
         ...opts,
         method: "POST"
@@ -2768,7 +2781,7 @@ export function unhideBox({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes/${encodeURIComponent(id)}/unhide`, {
         ...opts,
         method: "POST"
@@ -2806,7 +2819,7 @@ export function repeatBox({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/boxes/${encodeURIComponent(id)}/repeat`, {
         ...opts,
         method: "POST"
@@ -2865,7 +2878,7 @@ export function placeOrder({ idempotencyKey, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/orders", oazapfts.json({
         ...opts,
         method: "POST",
@@ -2900,7 +2913,7 @@ export function listOrders({ limit, cursor, status }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/orders${QS.query(QS.explode({
         limit,
         cursor,
@@ -2935,7 +2948,7 @@ export function readOrder({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/orders/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -2966,7 +2979,7 @@ export function listOrderEvents({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/orders/${encodeURIComponent(id)}/events`, {
         ...opts
     });
@@ -3004,7 +3017,7 @@ export function cancelOrder({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/orders/${encodeURIComponent(id)}/cancel`, {
         ...opts,
         method: "POST"
@@ -3038,7 +3051,7 @@ export function declineOrder({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/orders/${encodeURIComponent(id)}/decline`, {
         ...opts,
         method: "POST"
@@ -3089,7 +3102,7 @@ export function moveOrder({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/orders/${encodeURIComponent(id)}/status`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -3141,7 +3154,7 @@ export function handOverOrder({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/orders/${encodeURIComponent(id)}/pickup`, oazapfts.json({
         ...opts,
         method: "POST",
@@ -3180,7 +3193,7 @@ export function listBanners({ placement, locale, cityId, city, ifModifiedSince }
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/ads/banners${QS.query(QS.explode({
         placement,
         locale,
@@ -3215,7 +3228,7 @@ export function followBanner({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/ads/banners/${encodeURIComponent(id)}/click`, {
         ...opts
     });
@@ -3238,7 +3251,7 @@ export function readProfile(none: Record<string, never> = {}, opts?: Oazapfts.Re
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me", {
         ...opts
     });
@@ -3278,7 +3291,7 @@ export function changeProfile({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me", oazapfts.json({
         ...opts,
         method: "PUT",
@@ -3302,7 +3315,7 @@ export function deleteAccount(none: Record<string, never> = {}, opts?: Oazapfts.
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me", {
         ...opts,
         method: "DELETE"
@@ -3328,7 +3341,7 @@ export function readServiceId(none: Record<string, never> = {}, opts?: Oazapfts.
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me/service-id", {
         ...opts
     });
@@ -3373,7 +3386,7 @@ export function setAvatar({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me/avatar", oazapfts.json({
         ...opts,
         method: "POST",
@@ -3397,7 +3410,7 @@ export function removeAvatar(none: Record<string, never> = {}, opts?: Oazapfts.R
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me/avatar", {
         ...opts,
         method: "DELETE"
@@ -3421,7 +3434,7 @@ export function readNotificationPreferences(none: Record<string, never> = {}, op
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me/notification-preferences", {
         ...opts
     });
@@ -3465,7 +3478,7 @@ export function changeNotificationPreferences({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me/notification-preferences", oazapfts.json({
         ...opts,
         method: "PUT",
@@ -3490,7 +3503,7 @@ export function requestDataExport(none: Record<string, never> = {}, opts?: Oazap
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me/export", {
         ...opts,
         method: "POST"
@@ -3517,7 +3530,7 @@ export function readDataExport(none: Record<string, never> = {}, opts?: Oazapfts
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me/export", {
         ...opts
     });
@@ -3546,7 +3559,7 @@ export function listFavourites({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/users/me/favorites${QS.query(QS.explode({
         limit,
         cursor
@@ -3594,7 +3607,7 @@ export function addFavourite({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/users/me/favorites", oazapfts.json({
         ...opts,
         method: "POST",
@@ -3626,7 +3639,7 @@ export function removeFavourite({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/users/me/favorites/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -3702,7 +3715,7 @@ export function readMenuSync({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/menu/pos/sync/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -3735,7 +3748,7 @@ export function listMenuItems({ limit, cursor, archived }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/menu/items${QS.query(QS.explode({
         limit,
         cursor,
@@ -3790,7 +3803,7 @@ export function addMenuItem({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/menu/items", oazapfts.json({
         ...opts,
         method: "POST",
@@ -3828,7 +3841,7 @@ export function listMenuCategories({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/menu/categories${QS.query(QS.explode({
         limit,
         cursor
@@ -3881,7 +3894,7 @@ export function changeMenuItem({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/menu/items/${encodeURIComponent(id)}`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -3917,7 +3930,7 @@ export function archiveMenuItem({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/menu/items/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -4057,7 +4070,7 @@ export function listFiles({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/files${QS.query(QS.explode({
         limit,
         cursor
@@ -4098,7 +4111,7 @@ export function readFile({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: StorageUnreachableProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | StorageUnreachableProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/files/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -4131,7 +4144,7 @@ export function deleteFile({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: StorageUnreachableProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | StorageUnreachableProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/files/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -4216,7 +4229,7 @@ export function readMenuImport({ importId }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/menu/import/csv/${encodeURIComponent(importId)}`, {
         ...opts
     });
@@ -4249,7 +4262,7 @@ export function listPartnerOrders({ limit, cursor, status }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/partners/me/orders${QS.query(QS.explode({
         limit,
         cursor,
@@ -4284,7 +4297,7 @@ export function readPickupCalendar({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/orders/${encodeURIComponent(id)}/pickup.ics`, {
         ...opts
     });
@@ -4310,7 +4323,7 @@ export function listStaff(none: Record<string, never> = {}, opts?: Oazapfts.Requ
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/partners/me/staff", {
         ...opts
     });
@@ -4355,7 +4368,7 @@ export function inviteStaff({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/partners/me/staff", oazapfts.json({
         ...opts,
         method: "POST",
@@ -4390,7 +4403,7 @@ export function removeStaff({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/partners/me/staff/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -4420,7 +4433,7 @@ export function listInvitations({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/users/me/invitations${QS.query(QS.explode({
         limit,
         cursor
@@ -4460,7 +4473,7 @@ export function acceptInvitation({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/users/me/invitations/${encodeURIComponent(id)}/accept`, {
         ...opts,
         method: "POST"
@@ -4491,7 +4504,7 @@ export function declineInvitation({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/users/me/invitations/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -4545,7 +4558,7 @@ export function registerPartner({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/partners/register", oazapfts.json({
         ...opts,
         method: "POST",
@@ -4573,7 +4586,7 @@ export function readOwnPartner(none: Record<string, never> = {}, opts?: Oazapfts
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/partners/me", {
         ...opts
     });
@@ -4624,7 +4637,7 @@ export function changeOwnPartner({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/partners/me", oazapfts.json({
         ...opts,
         method: "PUT",
@@ -4654,7 +4667,7 @@ export function declineOwnPartner(none: Record<string, never> = {}, opts?: Oazap
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/partners/me/decline", {
         ...opts,
         method: "POST"
@@ -4684,7 +4697,7 @@ export function readOwnPartnerStatus(none: Record<string, never> = {}, opts?: Oa
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/partners/me/status", {
         ...opts
     });
@@ -4714,7 +4727,7 @@ export function readPartner({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/partners/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -4762,7 +4775,7 @@ export function listPartners({ limit, cursor, status, cityId, q }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/partners${QS.query(QS.explode({
         limit,
         cursor,
@@ -4819,7 +4832,7 @@ export function approvePartner({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/partners/${encodeURIComponent(id)}/approve`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -4872,7 +4885,7 @@ export function rejectPartner({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/partners/${encodeURIComponent(id)}/reject`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -4925,7 +4938,7 @@ export function suspendPartner({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/partners/${encodeURIComponent(id)}/suspend`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -4980,7 +4993,7 @@ export function changePartnerOwner({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/partners/${encodeURIComponent(id)}/owner`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -5010,7 +5023,7 @@ export function listCities({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/cities${QS.query(QS.explode({
         limit,
         cursor
@@ -5057,7 +5070,7 @@ export function nameCity({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/cities/${encodeURIComponent(id)}`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -5092,7 +5105,7 @@ export function listPartnersNearby({ limit, cursor, lat, lng, radius }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/geo/partners/nearby${QS.query(QS.explode({
         limit,
         cursor,
@@ -5182,7 +5195,7 @@ export function setPartnerLocation({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/geo/internal/locations", oazapfts.json({
         ...opts,
         method: "POST",
@@ -5260,7 +5273,7 @@ export function listPosAdapters(none: Record<string, never> = {}, opts?: Oazapft
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/pos/adapters", {
         ...opts
     });
@@ -5314,7 +5327,7 @@ export function connectPos({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/pos/credentials", oazapfts.json({
         ...opts,
         method: "PUT",
@@ -5349,7 +5362,7 @@ export function disconnectPos({ partnerId }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/pos/credentials/${encodeURIComponent(partnerId)}`, {
         ...opts,
         method: "DELETE"
@@ -5430,7 +5443,7 @@ export function listPosEvents({ limit, cursor, status }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/pos/events${QS.query(QS.explode({
         limit,
         cursor,
@@ -5475,7 +5488,7 @@ export function replayPosEvent({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/pos/events/${encodeURIComponent(id)}/replay`, {
         ...opts,
         method: "POST"
@@ -5528,7 +5541,7 @@ export function reviewOrder({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/reviews", oazapfts.json({
         ...opts,
         method: "POST",
@@ -5578,7 +5591,7 @@ export function changeReview({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/reviews/${encodeURIComponent(id)}`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -5612,7 +5625,7 @@ export function listPartnerReviews({ id, limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/reviews/partners/${encodeURIComponent(id)}${QS.query(QS.explode({
         limit,
         cursor
@@ -5650,7 +5663,7 @@ export function readPartnerRating({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/reviews/partners/${encodeURIComponent(id)}/rating`, {
         ...opts
     });
@@ -5683,7 +5696,7 @@ export function listReviewsToModerate({ limit, cursor, status }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/reviews/admin${QS.query(QS.explode({
         limit,
         cursor,
@@ -5739,7 +5752,7 @@ export function moderateReview({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/reviews/admin/${encodeURIComponent(id)}/moderate`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -5767,7 +5780,7 @@ export function readGlobalCommission(none: Record<string, never> = {}, opts?: Oa
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/commissions/global", {
         ...opts
     });
@@ -5807,7 +5820,7 @@ export function setGlobalCommission({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/commissions/global", oazapfts.json({
         ...opts,
         method: "PUT",
@@ -5843,7 +5856,7 @@ export function readPartnerCommission({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/commissions/partners/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -5887,7 +5900,7 @@ export function setPartnerCommission({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/commissions/partners/${encodeURIComponent(id)}`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -5922,7 +5935,7 @@ export function removePartnerCommission({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/commissions/partners/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -5955,7 +5968,7 @@ export function listCommissionChanges({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/commissions/changes${QS.query(QS.explode({
         limit,
         cursor
@@ -5981,7 +5994,7 @@ export function readLoyaltyScore(none: Record<string, never> = {}, opts?: Oazapf
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/loyalty/score", {
         ...opts
     });
@@ -6025,7 +6038,7 @@ export function useReferralCode({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/loyalty/referral", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6075,7 +6088,7 @@ export function applyPromoCode({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/loyalty/promo/apply", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6109,7 +6122,7 @@ export function listPromoCodes({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/promo${QS.query(QS.explode({
         limit,
         cursor
@@ -6175,7 +6188,7 @@ export function createPromoCode({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/promo/create", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6224,7 +6237,7 @@ export function setPromoCodeActive({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/promo/${encodeURIComponent(id)}/active`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -6270,7 +6283,7 @@ export function registerDevice({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/notifications/devices", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6295,7 +6308,7 @@ export function listDevices(none: Record<string, never> = {}, opts?: Oazapfts.Re
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/notifications/devices", {
         ...opts
     });
@@ -6325,7 +6338,7 @@ export function deleteDevice({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/notifications/devices/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -6356,7 +6369,7 @@ export function listNotifications({ limit, cursor, unread }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/notifications${QS.query(QS.explode({
         limit,
         cursor,
@@ -6401,7 +6414,7 @@ export function markNotificationsRead({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/notifications/read", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6430,7 +6443,7 @@ export function readWebPushKey(none: Record<string, never> = {}, opts?: Oazapfts
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/notifications/vapid-public-key", {
         ...opts
     });
@@ -6463,7 +6476,7 @@ export function listUserNotifications({ limit, cursor, userId }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/notifications${QS.query(QS.explode({
         limit,
         cursor,
@@ -6506,7 +6519,7 @@ export function sendLoginCode({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/auth/otp/send", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6547,7 +6560,7 @@ export function logIn({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/auth/otp/verify", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6585,7 +6598,7 @@ export function refreshTokens({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/auth/token/refresh", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6619,7 +6632,7 @@ export function logOut({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/auth/logout", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6668,7 +6681,7 @@ export function createServiceKey({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/api-keys", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6708,7 +6721,7 @@ export function listServiceKeys({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/api-keys${QS.query(QS.explode({
         limit,
         cursor
@@ -6744,7 +6757,7 @@ export function revokeServiceKey({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/api-keys/${encodeURIComponent(id)}`, {
         ...opts,
         method: "DELETE"
@@ -6799,7 +6812,7 @@ export function createCampaign({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/ads/campaigns", oazapfts.json({
         ...opts,
         method: "POST",
@@ -6834,7 +6847,7 @@ export function listCampaigns({ limit, cursor, status }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns${QS.query(QS.explode({
         limit,
         cursor,
@@ -6872,7 +6885,7 @@ export function readCampaign({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -6925,7 +6938,7 @@ export function changeCampaign({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -6964,7 +6977,7 @@ export function activateCampaign({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/activate`, {
         ...opts,
         method: "POST"
@@ -7002,7 +7015,7 @@ export function pauseCampaign({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/pause`, {
         ...opts,
         method: "POST"
@@ -7040,7 +7053,7 @@ export function completeCampaign({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/complete`, {
         ...opts,
         method: "POST"
@@ -7103,7 +7116,7 @@ export function addCampaignBanner({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/banners`, oazapfts.json({
         ...opts,
         method: "POST",
@@ -7141,7 +7154,7 @@ export function listCampaignBanners({ id, limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/banners${QS.query(QS.explode({
         limit,
         cursor
@@ -7179,7 +7192,7 @@ export function readCampaignBanner({ id, bannerId }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/banners/${encodeURIComponent(bannerId)}`, {
         ...opts
     });
@@ -7240,7 +7253,7 @@ export function changeCampaignBanner({ id, bannerId, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/banners/${encodeURIComponent(bannerId)}`, oazapfts.json({
         ...opts,
         method: "PUT",
@@ -7276,7 +7289,7 @@ export function deleteCampaignBanner({ id, bannerId }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/banners/${encodeURIComponent(bannerId)}`, {
         ...opts,
         method: "DELETE"
@@ -7313,7 +7326,7 @@ export function readCampaignStats({ id, $from, to }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ads/campaigns/${encodeURIComponent(id)}/stats${QS.query(QS.explode({
         "from": $from,
         to
@@ -7361,7 +7374,7 @@ export function readDashboard({ period, partnerId }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/analytics/dashboard${QS.query(QS.explode({
         period,
         partnerId
@@ -7406,7 +7419,7 @@ export function readPartnerAnalytics({ id, period }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/analytics/partners/${encodeURIComponent(id)}${QS.query(QS.explode({
         period
     }))}`, {
@@ -7453,7 +7466,7 @@ export function rankBoxes({ period, partnerId, limit, sort }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/analytics/top-boxes${QS.query(QS.explode({
         period,
         partnerId,
@@ -7503,7 +7516,7 @@ export function rankPartners({ period, partnerId, limit, sort }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/analytics/top-partners${QS.query(QS.explode({
         period,
         partnerId,
@@ -7546,7 +7559,7 @@ export function countOrdersByHour({ period, partnerId }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/analytics/order-heatmap${QS.query(QS.explode({
         period,
         partnerId
@@ -7587,7 +7600,7 @@ export function countListingsByHour({ period, partnerId }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/analytics/listing-heatmap${QS.query(QS.explode({
         period,
         partnerId
@@ -7629,7 +7642,7 @@ export function rankPeakHours({ period, partnerId, limit }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/analytics/peak-hours${QS.query(QS.explode({
         period,
         partnerId,
@@ -7671,7 +7684,7 @@ export function readOwnAnalytics({ period }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/partners/me/analytics${QS.query(QS.explode({
         period
     }))}`, {
@@ -7699,7 +7712,7 @@ export function readOverview(none: Record<string, never> = {}, opts?: Oazapfts.R
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/ops", {
         ...opts
     });
@@ -7734,7 +7747,7 @@ export function listQueueMinutes({ queue, hours }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/queues/${encodeURIComponent(queue)}/minutes${QS.query(QS.explode({
         hours
     }))}`, {
@@ -7768,7 +7781,7 @@ export function searchOperations({ q, at }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/search${QS.query(QS.explode({
         q,
         at
@@ -7810,7 +7823,7 @@ export function inspectOrder({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/orders/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -7857,7 +7870,7 @@ export function showOrderContact({ id, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/orders/${encodeURIComponent(id)}/contact`, oazapfts.json({
         ...opts,
         method: "POST",
@@ -7897,7 +7910,7 @@ export function inspectNotification({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/notifications/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -7935,7 +7948,7 @@ export function inspectRequest({ id, at }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/requests/${encodeURIComponent(id)}${QS.query(QS.explode({
         at
     }))}`, {
@@ -7972,7 +7985,7 @@ export function listJobs({ limit, cursor, state, queue, error }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/jobs${QS.query(QS.explode({
         limit,
         cursor,
@@ -8026,7 +8039,7 @@ export function settleJobs({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/ops/jobs/settle", oazapfts.json({
         ...opts,
         method: "POST",
@@ -8077,7 +8090,7 @@ export function createBulkAction({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/ops/bulk-actions", oazapfts.json({
         ...opts,
         method: "POST",
@@ -8111,7 +8124,7 @@ export function listBulkActions({ limit, cursor }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/bulk-actions${QS.query(QS.explode({
         limit,
         cursor
@@ -8148,7 +8161,7 @@ export function readBulkAction({ id }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/bulk-actions/${encodeURIComponent(id)}`, {
         ...opts
     });
@@ -8195,7 +8208,7 @@ export function changeQueue({ queue, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/queues/${encodeURIComponent(queue)}`, oazapfts.json({
         ...opts,
         method: "PATCH",
@@ -8244,7 +8257,7 @@ export function settleParkedEvents({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/ops/pos-events/settle", oazapfts.json({
         ...opts,
         method: "POST",
@@ -8293,7 +8306,7 @@ export function runUpkeepTask({ task, body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/admin/ops/upkeep/${encodeURIComponent(task)}/run`, oazapfts.json({
         ...opts,
         method: "POST",
@@ -8339,7 +8352,7 @@ export function runRollups({ body }: {
         data: InternalProblem;
     } | {
         status: 503;
-        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/ops/rollups/run", oazapfts.json({
         ...opts,
         method: "POST",
