@@ -24,7 +24,8 @@ font-variant-numeric: tabular-nums } input, select, button, textarea { font: inh
 width: 11rem; height: 1.8rem; overflow: visible } .chart polyline { fill: none; stroke: light-dark(#0b57d0, #8ab4f8);
 stroke-width: 1.5; vector-effect: non-scaling-stroke } .chart .out { stroke: light-dark(#146c2e, #7fd694);
 stroke-dasharray: 4 3 } .big .chart { width: 100%; height: 8rem } .observer form[method=post] { display: none }
-form.filter { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end } form.filter label { display: grid }
+th[scope=col] { overflow-wrap: normal } figure { margin: 1rem 0 } form.filter label:has([type=checkbox]) { display:
+block } form.filter { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end } form.filter label { display: grid }
 fieldset { border: 1px solid #8886; margin: 1.5rem 0; padding: .8rem } progress { width: 100% } .bad { font-weight: 600;
 color: light-dark(#b71c1c, #ff8a80) } .note { color: light-dark(#555, #aaa) } time { white-space: nowrap }`;
 
@@ -234,10 +235,7 @@ export function nowPage(state: Overview, minutes: readonly QueueMinute[], refres
           </tbody>
         </table>
       </div>
-      <p>
-        ${state.queues.find(({ queue }) => queue === "push")?.waiting ?? 0} notifications wait for the end of quiet
-        hours.
-      </p>
+      <p>${state.queues.find(({ queue }) => queue === "push")?.waiting ?? 0} notifications are deferred.</p>
       ${aroundOf(state)}
       <p>
         ${
