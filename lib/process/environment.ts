@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { z } from "zod";
 import { adapterNames } from "../domain/adapter-names.js";
 import { parseCredentialsKeys, parseSigningKeys } from "./keys.js";
@@ -120,7 +121,11 @@ const shaped =
 function parseHeaders(value: string): Record<string, string> | null {
   try {
     const headers = z.record(z.string(), z.string()).parse(JSON.parse(value));
-    new Headers(headers);
+    // `Headers` would load Node's HTTP client, of 5 MB, into processes that do not call with it
+    for (const [name, text] of Object.entries(headers)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, text);
+    }
     return headers;
   } catch {
     return null;

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join, relative } from "node:path";
@@ -80,18 +81,30 @@ test("the build has the files and folders that its programs read beside themselv
   expect(read.flat().sort()).toEqual(assets.sort());
 });
 
+const modules = Object.entries(bundled).flatMap(([name, paths]) => paths.map((path) => join(name, path)));
+const buildFolder = dirname(compiled("package.json"));
+
+/** Runs a program that finds the packages that are in this folder or above; returns the JSON that it prints. */
+async function runIn(folder: string, code: string): Promise<unknown> {
+  const program = join(folder, `${randomUUID()}.mjs`);
+  await writeFile(program, code);
+  const { stdout } = await promisify(execFile)(process.execPath, [program]);
+  return JSON.parse(stdout);
+}
+
 test("packages in the build export what those export that are installed", async () => {
-  const modules = Object.entries(bundled).flatMap(([name, paths]) => paths.map((path) => join(name, path)));
   expect(packages).toEqual(expect.arrayContaining(Object.keys(bundled)));
   const code = `
     const all = await Promise.all(${JSON.stringify(modules)}.map(async (name) => [name, Object.keys(await import(name)).filter((each) => each !== "module.exports").sort()]));
     console.log(JSON.stringify(all));`;
-  const exportsIn = async (folder: string) => {
-    const program = join(folder, "exports.mjs");
-    await writeFile(program, code);
-    const { stdout } = await promisify(execFile)(process.execPath, [program]);
-    return z.array(z.tuple([z.string(), z.array(z.string())])).parse(JSON.parse(stdout));
-  };
-  const dist = dirname(compiled("package.json"));
-  expect(await exportsIn(dist)).toEqual(await exportsIn(dirname(dist)));
+  const exportsIn = async (folder: string) =>
+    z.array(z.tuple([z.string(), z.array(z.string())])).parse(await runIn(folder, code));
+  expect(await exportsIn(buildFolder)).toEqual(await exportsIn(dirname(buildFolder)));
+});
+
+test("packages in the build load no HTTP client of Node's, which would take 5 MB of memory of each process", async () => {
+  const code = `
+    await Promise.all(${JSON.stringify(modules)}.map((name) => import(name)));
+    console.log(JSON.stringify(process.moduleLoadList.filter((name) => name.includes("undici"))));`;
+  expect(await runIn(buildFolder, code)).toEqual([]);
 });

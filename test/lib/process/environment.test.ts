@@ -24,6 +24,8 @@ test.each([
   ["NODE_ENV", "prod", "must be one of development, test, production"],
   ["PUSH_SERVICES", "https://push.example.com", "must be hosts such as push.example.com, comma-separated"],
   ["SMS_SENDER", "pigeon", "must be one of log, http"],
+  ["SMS_HTTP_HEADERS", '{"X Key":"k"}', "must be a JSON object of header names and values"],
+  ["SMS_HTTP_HEADERS", String.raw`{"X-Key":"k\nY-Key: k"}`, "must be a JSON object of header names and values"],
   ["CORS_ORIGINS", "https://a.test,app.example.com", "entry 2 has no scheme; an origin is such as https://app."],
   ["CORS_ORIGINS", "https://app.example.com/", "entry 1 can never match; browsers send https://app.example.com"],
   ["CORS_ORIGINS", "https://a.test/path?q#f", "entry 1 can never match; browsers send https://a.test"],
