@@ -10,6 +10,8 @@ const LONGEST_WAIT_MS = 10_000;
 const SILENCE_MS = LONGEST_WAIT_MS + 2_000;
 const LONGEST_RECONNECT_DELAY_MS = 500;
 const FIRST_CONNECT_MS = 1_000;
+/** The same for a script, which would rather wait: a cluster over TLS takes longer. */
+const PATIENT_CONNECT_MS = 10_000;
 /** How long a node of a cluster may take to say which node has what, before another is asked. */
 const SLOTS_ANSWER_MS = 2_000;
 
@@ -104,9 +106,12 @@ export function connectToRedis(address: RedisAddress, onError: (error: unknown) 
   );
   if (producer instanceof Cluster) producer.on("node error", onError);
   /** The first command may come before the connection is ready. */
-  const ready = async () => {
-    if (producer.status === "connecting" || producer.status === "connect")
-      await once(producer, "ready", { signal: AbortSignal.timeout(FIRST_CONNECT_MS) });
+  const ready = async (ms: number) => {
+    if (producer.status !== "connecting" && producer.status !== "connect") return;
+    const limit = AbortSignal.timeout(ms);
+    await once(producer, "ready", { signal: limit }).catch((error: unknown) => {
+      throw limit.aborted ? new Error(`it is not connected after ${ms / 1_000} s`) : error;
+    });
   };
   let consumer: Redis | Cluster | undefined;
   return {
@@ -127,12 +132,12 @@ export function connectToRedis(address: RedisAddress, onError: (error: unknown) 
     },
     prepare: () => Promise.resolve(),
     ping: async (queues) => {
-      await ready();
+      await ready(FIRST_CONNECT_MS);
       if (address.form === "cluster") await Promise.all(queues.map((queue) => producer.exists(markOf(queue))));
       else if ((await producer.info("cluster")).includes("cluster_enabled:1")) throw new NodeOfCluster();
     },
     describe: async () => {
-      await ready();
+      await ready(PATIENT_CONNECT_MS);
       const servers = producer instanceof Cluster ? producer.nodes() : [producer];
       return Promise.all(servers.map((server) => server.info()));
     },

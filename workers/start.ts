@@ -53,9 +53,9 @@ export function unknownQueues(names: readonly string[]): string[] {
 export async function startWorkers(names: readonly string[]): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   const served = services.filter(({ contract }) => names.length === 0 || names.includes(contract.queue));
-  const workers = await Promise.all(
-    served.map(async ({ contract, load }) => ({ contract, consumer: (await load())(stopping.signal) })),
-  );
+  const loaded: { contract: Contract; serve: (signal: AbortSignal) => Consumer }[] = [];
+  for (const { contract, load } of served) loaded.push({ contract, serve: await load() });
+  const workers = loaded.map(({ contract, serve }) => ({ contract, consumer: serve(stopping.signal) }));
   const relay = startRelay(queues.contracts);
   const schedules = startSchedules(workers);
   log.info({ version, queues: served.map(({ contract }) => contract.queue) }, "workers started");

@@ -36,6 +36,8 @@ export interface Target {
   invalid: string;
   /** With `{name}` for each parameter. */
   path: string;
+  /** Those of its parameters that are no ids, with the values that they may have. */
+  choices: ReadonlyMap<string, readonly unknown[]>;
   query: readonly { name: string; schema: JsonSchema }[];
   body: JsonSchema | null;
   /** Whether the body is read as the caller's own format, and not as JSON that the document describes. */
@@ -57,6 +59,11 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
     auth,
     invalid,
     path,
+    choices: new Map(
+      operation.parameters.flatMap((parameter) =>
+        parameter.in === "path" && parameter.schema.enum ? [[parameter.name, parameter.schema.enum]] : [],
+      ),
+    ),
     query: operation.parameters.filter((parameter) => parameter.in === "query"),
     body,
     takesRawBody: rawBody !== undefined,
@@ -65,10 +72,11 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
   };
 });
 
-/** The path of an endpoint with these values for its parameters; the last value fills the rest. */
-export const pathOf = ({ path }: Target, values: readonly string[]) => {
+/** The path of an endpoint with these values for its parameters that are ids; the last value fills the rest. */
+export const pathOf = ({ path, choices }: Target, values: readonly string[]) => {
   let n = 0;
-  return path.replace(/\{\w+\}/g, () => values[Math.min(n++, values.length - 1)] ?? "");
+  const valueOf = (name: string) => choices.get(name)?.[0] ?? values[Math.min(n++, values.length - 1)] ?? "";
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => String(valueOf(name)));
 };
 
 /** Node refuses headers over 16 kB in all. */
