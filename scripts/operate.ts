@@ -24,7 +24,7 @@ import { usage } from "./command.js";
 
 /** `npm run ops -- …`: the operators' console in a shell. */
 
-const BATCH = 1_000;
+const BATCH = 5_000;
 const commands =
   "now | find <words> | order <id> | jobs | replay, dismiss, run, snooze, cancel <number>… or --all | " +
   "pause, resume <queue> | concurrency <queue> <number>|default | events [replay|dismiss [<number>…|--all]] | " +
@@ -158,6 +158,7 @@ async function actOn(kind: (typeof enums.bulkActionKind)[number]): Promise<void>
   const { state = "DEAD", queue = null, error = null, until = null, all } = options;
   if (!hasItsTime({ kind, until }))
     throw new Refused("--until must be a later time with snooze, and absent otherwise.");
+  if (all && rest.length > 0) throw new Refused("Name jobs or say --all, not both.");
   if (!all) {
     const ids = parsed(z.array(RowNumber).min(1), rest);
     const by = consent(`${kind.toLowerCase()} ${ids.length} jobs`);
@@ -185,6 +186,7 @@ async function events(): Promise<void> {
     return;
   }
   const act = parsed(z.enum(["replay", "dismiss"]), kind) === "replay" ? "REPLAY" : "DISMISS";
+  if (options.all && numbers.length > 0) throw new Refused("Name events or say --all, not both.");
   const ids = options.all ? null : parsed(z.array(RowNumber).min(1), numbers);
   const by = consent(`${kind} ${ids === null ? "all" : ids.length} parked POS events`);
   print([{ changed: await actOnParkedEvents(act, { ids, partnerId: options.partner ?? null }, by, null) }]);

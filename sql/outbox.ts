@@ -133,13 +133,16 @@ export const resendJobs = (db: Db, queues: readonly string[]) =>
     set sends = 0, next_send_at = now()
     where done_at is null and dead_at is null and sends > 0 and run_at <= now() and queue = any(${[...queues]}::text[])`);
 
+/** The jobs that are due again at once when a queue is resumed. */
+const MOST_RELEASED = 50_000;
+
 /**
- * Makes the jobs of a queue due that were held back while it was paused, up to `limit`, and wakes the relays; returns their number.
+ * Makes the jobs of a queue due that were held back while it was paused, up to 50,000, and wakes the relays; returns their number.
  * The others become due by themselves, within 14 minutes.
  */
-export const releaseHeldJobs = (db: Db, queue: string, limit: number) =>
+export const releaseHeldJobs = (db: Db, queue: string) =>
   onlyValue(db<{ count: number }[]>`
-    select coalesce(release_held_jobs(${queue}::text, ${limit}::integer)::integer, 0) as count`);
+    select coalesce(release_held_jobs(${queue}::text, ${MOST_RELEASED}::integer)::integer, 0) as count`);
 
 /** What the worker needs of a job's row. */
 export interface StartedJob {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describeError } from "../lib/process/describe-error.js";
 import { Flag } from "../lib/process/flag.js";
 import { log } from "../lib/process/log.js";
+import { within } from "../lib/process/traces.js";
 import { openConnection } from "./driver/connection.js";
 import { tag, type Db } from "./driver/tag.js";
 
@@ -86,14 +87,15 @@ let stop: (() => Promise<void>) | undefined;
 /** Keeps the one listening connection of this process open until it is stopped. */
 function startListening(): () => Promise<void> {
   const stopping = new AbortController();
-  const running = (async () => {
+  // a request may begin it, and it is no part of that request's trace
+  const running = within(undefined, async () => {
     while (!stopping.signal.aborted) {
       await listenOnce(stopping.signal).catch((error: unknown) => {
         log.debug({ error: describeError(error) }, "listening for signals was interrupted");
       });
       await delay(RECONNECT_MS, undefined, { signal: stopping.signal }).catch(nothing);
     }
-  })();
+  });
   return () => {
     stopping.abort();
     pause.abort();

@@ -26,6 +26,18 @@ const CLAIM_SECONDS = 60;
 /** The queue has one provider, which may take every slot; it is only paused while it does not answer. */
 const providers = new Bulkhead(Infinity, () => true);
 
+/** Calls the provider, and counts the call for operators. */
+async function callCounted(address: string): Promise<Place | null> {
+  try {
+    const found = await findPlace(address);
+    recordCall("geocoder", false);
+    return found;
+  } catch (error) {
+    recordCall("geocoder", true);
+    throw error;
+  }
+}
+
 /** Calls the provider at the permitted rate; throws Snooze while it is paused. */
 async function callProvider(address: string): Promise<Place | null> {
   const place = await takePlace(providers, { origin: config.GEOCODER, owner: "" });
@@ -33,11 +45,8 @@ async function callProvider(address: string): Promise<Place | null> {
   let answered = true;
   try {
     await delay(await claimGeocoderSlot(sql, config.GEOCODER_PER_SECOND));
-    const found = await findPlace(address);
-    recordCall("geocoder", false);
-    return found;
+    return await callCounted(address);
   } catch (error) {
-    recordCall("geocoder", true);
     answered = !gaveNoResponse(error);
     throw error;
   } finally {

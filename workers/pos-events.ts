@@ -35,8 +35,15 @@ const reasonOf = (error: unknown) => (error instanceof CannotApply ? error.messa
 async function applyEvent(tx: Db, event: PosEventRow): Promise<void> {
   const parent = traceOf(event.requestId);
   const job = currentSpan()?.traceparent;
-  await inSpan("apply POS event", parent === null ? {} : { parent, links: job === undefined ? [] : [job] }, async () =>
-    updatePosEventProcessed(tx, event.id, await applyChange(tx, event)),
+  await inSpan(
+    "apply POS event",
+    parent === null ? {} : { parent, links: job === undefined ? [] : [job] },
+    async () => {
+      const remark = await applyChange(tx, event);
+      // its change is undone with the transaction
+      if (!(await updatePosEventProcessed(tx, event.id, remark)))
+        throw new Error("an operator has dismissed the event meanwhile");
+    },
   );
 }
 

@@ -3,6 +3,7 @@ import { openQueue } from "../queues/broker.js";
 import type { Contract } from "../queues/contract.js";
 import { contracts } from "../queues/index.js";
 import { sql } from "../sql/db.js";
+import { releaseHeldJobs } from "../sql/outbox.js";
 import { listQueueSettings, type QueueSetting } from "../sql/queries/queue-settings.js";
 import type { Consumer } from "./consume.js";
 import { resizeSlots } from "./slots.js";
@@ -18,11 +19,18 @@ export interface Served {
  * the broker or resumes them. A broker that was wiped has forgotten it, so this is repeated.
  */
 export async function applySettings(served: readonly Served[], known: readonly Contract[] = contracts): Promise<void> {
-  for (const setting of await listQueueSettings(sql)) {
-    const own = served.find(({ contract }) => contract.queue === setting.queue);
-    own?.consumer.resize(resizeSlots(own.contract, setting.concurrency));
+  const settings = await listQueueSettings(sql);
+  for (const { queue, concurrency } of settings) {
+    const own = served.find(({ contract }) => contract.queue === queue);
+    own?.consumer.resize(resizeSlots(own.contract, concurrency));
+  }
+  // a node of a cluster that does not answer keeps nothing from the queues of the others
+  const paused = settings.map(async (setting) => {
     const contract = known.find(({ queue }) => queue === setting.queue);
     if (contract) await applyPause(contract, setting);
+  });
+  for (const result of await Promise.allSettled(paused)) {
+    if (result.status === "rejected") throw result.reason;
   }
 }
 
@@ -32,5 +40,7 @@ async function applyPause(contract: Contract, { queue: name, pausedAt }: QueueSe
   const paused = pausedAt !== null;
   if ((await queue.isPaused()) === paused) return;
   await (paused ? queue.pause() : queue.resume());
+  // those that a relay was claiming when the pause ended were held back still
+  if (!paused) await releaseHeldJobs(sql, name);
   log.info({ queue: name }, paused ? "the queue is paused" : "the queue is resumed");
 }

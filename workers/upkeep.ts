@@ -42,8 +42,6 @@ interface UpkeepDuty {
 const BATCH = 5_000;
 /** Small, as a transaction waits for storage. */
 const FILE_BATCH = 20;
-/** Small, so that the relay's statements never wait long for these rows. */
-const BULK_BATCH = 1_000;
 const MOST_SYNCS_A_MINUTE = 500;
 
 /** No upload takes so long: an older unfinished one was left by a killed process. */
@@ -99,7 +97,7 @@ export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
   "bulk-actions": {
     rhythm: { pattern: "*/10 * * * *" },
     run: async ({ signal }) => {
-      for (let more = true; more && !signal.aborted;) more = await continueBulkActions(sql, BULK_BATCH);
+      for (let more = true; more && !signal.aborted;) more = await continueBulkActions(sql, BATCH);
     },
   },
   "purge-staged-jobs": purging("7 * * * *", deleteOldJobs),

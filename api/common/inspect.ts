@@ -129,14 +129,16 @@ const foundJob = ({ id, state, stagedAt }: JobRow): FoundRow => ({
 
 /**
  * Finds what `words` may mean: an id, the number of a job (also as the queue dashboard shows it) or of a POS event, the pickup
- * code of an open order, a phone, or the id of a request that was made at about `at`. A look at a phone is audited.
+ * code of an open order, a phone, or the id of a request that was made at about `at`. A look at a phone is audited, so `by` says who
+ * looks: null in a shell. Who cannot be named (`undefined`) finds nobody by phone.
  */
-export async function search(words: string, at: Date, actorId: string | null): Promise<FoundRow[]> {
+export async function search(words: string, at: Date, by: string | null | undefined): Promise<FoundRow[]> {
   const phone = words.replace(/[\s()-]/g, "");
   if (phonePattern.test(phone)) {
+    if (by === undefined) return [];
     const found = await findByPhone(sql, phone, MOST_FOUND);
     const user = found.find(({ kind }) => kind === "USER")?.id ?? "unknown";
-    await insertAuditEvent(sql, { actorId, action: "PHONE_SEARCHED", details: { user } });
+    await insertAuditEvent(sql, { actorId: by, action: "PHONE_SEARCHED", details: { user } });
     return found;
   }
   const [number = null] = /^\d{1,15}(?=$|\.\d+$)/.exec(words) ?? [];
@@ -167,7 +169,9 @@ function stepsOf({ id, queue, stagedAt, runAt, attempts, doneAt, deadAt, state, 
   const tried = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
   const failure = lastError === null ? "" : `; the last error: ${lastError}`;
   const steps = [entry(stagedAt, `${job} staged`, id)];
-  if (doneAt) steps.push(entry(doneAt, `${job} done after ${tried}`, id));
+  // a job that succeeds has no error any more
+  if (doneAt && lastError === null) steps.push(entry(doneAt, `${job} done after ${tried}`, id));
+  else if (doneAt) steps.push(entry(doneAt, `${job} ended without its effect${failure}`, id));
   else if (deadAt) steps.push(entry(deadAt, `${job} given up after ${tried}${failure}`, id));
   else if (state === "WAITING") steps.push(entry(runAt, `${job} is to run${failure}`, id));
   else steps.push(entry(runAt, `${job} is due, after ${tried}${failure}`, id));

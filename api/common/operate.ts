@@ -28,8 +28,6 @@ export interface By {
   why: string;
 }
 
-/** The jobs that are due again at once when a queue is resumed; the others follow within 14 minutes. */
-const MOST_RELEASED = 50_000;
 const MOST_EVENTS = 10_000;
 /** The most days that one call rolls up. */
 export const MOST_DAYS = 366;
@@ -55,8 +53,8 @@ export interface QueueChange {
 }
 
 /**
- * Changes a queue, in every process at once. A paused queue hands none of its jobs over and starts none; they wait, without spending
- * attempts, until it is resumed. Returns whether that was a change.
+ * Changes a queue: its pause at once, how many jobs the processes run at once within seconds. A paused queue hands none of its jobs
+ * over and starts none; they wait, without spending attempts, until it is resumed. Returns whether that was a change.
  */
 export const changeQueue = (queue: string, { paused, concurrency }: QueueChange, by: By): Promise<boolean> =>
   transaction(async (tx) => {
@@ -67,7 +65,7 @@ export const changeQueue = (queue: string, { paused, concurrency }: QueueChange,
     }
     if (paused === false && (await updateQueueResumed(tx, queue))) {
       changed = true;
-      await releaseHeldJobs(tx, queue, MOST_RELEASED);
+      await releaseHeldJobs(tx, queue);
       await audit(tx, "QUEUE_RESUME", { queue }, by);
     }
     if (concurrency !== undefined && (await updateQueueConcurrency(tx, queue, concurrency))) {

@@ -345,7 +345,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
             if (tagged) response.vary("Authorization");
             // The input matches the declaration by construction; the compiler cannot follow that through six generics.
             const handled = () => {
-              leave = requests?.enter() ?? leave;
+              leave = requests?.enter(caller()) ?? leave;
               return handler(input as Parameters<typeof handler>[0]);
             };
             const answer = await (takesTurn ? limitChanges(caller(), handled) : handled());

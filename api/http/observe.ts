@@ -63,6 +63,8 @@ export const observe: RequestHandler = (request, response, next) => {
     const reason = noted(response, "reason");
     // counted and logged together (overload.ts); it is quick, which says nothing about those that were taken
     if (reason === overloaded.reason) {
+      span?.rename(`${request.method} ${routeOf(request, response)}`);
+      span?.fail(reason);
       span?.end();
       return;
     }

@@ -17,6 +17,8 @@ const shed = new Counter({
 
 /** So few requests in progress are no queue: they keep the connections to Postgres busy. */
 const NO_QUEUE = 4 * config.DATABASE_POOL;
+/** So many of one caller count: what one caller asks for at once is no queue of others. */
+const MOST_OF_ONE = Math.ceil(NO_QUEUE / 4);
 /**
  * What takes longer has waited, as hardly anything takes so long by itself. Answers should come within a second, and until a
  * queue is noticed it grows: so it is a part of a second.
@@ -37,6 +39,8 @@ const followed = new Map<string, { refuses(): boolean }>();
  */
 export function followRequests(method: string, route: string) {
   let running = 0;
+  /** By caller, those that count. */
+  const held = new Map<string, number>();
   /** Of those that ended lately, the share that took long. */
   let longShare = 0;
   let calmAt = 0;
@@ -51,8 +55,11 @@ export function followRequests(method: string, route: string) {
       shed.inc({ method, route });
       return true;
     },
-    /** Takes a request up; the returned function ends it, once. */
-    enter(): () => void {
+    /** Takes a caller's request up; the returned function ends it, once. */
+    enter(caller: string): () => void {
+      const own = held.get(caller) ?? 0;
+      if (own >= MOST_OF_ONE) return () => undefined;
+      held.set(caller, own + 1);
       const start = performance.now();
       let ended = false;
       running += 1;
@@ -60,6 +67,9 @@ export function followRequests(method: string, route: string) {
         if (ended) return;
         ended = true;
         running -= 1;
+        const left = (held.get(caller) ?? 1) - 1;
+        if (left > 0) held.set(caller, left);
+        else held.delete(caller);
         const isLong = performance.now() - start >= LONG_MS;
         longShare = running === 0 ? 0 : longShare + (Number(isLong) - longShare) / LATELY;
       };

@@ -118,14 +118,18 @@ const shaped =
     context.addIssue({ code: "custom", message: `must be ${shape}` });
     return z.NEVER;
   };
+/** Throws when these cannot be headers. `Headers` would load Node's HTTP client, of 5 MB, into processes that do not call with it. */
+function checkHeaders(headers: Record<string, string>): void {
+  for (const [name, text] of Object.entries(headers)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, text);
+  }
+}
+
 function parseHeaders(value: string): Record<string, string> | null {
   try {
     const headers = z.record(z.string(), z.string()).parse(JSON.parse(value));
-    // `Headers` would load Node's HTTP client, of 5 MB, into processes that do not call with it
-    for (const [name, text] of Object.entries(headers)) {
-      validateHeaderName(name);
-      validateHeaderValue(name, text);
-    }
+    checkHeaders(headers);
     return headers;
   } catch {
     return null;
@@ -141,7 +145,7 @@ function parsePairs(value: string): Record<string, string> | null {
         return [name.trim(), decodeURIComponent(text.trim())];
       }),
     );
-    new Headers(headers);
+    checkHeaders(headers);
     return headers;
   } catch {
     return null;

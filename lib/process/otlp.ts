@@ -24,6 +24,8 @@ import { version } from "./version.js";
 /** Spans that wait to be sent; further ones are dropped, so that a collector that is down costs nothing but them. */
 const MOST_WAITING = 8_192;
 const SEND_EVERY_MS = 1_000;
+/** A collector that refuses spans refuses all: it is logged once in a minute. */
+const QUIET_MS = 60_000;
 const kinds = {
   server: SpanKind.SERVER,
   client: SpanKind.CLIENT,
@@ -45,10 +47,15 @@ const traceparentOf = ({ traceId, spanId, traceFlags }: SpanContext): Traceparen
 
 /** Opens a tracer that sends spans to a collector, in OTLP over HTTP. */
 export function openTracer(service: string, endpoint: string): Tracer {
+  let quietUntil = 0;
   // its messages may quote what the collector answers
   diag.setLogger(
     {
-      error: () => log.warn("spans could not be sent to OTEL_EXPORTER_OTLP_ENDPOINT and are lost"),
+      error: () => {
+        if (performance.now() < quietUntil) return;
+        quietUntil = performance.now() + QUIET_MS;
+        log.warn("spans could not be sent to OTEL_EXPORTER_OTLP_ENDPOINT and are lost");
+      },
       warn: () => undefined,
       info: () => undefined,
       debug: () => undefined,
@@ -88,7 +95,10 @@ export function openTracer(service: string, endpoint: string): Tracer {
       return {
         traceId: own.traceId,
         traceparent: traceparentOf(own),
-        sampled: span.isRecording(),
+        // not once it has ended: a loop or a timer that it began is no part of it
+        get sampled() {
+          return span.isRecording();
+        },
         rename: (newName) => void span.updateName(newName),
         set: (more) => void span.setAttributes(more),
         fail: (message) => void span.setStatus({ code: SpanStatusCode.ERROR, message }),

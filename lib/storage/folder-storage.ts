@@ -120,6 +120,12 @@ export function folderStorage(folder: string): Storage {
   /** The joins in progress, by upload: each upload is joined once at a time, as a join copies the file. */
   const joining = new Map<string, Promise<void>>();
 
+  const findSpace = onDisk(async () => {
+    const { bsize, blocks, bavail } = await statfs(folder);
+    return { size: blocks * bsize, free: bavail * bsize };
+  });
+  let spaceAsked: ReturnType<typeof findSpace> | undefined;
+
   return {
     put: onDisk(async (key, body) => {
       await makeFolder(dirname(pathOf(key)));
@@ -182,10 +188,8 @@ export function folderStorage(folder: string): Storage {
         }
       }
     }),
-    space: onDisk(async () => {
-      const { bsize, blocks, bavail } = await statfs(folder);
-      return { size: blocks * bsize, free: bavail * bsize };
-    }),
+    // one call for all who ask meanwhile: a disk that does not answer keeps a thread for each
+    space: () => (spaceAsked ??= findSpace().finally(() => (spaceAsked = undefined))),
     check: async () => {
       const fault = await folderFault(folder);
       if (fault !== null) throw new StorageUnavailable(`STORAGE_DIR ${folder} cannot be used: ${fault}`);

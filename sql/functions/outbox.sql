@@ -185,6 +185,7 @@ begin
       done_at = case when kind in ('DISMISS', 'CANCEL') then now() end,
       generation = generation + 1, sends = 0,
       attempts = case when kind = 'REPLAY' then 0 else attempts end,
+      last_error = case when kind in ('DISMISS', 'CANCEL') then concat_ws('; ', 'ended by an operator', last_error) else last_error end,
       run_at = due_at, next_send_at = due_at
   where id = any (job_ids) and done_at is null and (dead_at is not null) = (kind in ('REPLAY', 'DISMISS'));
   get diagnostics settled = row_count;
@@ -221,15 +222,17 @@ begin
     );
   else
     jobs := array(
-      select id
-      from staged_jobs
-      -- the action's own job is not older than the action
-      where done_at is null and dead_at is null and id > action.position and created_at < action.created_at
-        and (run_at <= action.created_at) = (action.state = 'DUE')
-        and (action.queue is null or queue = action.queue)
-        and (action.error is null or strpos(lower(last_error), lower(action.error)) > 0)
-      order by id
-      limit most
+      -- by the index on open rows: by the key Postgres might walk through a day of done ones
+      with open as materialized (
+        select id
+        from staged_jobs
+        -- the action's own job is not older than the action
+        where done_at is null and dead_at is null and id > action.position and created_at < action.created_at
+          and (run_at <= action.created_at) = (action.state = 'DUE')
+          and (action.queue is null or queue = action.queue)
+          and (action.error is null or strpos(lower(last_error), lower(action.error)) > 0)
+      )
+      select id from open order by id limit most
     );
   end if;
   settled := settle_jobs(action.kind, jobs, action.until);

@@ -83,14 +83,15 @@ export const findPosEvent = (db: Db, id: number) =>
     from pos_events
     where id = ${id}::bigint`);
 
-/** Marks an event processed, and completes the job that it got when it was parked. */
+/** Marks an event processed, and completes the job that it got when it was parked; false when it was processed or dismissed before. */
 export const updatePosEventProcessed = (tx: Db, id: number, remark: string | null) =>
-  tx`
+  hasRows(tx`
     with processed as (
-      update pos_events set status = 'PROCESSED', settled_at = now(), last_error = ${remark} where id = ${id}::bigint
+      update pos_events set status = 'PROCESSED', settled_at = now(), last_error = ${remark}
+      where id = ${id}::bigint and status <> 'PROCESSED'
       returning complete_job(job_id)
     )
-    select from processed`;
+    select from processed`);
 
 /** Records why an event failed, and makes it due again in `ms` milliseconds; does nothing when it was settled or replayed since. */
 export const updatePosEventFailed = (tx: Db, { id, nextAttemptAt }: PosEventRow, error: string, ms: number) =>

@@ -50,7 +50,7 @@ export const listUpkeepRuns = (db: Db) =>
 export const findDatabaseState = (db: Db) =>
   onlyRow(db<{ connections: number; maxConnections: number; bytes: number }[]>`
     select
-      coalesce((select count(*) from pg_stat_activity where backend_type = 'client backend'), 0) as connections,
+      coalesce((select sum(numbackends) from pg_stat_database), 0)::integer as connections,
       coalesce(current_setting('max_connections')::integer, 0) as max_connections,
       coalesce(pg_database_size(current_database())::bigint, 0) as bytes`);
 

@@ -34,6 +34,9 @@ const orders = (buckets: Record<string, number>, status = "201"): Series => {
     [one("http_request_duration_seconds_count", labels)]: rising(buckets["+Inf"] ?? 0),
   };
 };
+const shedOrders = (perMinute: number): Series => ({
+  [one("http_requests_shed_total", 'method="POST",route="/api/v1/orders"')]: rising(perMinute),
+});
 const waits = (name: string, inTime: number, all: number, le = "5"): Series => ({
   [one(`${name}_bucket`, `le="${le}"`)]: rising(inTime),
   [one(`${name}_count`)]: rising(all),
@@ -76,6 +79,7 @@ const cases: Case[] = [
   { alert: "ProcessDown", fires: { [one("up")]: steady(0) }, holds: { [one("up")]: steady(1) } },
   { alert: "OutboxUnknown", fires: { [one("up")]: steady(1) }, holds: outbox },
   { alert: "RequestsFail", fires: requests(11, 989), holds: requests(9, 991), since: 1 },
+  { alert: "Overloaded", fires: shedOrders(7), holds: shedOrders(5), since: 4 },
   {
     alert: "OrdersSlow",
     fires: orders({ 1: 989, 2.5: 1_000, "+Inf": 1_000 }),
@@ -99,6 +103,11 @@ const cases: Case[] = [
       [one("queue_jobs", 'queue="push",state="waiting"')]: steady(10_000),
       [one("queue_jobs", 'queue="push",state="delayed"')]: steady(20_000),
     },
+  },
+  {
+    alert: "QueuePaused",
+    fires: { [one("queue_paused", 'queue="push"')]: steady(1) },
+    holds: { [one("queue_paused", 'queue="push"')]: steady(0) },
   },
   { alert: "JobsFail", fires: jobs(51, 49), holds: jobs(49, 51), since: 1 },
   {
@@ -130,6 +139,12 @@ const cases: Case[] = [
     fires: { [one("pos_parked_events")]: stepping(500, 601) },
     holds: { [one("pos_parked_events")]: stepping(500, 600) },
     since: 61,
+  },
+  {
+    alert: "PosEventsParked",
+    of: "in such numbers that they are no longer counted",
+    fires: { [one("pos_parked_events")]: steady(10_000) },
+    holds: { [one("pos_parked_events")]: steady(9_999) },
   },
   { alert: "StorageFull", fires: storage(9), holds: storage(10) },
   { alert: "LoginCodesPumped", fires: codes(51), holds: codes(49), since: 14 },
@@ -175,6 +190,14 @@ const cases: Case[] = [
   },
   {
     alert: "ServiceLevelLost",
+    of: "orders that are shed",
+    fires: { ...orders({ 0.3: 85, "+Inf": 85 }), ...shedOrders(15) },
+    holds: { ...orders({ 0.3: 86, "+Inf": 86 }), ...shedOrders(14) },
+    since: 1,
+    labels: 'level="orders"',
+  },
+  {
+    alert: "ServiceLevelLost",
     of: "pushes",
     fires: waits("order_push_seconds", 85, 100),
     holds: waits("order_push_seconds", 86, 100),
@@ -195,7 +218,7 @@ const cases: Case[] = [
     // fewer than 1.2 a minute count as 1.2
     fires: orders({ 0.3: 0, "+Inf": 0.21 }),
     holds: orders({ 0.3: 0, "+Inf": 0.17 }),
-    since: 9,
+    since: 14,
     labels: 'level="orders"',
   },
   {

@@ -72,6 +72,8 @@ test("what is wrong is refused, with the reason", async () => {
     [["now", "--nothing"], "Usage: "],
     [["pause", "sms ", ...sure], "Invalid option"],
     [["replay", "--all", "--state", "DUE", ...sure], "replay is not for jobs that are DUE"],
+    [["dismiss", "1", "--all", ...sure], "not both"],
+    [["events", "dismiss", "1", "--all", ...sure], "not both"],
     [["rollup", "--from", "2999-01-01", ...sure], "The days must be past"],
   ];
   const outcomes = await Promise.all(refused.map(([args]) => ops(...args)));

@@ -112,9 +112,9 @@ const operatorOf = (response: Response) => String(response.locals["operatorId"])
 const requestIdOf = (response: Response) => String(response.getHeader("x-request-id"));
 const by = (response: Response, { why }: { why: string }) => ({ actorId: operatorOf(response), why });
 
-/** Shows invalid input and refusals on a page. */
 const mayActOf = (response: Response) => response.locals["mayAct"] === true;
 
+/** Shows invalid input and refusals on a page. */
 const explains =
   (handle: (request: Request, response: Response) => Promise<void>): RequestHandler =>
   async (request, response) => {
@@ -135,7 +135,7 @@ const shows = (make: (request: Request, response: Response) => Promise<Page>): R
     response.send((await make(request, response))(mayActOf(response)));
   });
 
-const readForm = express.urlencoded({ extended: false, limit: 4_000 });
+const readForm = express.urlencoded({ extended: false, limit: 8_000 });
 
 /** Handles a form, and leads to the page that `act` returns. */
 const acts = (act: (request: Request, response: Response) => Promise<string>): RequestHandler[] => [

@@ -38,14 +38,17 @@ const JobNumber = z
   .meta({ description: "ascending in the order in which jobs were staged", example: 4711 });
 const Queue = z.enum(contracts.map(({ queue }) => queue)).meta({ example: "push" });
 const Kind = z.enum(enums.bulkActionKind).meta({
+  example: "SNOOZE",
   description:
     "of dead jobs: REPLAY gives all attempts again, DISMISS ends them without their effect. Of open ones: RUN makes them due now, " +
     "SNOOZE due at `until`, CANCEL ends them without their effect; one that is running may still have it",
 });
+const Day = z.iso.date().meta({ example: "2026-06-01" });
 /** Of jobs that are snoozed. */
 const Until = orNull(Instant).meta({ description: "when snoozed jobs are to run; only for SNOOZE" });
 const wrongTime = { path: ["until"], message: "must be a later time with SNOOZE, and absent otherwise" };
 const BulkState = z.enum(enums.bulkActionState).meta({
+  example: "DUE",
   description:
     "which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled",
 });
@@ -253,8 +256,8 @@ operations.get(
     summary: "Find an order, a notification, a job or anything else by an id, a number, a code or a phone",
     description:
       "Takes the id of an order, a notification, a partner, a user, a box, a file, a menu import or a POS sync; the number " +
-      "of a job or of a POS event; the pickup code of an open order; a phone, which is audited; or the id of a request, " +
-      "whose jobs are found.",
+      "of a job or of a POS event; the pickup code of an open order; a phone, which is audited, and not looked for with a " +
+      "service key; or the id of a request, whose jobs are found.",
     auth: "OBSERVER",
     query: z.object({ q: text(200).meta({ example: "4711" }), at: At }),
     answers: {
@@ -263,7 +266,7 @@ operations.get(
       ),
     },
   },
-  async ({ user, query: { q, at } }) => ok(await search(q, recently(at), user?.id ?? null)),
+  async ({ user, query: { q, at } }) => ok(await search(q, recently(at), user?.id)),
 );
 
 operations.get(
@@ -446,16 +449,22 @@ operations.post(
     summary: "Replay or dismiss parked POS events: by their numbers, of one partner, or all",
     description: "The oldest first, ten thousand at most. A dismissed event is processed without effect.",
     auth: "ADMIN",
-    body: z.object({
-      kind: z.enum(["REPLAY", "DISMISS"]),
-      ids: orNull(z.array(JobNumber).min(1).max(200)),
-      partnerId: orNull(Id),
-      why: Why,
-    }),
+    body: z
+      .object({
+        kind: z.enum(["REPLAY", "DISMISS"]),
+        ids: orNull(z.array(JobNumber).min(1).max(200)),
+        partnerId: orNull(Id),
+        all: z.literal(true).optional().meta({ description: "needed without `ids` and without `partnerId`" }),
+        why: Why,
+      })
+      .refine(({ ids, partnerId, all }) => all === true || ids !== null || partnerId !== null, {
+        path: ["all"],
+        message: "must be true without ids and without a partner",
+      }),
     answers: { 200: z.object({ changed: z.int().meta({ description: "how many of them were parked" }) }) },
   },
-  async ({ user, body: { kind, why, ...filter }, requestId }) =>
-    ok({ changed: await actOnParkedEvents(kind, filter, { actorId: user.id, why }, requestId) }),
+  async ({ user, body: { kind, why, ids, partnerId }, requestId }) =>
+    ok({ changed: await actOnParkedEvents(kind, { ids, partnerId }, { actorId: user.id, why }, requestId) }),
 );
 
 operations.post(
@@ -481,7 +490,7 @@ operations.post(
     summary: "Roll up past days again, each as a job",
     description: `Both ends are included; ${MOST_DAYS} days at most.`,
     auth: "ADMIN",
-    body: z.object({ from: z.iso.date(), to: z.iso.date(), why: Why }),
+    body: z.object({ from: Day, to: Day, why: Why }),
     answers: { 202: z.object({ days: z.int() }) },
     errors: [wrongDays],
   },

@@ -8224,6 +8224,8 @@ export function settleParkedEvents({ body }: {
         ids?: number[];
         /** UUID v7 */
         partnerId?: string;
+        /** needed without `ids` and without `partnerId` */
+        all?: true;
         /** for the audit log */
         why: string;
     };

@@ -73,10 +73,11 @@ describe("of an endpoint", () => {
 
   const follow = () => followRequests("GET", "/api/v1/nowhere");
   type Requests = ReturnType<typeof follow>;
-  const enter = (requests: Requests, count: number) =>
+  let callers = 0;
+  const enter = (requests: Requests, count: number, caller?: string) =>
     Array.from({ length: count }, () => {
       expect(requests.refuses()).toBe(false);
-      return requests.enter();
+      return requests.enter(caller ?? `user ${(callers += 1)}`);
     });
   const end = (leaves: (() => void)[], count = leaves.length) => {
     for (const leave of leaves.splice(0, count)) leave();
@@ -135,6 +136,14 @@ describe("of an endpoint", () => {
     enter(requests, 2 * QUEUE);
   });
 
+  test("what one caller asks for at once is no queue of others", () => {
+    const requests = follow();
+    const leaves = enter(requests, 10 * QUEUE, "one");
+    now += LONG_MS;
+    end(leaves, 9 * QUEUE);
+    enter(requests, QUEUE);
+  });
+
   test("a request ends once", () => {
     const requests = follow();
     const leaves = queue(requests);
@@ -165,9 +174,12 @@ describe("over HTTP", () => {
 
   /** Lets many requests wait, after some that took long. */
   async function fill(path: string): Promise<Promise<Response>[]> {
-    const { client } = await cast.user(api.client);
+    // ten of each count
+    const users = await Promise.all(Array.from({ length: 10 }, () => cast.user(api.client)));
     stopClock();
-    const asked = Array.from({ length: QUEUE + MOST }, () => ask(path, { authorization: `Bearer ${client.token}` }));
+    const asked = Array.from({ length: QUEUE + MOST }, (_, n) =>
+      ask(path, { authorization: `Bearer ${users[n % users.length]?.client.token}` }),
+    );
     await until(() => waiting.length === asked.length);
     now += LONG_MS;
     let ended = 0;

@@ -176,6 +176,13 @@ describe("a search finds", () => {
     expect(audited.length).toBe(1);
   });
 
+  test("nobody by phone with a service key, as the audit log could not say who looked", async () => {
+    const { customer } = await placeOrder();
+    const key = await admin.client.post("/api/v1/admin/api-keys", { name: "Screens", scopes: ["ops:read"] });
+    const search = `${ops}/search?${new URLSearchParams({ q: customer.phone }).toString()}`;
+    expect((await client.as(key.string("key")).get(search)).list).toEqual([]);
+  });
+
   test("what a request caused, directly and through other jobs", async () => {
     const { requestId, orderId } = await placeOrder();
     const { jobs } = await read(`/orders/${orderId}`);
@@ -248,6 +255,10 @@ describe("open jobs", () => {
     expect(waits.map(({ id, runAt }) => [id, runAt])).toEqual([waiting, due].map((id) => [id, time.toISOString()]));
     expect((await settle({ kind: "CANCEL", ids: [due, dead] })).body).toEqual({ changed: 1 });
     expect(await Promise.all(ids.map(stateOf))).toEqual(["DONE", "OPEN", "DEAD"]);
+    const [cancelled] = await list(`/search?q=${due}`);
+    expect(cancelled).toMatchObject({ kind: "JOB", state: "DONE" });
+    const [row] = await sql<{ error: string }[]>`select last_error as error from staged_jobs where id = ${due}::bigint`;
+    expect(row?.error).toBe("ended by an operator");
   });
 
   test("that run are superseded: their runs complete nothing", async () => {
@@ -273,35 +284,35 @@ describe("a bulk action", () => {
   test("replays all that match, in batches, once, and says how many", async () => {
     await sql`
       insert into staged_jobs (queue, payload, dead_at, last_error, attempts)
-      select 'push', '{}', now(), 'HTTP 503', 8 from generate_series(1, 2500)`;
+      select 'push', '{}', now(), 'HTTP 503', 8 from generate_series(1, 5500)`;
     const others = [await deadPush("HTTP 400"), await deadSms("HTTP 503")];
     const asked = await ask({ kind: "REPLAY", queue: "push", error: "503" });
-    expect(asked.body).toMatchObject({ matched: 2_500, changed: 0, settledAt: null });
+    expect(asked.body).toMatchObject({ matched: 5_500, changed: 0, settledAt: null });
     const later = await deadPush("HTTP 503");
     await run();
     await run();
     const path = asked.headers.get("location") ?? "";
-    expect((await admin.client.get(path)).body).toMatchObject({ changed: 2_500, settledAt: expect.any(String) });
+    expect((await admin.client.get(path)).body).toMatchObject({ changed: 5_500, settledAt: expect.any(String) });
     expect(await Promise.all([...others, later].map(stateOf))).toEqual(["DEAD", "DEAD", "DEAD"]);
     const [{ replayed } = { replayed: 0 }] = await sql<{ replayed: number }[]>`
       select count(*) as replayed from staged_jobs where attempts = 0 and queue = 'push' and dead_at is null`;
-    expect(replayed).toBe(2_500);
+    expect(replayed).toBe(5_500);
   });
 
   test.each([
-    ["RUN", "WAITING", { due: 2_503, waiting: 0, done: 0 }],
-    ["SNOOZE", "WAITING", { due: 3, waiting: 2_500, done: 0 }],
-    ["SNOOZE", "DUE", { due: 0, waiting: 2_503, done: 0 }],
-    ["CANCEL", "DUE", { due: 0, waiting: 2_500, done: 3 }],
+    ["RUN", "WAITING", { due: 5_503, waiting: 0, done: 0 }],
+    ["SNOOZE", "WAITING", { due: 3, waiting: 5_500, done: 0 }],
+    ["SNOOZE", "DUE", { due: 0, waiting: 5_503, done: 0 }],
+    ["CANCEL", "DUE", { due: 0, waiting: 5_500, done: 3 }],
   ])("does %s to every job that is %s, in batches, once, and to no other", async (kind, state, left) => {
     await sql`
       insert into staged_jobs (queue, payload, run_at, created_at)
       select 'push', '{}', now() + case when n > 3 then interval '1 hour' else interval '-1 minute' end, now() - interval '1 minute'
-      from generate_series(1, 2503) as n`;
+      from generate_series(1, 5503) as n`;
     const others = [Number(await stageJob(sql, sms, { otpId: randomUUID() })), await deadPush("x")];
     const time = kind === "SNOOZE" ? { until: new Date(Date.now() + 2 * hour).toISOString() } : {};
     const asked = await ask({ kind, state, queue: "push", ...time });
-    const matched = state === "DUE" ? 3 : 2_500;
+    const matched = state === "DUE" ? 3 : 5_500;
     expect(asked.body).toMatchObject({ state, matched });
     const after = await openPush();
     await run();
@@ -440,7 +451,7 @@ describe("parked POS events", () => {
     expect((await settle({ kind: "REPLAY", ids: [first] })).body).toEqual({ changed: 1 });
     expect([...(await openJobs())]).toContainEqual({ payload: { partnerId: shop.id } });
     expect((await settle({ kind: "REPLAY", partnerId: shop.id })).body).toEqual({ changed: 1 });
-    expect((await settle({ kind: "REPLAY" })).body).toEqual({ changed: 1 });
+    expect((await settle({ kind: "REPLAY", all: true })).body).toEqual({ changed: 1 });
     expect([...(await openJobs())]).toContainEqual({ payload: { partnerId: other.id } });
     const queued = { status: "QUEUED", attempts: 0, lastError: "unknown item" };
     expect([...(await shown([first, second, third]))]).toEqual([queued, queued, queued]);
@@ -449,6 +460,10 @@ describe("parked POS events", () => {
       { partner: shop.id, changed: "1", why },
       { changed: "1", why },
     ]);
+  });
+
+  test.each([{}, { all: false }])("are not settled by %j: what is meant must be said", async (which) => {
+    expect(outcome(await settle({ kind: "DISMISS", ...which }))).toBe("400 VALIDATION_ERROR");
   });
 
   test("are dismissed with their jobs, and with the reason", async () => {
