@@ -50,9 +50,10 @@ export const listUpkeepRuns = (db: Db) =>
 export const findDatabaseState = (db: Db) =>
   onlyRow(db<{ connections: number; maxConnections: number; bytes: number }[]>`
     select
-      coalesce((select sum(numbackends) from pg_stat_database), 0)::integer as connections,
+      coalesce(sum(numbackends)::integer, 0) as connections,
       coalesce(current_setting('max_connections')::integer, 0) as max_connections,
-      coalesce(pg_database_size(current_database())::bigint, 0) as bytes`);
+      coalesce(pg_database_size(current_database())::bigint, 0) as bytes
+    from pg_stat_database`);
 
 /** What a queue did in a minute. */
 export interface QueueMinute {

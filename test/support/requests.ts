@@ -37,7 +37,7 @@ export interface Target {
   /** With `{name}` for each parameter. */
   path: string;
   /** Those of its parameters that are no ids, with the values that they may have. */
-  choices: ReadonlyMap<string, readonly unknown[]>;
+  choices: ReadonlyMap<string, readonly string[]>;
   query: readonly { name: string; schema: JsonSchema }[];
   body: JsonSchema | null;
   /** Whether the body is read as the caller's own format, and not as JSON that the document describes. */
@@ -61,7 +61,7 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
     path,
     choices: new Map(
       operation.parameters.flatMap((parameter) =>
-        parameter.in === "path" && parameter.schema.enum ? [[parameter.name, parameter.schema.enum]] : [],
+        parameter.in === "path" && parameter.schema.enum ? [[parameter.name, parameter.schema.enum.map(String)]] : [],
       ),
     ),
     query: operation.parameters.filter((parameter) => parameter.in === "query"),
@@ -76,7 +76,7 @@ export const targets: readonly Target[] = endpoints.map(({ method, path: declare
 export const pathOf = ({ path, choices }: Target, values: readonly string[]) => {
   let n = 0;
   const valueOf = (name: string) => choices.get(name)?.[0] ?? values[Math.min(n++, values.length - 1)] ?? "";
-  return path.replace(/\{(\w+)\}/g, (_all, name: string) => String(valueOf(name)));
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => valueOf(name));
 };
 
 /** Node refuses headers over 16 kB in all. */
