@@ -129,8 +129,8 @@ const foundJob = ({ id, state, stagedAt }: JobRow): FoundRow => ({
 
 /**
  * Finds what `words` may mean: an id, the number of a job (also as the queue dashboard shows it) or of a POS event, the pickup
- * code of an open order, a phone, or the id of a request that was made at about `at`. A look at a phone is audited, so `by` says who
- * looks: null in a shell. Who cannot be named (`undefined`) finds nobody by phone.
+ * code of an open order, a phone, or the id of a request that was made at about `at`. A search by phone is audited under the user
+ * `by`, null in a shell. Without a user (`undefined`, as for a service key) it finds nothing by phone.
  */
 export async function search(words: string, at: Date, by: string | null | undefined): Promise<FoundRow[]> {
   const phone = words.replace(/[\s()-]/g, "");
