@@ -27,7 +27,8 @@ beforeAll(async () => {
 
 /** Stops the clock at `now`. */
 function stopClock(): void {
-  now = performance.now();
+  // whole milliseconds: differences of fractions are inexact
+  now = Math.ceil(performance.now());
   jest.spyOn(performance, "now").mockImplementation(() => now);
 }
 
