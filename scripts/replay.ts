@@ -2,13 +2,13 @@ import "./configured.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { closeDatabase, sql } from "../sql/db.js";
-import { continueBulkAction, findBulkAction, insertBulkAction, replayJob } from "../sql/outbox-operators.js";
+import { anyJob, insertBulkAction, replayJob } from "../sql/outbox-operators.js";
 import { findJob } from "../sql/outbox.js";
 import { usage } from "./command.js";
+import { finishBulkAction } from "./finish-bulk-action.js";
 
 /** Replays dead jobs: all of a queue, or one by its number or by the id that the dashboard shows. */
 
-const BATCH = 1_000;
 const queues = contracts.map(({ queue }) => queue);
 const [what = "", ...rest] = process.argv.slice(2);
 const [, number] = /^(\d{1,18})(?:\.\d+)?$/.exec(what) ?? [];
@@ -36,14 +36,13 @@ async function replayQueue(): Promise<number> {
   const id = await insertBulkAction(sql, {
     kind: "REPLAY",
     state: "DEAD",
+    ...anyJob,
     queue: what,
-    error: null,
     until: null,
     why: "npm run replay",
     actorId: null,
   });
-  while (await continueBulkAction(sql, id, BATCH));
-  return (await findBulkAction(sql, id))?.changed ?? 0;
+  return (await finishBulkAction(id))?.changed ?? 0;
 }
 
 const count = number === undefined ? await replayQueue() : Number(await replayJob(sql, number));

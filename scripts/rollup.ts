@@ -8,6 +8,7 @@ import { closeDatabase, sql } from "../sql/db.js";
 import { findYesterday } from "../sql/queries/rollups.js";
 import { rollUpOneDay, updateWeights } from "../workers/rollups.js";
 import { usage } from "./command.js";
+import { print, withProgress } from "./progress-bar.js";
 
 /** `npm run rollup -- --from 2026-01-01 [--to 2026-01-31]`: recomputes the rollups of these days, both ends included. */
 
@@ -39,12 +40,16 @@ if (days.from > days.to || days.to > yesterday) {
   );
 }
 
-let count = 0;
-for (let day = days.from; day <= days.to; day = addDays(day, 1)) {
-  await rollUpOneDay(day, zone);
-  count += 1;
-  process.stdout.write(`${day}\n`);
-}
-await updateWeights();
+const all: string[] = [];
+for (let day = days.from; day <= days.to; day = addDays(day, 1)) all.push(day);
+await withProgress("days", async (report) => {
+  report(0, all.length);
+  for (const [index, day] of all.entries()) {
+    await rollUpOneDay(day, zone);
+    print(`${day}\n`);
+    report(index + 1, all.length);
+  }
+  await updateWeights();
+});
 await closeDatabase();
-process.stdout.write(`${count} ${count === 1 ? "day" : "days"} rolled up.\n`);
+process.stdout.write(`${all.length} ${all.length === 1 ? "day" : "days"} rolled up.\n`);

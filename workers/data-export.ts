@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import type { ReportProgress } from "../lib/domain/progress.js";
 import { Snooze } from "../lib/process/errors.js";
 import { files, imageAddress, keysOf } from "../lib/storage/file-store.js";
 import { dataExport, fanOut } from "../queues/index.js";
@@ -60,8 +61,8 @@ async function profileOf(userId: string) {
   return { ...profile, avatarUrl: avatar === null ? profile.avatarUrl : imageAddress(avatar) };
 }
 
-/** Writes a user's data as JSON, a line for each row, reading on only as fast as the file is written. */
-async function* write(userId: string, stopping: AbortSignal): AsyncGenerator<string> {
+/** Writes a user's data as JSON, a line for each row, reading on only as fast as the file is written. It reports the lists that are done. */
+async function* write(userId: string, report: ReportProgress, stopping: AbortSignal): AsyncGenerator<string> {
   const facts = {
     profile: await profileOf(userId),
     notificationPreferences: await findPreferences(sql, userId),
@@ -70,7 +71,7 @@ async function* write(userId: string, stopping: AbortSignal): AsyncGenerator<str
   };
   yield `{"madeAt": ${JSON.stringify(new Date())}`;
   for (const [name, fact] of Object.entries(facts)) yield `,\n"${name}": ${JSON.stringify(fact)}`;
-  for (const [name, list] of Object.entries(lists)) {
+  for (const [index, [name, list]] of Object.entries(lists).entries()) {
     yield `,\n"${name}": [`;
     let after: string | null = null;
     for (let rows = PAGE; rows === PAGE;) {
@@ -82,6 +83,7 @@ async function* write(userId: string, stopping: AbortSignal): AsyncGenerator<str
       }
       rows = page.length;
     }
+    report(index + 1, Object.keys(lists).length);
     yield "]";
   }
   yield "}\n";
@@ -92,13 +94,15 @@ export const exportData: Handler<{ exportId: string }> = async ({
   payload: { exportId },
   attempt,
   signal,
+  progress,
   requestId,
 }) => {
   const open = await findOpenDataExport(sql, exportId);
   if (!open) return;
   const key = keysOf(open.name).data;
   try {
-    await files.put(key, Readable.from(write(open.userId, signal), { objectMode: false }), "application/json");
+    const bytes = Readable.from(write(open.userId, progress, signal), { objectMode: false });
+    await files.put(key, bytes, "application/json");
   } catch (error) {
     if (signal.aborted) throw new Snooze(new Date());
     if (attempt >= dataExport.attempts) await updateDataExportFailed(sql, exportId);

@@ -134,7 +134,7 @@ async function letOthersRun(importId: string, partnerId: string): Promise<void> 
 /** Imports the rest of a file, reading each batch while the one before it is saved; returns how the file ended. */
 async function importRows(
   work: MenuImportWork,
-  { payload: { importId }, attempt, signal: stopping }: ImportTask,
+  { payload: { importId }, attempt, signal: stopping, progress }: ImportTask,
 ): Promise<Ending> {
   const from = headerOf(work);
   // storage does not read beyond the end of a file
@@ -159,6 +159,7 @@ async function importRows(
       const next = await batches.next();
       const left = await saving;
       if (next.done) return next.value;
+      progress(next.value.from.position, work.size);
       if (stopping.aborted) throw new Snooze(new Date());
       worked += (bounds.repeats - left.repeats) * ROWS_PER_REPEAT;
       bounds = left;
@@ -208,6 +209,7 @@ export const importMenu: Handler<{ importId: string }> = async (task) => {
   try {
     const ending = await importRows(work, task);
     await settle(importId, work, ending.complete ? null : ending);
+    if (ending.complete) task.progress(work.size, work.size);
   } catch (error) {
     if (!(error instanceof Snooze)) await giveUp(importId, work, task, error);
     throw error;

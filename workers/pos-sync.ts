@@ -1,3 +1,4 @@
+import type { ReportProgress } from "../lib/domain/progress.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { decryptEnvelope } from "../lib/security/envelope.js";
 import { Snooze } from "../lib/process/errors.js";
@@ -118,7 +119,11 @@ function connect(sync: StartedSync): PosConnection {
 }
 
 /** Pulls and imports the menu if the POS, and those of other partners, leave a place for it; else puts the sync back. */
-async function pull(sync: StartedSync, signal: AbortSignal): Promise<{ end: MenuEnd; pulled: Pulled }> {
+async function pull(
+  sync: StartedSync,
+  { progress }: SyncTask,
+  signal: AbortSignal,
+): Promise<{ end: MenuEnd; pulled: Pulled }> {
   const connection = connect(sync);
   const place = await takePlace(systems, { origin: connection.origin, owner: sync.partnerId });
   if (place instanceof Busy) {
@@ -127,7 +132,7 @@ async function pull(sync: StartedSync, signal: AbortSignal): Promise<{ end: Menu
   }
   let answered = true;
   try {
-    return await importPages(sync, connection.pullMenu(sync.revision, signal), signal);
+    return await importPages(sync, connection.pullMenu(sync.revision, signal), progress, signal);
   } catch (error) {
     answered = !(error instanceof PosSilent);
     throw error;
@@ -139,6 +144,7 @@ async function pull(sync: StartedSync, signal: AbortSignal): Promise<{ end: Menu
 async function importPages(
   sync: StartedSync,
   pages: AsyncGenerator<MenuPage, MenuEnd>,
+  report: ReportProgress,
   signal: AbortSignal,
 ): Promise<{ end: MenuEnd; pulled: Pulled }> {
   const pulled = new Pulled();
@@ -150,6 +156,7 @@ async function importPages(
     asked = pages.next();
     asked.catch(() => undefined);
     await importPage(sync, page.value, pulled);
+    report(pulled.sent, sync.itemsExpected);
   }
 }
 
@@ -224,9 +231,10 @@ export const pullMenu: Handler<{ syncId: string }> = async (task) => {
       await settle(sync, task, NOT_STANDING);
       return;
     }
-    const { end, pulled } = await pull(sync, AbortSignal.any([task.signal, limit]));
+    const { end, pulled } = await pull(sync, task, AbortSignal.any([task.signal, limit]));
     recordCall(`POS: ${adapter}`, false);
     await settlePulled(sync, task, end, pulled);
+    task.progress(pulled.sent, pulled.sent);
   } catch (error) {
     if (error instanceof Snooze) throw error;
     if (task.signal.aborted) throw new Snooze(new Date());

@@ -23,7 +23,7 @@ export async function updateWeights(signal?: AbortSignal): Promise<number> {
 }
 
 /** Rolls up days, the latest first, as they are read most. */
-export const rollUp: Handler<RollupsPayload> = async ({ payload, log, signal }) => {
+export const rollUp: Handler<RollupsPayload> = async ({ payload, log, progress, signal }) => {
   const zone = config.DEFAULT_TIMEZONE;
   if ("day" in payload) {
     await rollUpOneDay(payload.day, zone);
@@ -34,11 +34,13 @@ export const rollUp: Handler<RollupsPayload> = async ({ payload, log, signal }) 
   const due = (await listDueDays(sql, zone, yesterday)).map(({ day }) => day);
   const latest =
     payload.days === "LATEST" ? Array.from({ length: LATEST_DAYS }, (_, ago) => addDays(yesterday, -ago)) : [];
+  const all = new Set([...latest, ...due]);
   let days = 0;
-  for (const day of new Set([...latest, ...due])) {
+  for (const day of all) {
     if (signal.aborted) break;
     await rollUpOneDay(day, zone);
     days += 1;
+    progress(days, all.size);
   }
   const weights = await updateWeights(signal);
   if (days + weights > 0) log.info({ days, weights }, "days rolled up");

@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { ReportProgress } from "../../lib/domain/progress.js";
 
 /** What a table holds: the number of rows, the sums of its money columns, and a fingerprint that any changed value changes. */
 export interface Table {
@@ -125,12 +126,18 @@ async function readTable(client: pg.Client, name: string, money: readonly string
   };
 }
 
-/** Reads everything a database holds, in the client's current transaction. */
-export async function readContents(client: pg.Client, signal: AbortSignal): Promise<Contents> {
+/** Reads everything a database holds, in the client's current transaction. It reports the tables that are read. */
+export async function readContents(
+  client: pg.Client,
+  signal: AbortSignal,
+  report: ReportProgress = () => undefined,
+): Promise<Contents> {
   const objects = (await client.query<{ name: string; valid: boolean }>(OBJECTS)).rows;
   const tables = new Map<string, Table>();
-  for (const { name, money } of (await client.query<{ name: string; money: string[] }>(TABLES)).rows) {
+  const { rows } = await client.query<{ name: string; money: string[] }>(TABLES);
+  for (const { name, money } of rows) {
     signal.throwIfAborted();
+    report(tables.size, rows.length);
     tables.set(name, await readTable(client, name, money));
   }
   return {

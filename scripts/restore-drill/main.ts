@@ -10,6 +10,7 @@ import { exitWithLine } from "../../lib/process/lifecycle.js";
 import { pgOptions, readDatabaseUrl } from "../../lib/process/server-address.js";
 import { migrate, withoutTimeouts } from "../../sql/migrate.js";
 import { usage } from "../command.js";
+import { print, withProgress, type ReportStep } from "../progress-bar.js";
 import { atOneMoment, differences, readContents, type Contents } from "./contents.js";
 import { checkTools, dump, restore, writeAuthorities } from "./tools.js";
 
@@ -22,6 +23,9 @@ const [backup, ...rest] = process.argv.slice(2);
 if (rest.length > 0 || backup?.startsWith("-")) exitWithLine(usage);
 if (backup !== undefined && !existsSync(dirname(resolve(backup))))
   exitWithLine(`There is no folder ${dirname(resolve(backup))}.`);
+
+/** To dump, to read what was dumped, to restore, and to read what was restored; the last step is soon done. */
+const STEPS = 4;
 
 /** When much is missing, the first lines are enough. */
 const MOST_LINES = 50;
@@ -138,7 +142,7 @@ function report({ tables }: Contents): string {
 }
 
 /** Prints what was restored and returns the differences. */
-async function drill(): Promise<string[]> {
+async function drill(progress: ReportStep): Promise<string[]> {
   const databaseUrl = await findPrimary(config.DATABASE_DIRECT_URL).catch(unusable);
   await refuseEmbedded(databaseUrl);
   const admin = await connect(databaseUrl);
@@ -156,36 +160,42 @@ async function drill(): Promise<string[]> {
   const source = await connect(databaseUrl);
   const dumped = await atOneMoment(source, async () => {
     const { rows } = await source.query<{ snapshot: string }>("select pg_export_snapshot() as snapshot");
+    progress(0, STEPS, "dumping");
     await dump({ databaseUrl, authorities, signal }, rows[0]?.snapshot ?? "", file);
-    return readContents(source, signal);
+    return readContents(source, signal, (done, total) =>
+      progress(1 + done / (total ?? 1), STEPS, "reading the original"),
+    );
   });
+  progress(2, STEPS, "restoring");
   const complaint = await restore({ databaseUrl: copyUrl, authorities, signal }, file);
   const copy = await connect(copyUrl);
-  const restored = await atOneMoment(copy, () => readContents(copy, signal));
-  process.stdout.write(report(restored));
+  const restored = await atOneMoment(copy, () =>
+    readContents(copy, signal, (done, total) => progress(3 + done / (total ?? 1), STEPS, "reading the copy")),
+  );
+  print(report(restored));
 
   const different = differences(dumped, restored);
   if (different.length > 0) return [...(complaint === undefined ? [] : [complaint]), ...different];
-  if (complaint !== undefined) process.stdout.write(`The copy is complete, although ${complaint}\n`);
+  if (complaint !== undefined) print(`The copy is complete, although ${complaint}\n`);
   const rows = [...restored.tables.values()].reduce((sum, table) => sum + table.rows, 0n);
   const counts = `${restored.tables.size} tables with ${rows.toLocaleString("en")} rows, ${restored.objects.size} columns, constraints and other objects`;
-  process.stdout.write(`The copy equals the original: ${counts}.\n`);
+  print(`The copy equals the original: ${counts}.\n`);
   const missing = await migrate(copyUrl);
-  process.stdout.write(
+  print(
     missing.length === 0
       ? "Its schema is that of this release.\n"
       : `This release has migrated the copy from an older schema: ${missing.join(", ")}.\n`,
   );
   if (backup !== undefined) {
     await rename(file, backup);
-    process.stdout.write(`The dump is kept in ${backup}.\n`);
+    print(`The dump is kept in ${backup}.\n`);
   }
   return [];
 }
 
 let complaints: string[];
 try {
-  const found = await drill();
+  const found = await withProgress("preparing", drill);
   complaints = found.length > MOST_LINES ? [...found.slice(0, MOST_LINES), "… and more"] : found;
 } catch (error) {
   complaints = [signal.aborted ? "The drill was stopped." : messageOf(error)];

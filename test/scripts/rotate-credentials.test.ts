@@ -12,6 +12,7 @@ const { startApi } = await import("../support/api.js");
 const cast = await import("../support/cast.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { posCredentialsContext, updateEncryptedCredentials } = await import("../../sql/queries/pos-credentials.js");
+const { insertWebhookEndpoint, webhookSecretContext } = await import("../../sql/queries/webhooks.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
 
@@ -78,6 +79,31 @@ test("does not overwrite credentials that changed meanwhile", async () => {
     await updateEncryptedCredentials(sql, { partnerId: id, encrypted: before }, encryptEnvelope("a secret", context)),
   ).toBe(false);
   expect(decryptEnvelope(await kept(id), context)).toBe("another");
+});
+
+test("encrypts the secrets of webhook endpoints, too, also those that are being replaced", async () => {
+  const id = randomUUID();
+  const under = async (text: string) =>
+    (await runHelper("encrypt-envelope", [text, webhookSecretContext(id)], { CREDENTIALS_KEYS: former })).output;
+  await insertWebhookEndpoint(sql, {
+    id,
+    partnerId: null,
+    url: "https://example.com",
+    description: null,
+    types: null,
+    secret: await under("new"),
+  });
+  await sql`
+    update webhook_endpoints set old_secret = ${await under("old")}, old_secret_until = now() where id = ${id}::uuid`;
+  expect(await rotate()).toEqual({ code: 0, output: "1 webhook endpoints have their secrets under current now.\n" });
+  const [row] = await sql<{ secret: string; old: string }[]>`
+    select secret, old_secret as old from webhook_endpoints where id = ${id}::uuid`;
+  expect([row!.secret, row!.old].map((envelope) => envelope.split(".")[0])).toEqual(["current", "current"]);
+  expect([row!.secret, row!.old].map((envelope) => decryptEnvelope(envelope, webhookSecretContext(id)))).toEqual([
+    "new",
+    "old",
+  ]);
+  await sql`delete from webhook_endpoints`;
 });
 
 test("takes no arguments", async () => {
