@@ -12,6 +12,7 @@ import { push } from "./push.js";
 import { rollups } from "./rollups.js";
 import { sms } from "./sms.js";
 import { upkeep } from "./upkeep.js";
+import { webhooks } from "./webhooks.js";
 
 export {
   adEvents,
@@ -27,6 +28,7 @@ export {
   rollups,
   sms,
   upkeep,
+  webhooks,
 };
 
 /** Every queue, for the relay, the dashboard and the metrics. */
@@ -44,4 +46,5 @@ export const contracts: readonly Contract[] = [
   rollups,
   sms,
   upkeep,
+  webhooks,
 ];

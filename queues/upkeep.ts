@@ -28,6 +28,8 @@ export const upkeepTasks = [
   "purge-rate-counters",
   "purge-ad-batches",
   "queue-figures",
+  "drop-old-events",
+  "purge-webhooks",
 ] as const;
 export type UpkeepTask = (typeof upkeepTasks)[number];
 

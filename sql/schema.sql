@@ -171,6 +171,18 @@ CREATE TYPE review_status AS ENUM (
   'REJECTED'
 );
 
+CREATE TYPE webhook_status AS ENUM (
+  'PENDING',
+  'SENT',
+  'FAILED'
+);
+
+CREATE TYPE webhook_stop AS ENUM (
+  'BY_OWNER',
+  'GONE',
+  'FAILING'
+);
+
 CREATE TABLE action_counts (
   action text NOT NULL,
   times integer NOT NULL,
@@ -277,6 +289,7 @@ CREATE INDEX ad_campaigns_by_end ON ad_campaigns USING btree (ends_at);
 CREATE INDEX ad_campaigns_by_start ON ad_campaigns USING btree (starts_at);
 CREATE INDEX ad_campaigns_by_status ON ad_campaigns USING btree (status, id);
 CREATE INDEX ad_campaigns_to_complete ON ad_campaigns USING btree (status, ends_at);
+CREATE TRIGGER note_event AFTER UPDATE OF status ON ad_campaigns FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status AND new.status = 'COMPLETED'::campaign_status) EXECUTE FUNCTION note_event();
 
 CREATE TABLE api_keys (
   id uuid DEFAULT new_id() NOT NULL,
@@ -287,7 +300,7 @@ CREATE TABLE api_keys (
   CONSTRAINT api_keys_digest_check CHECK (length(digest) = 32),
   CONSTRAINT api_keys_digest_key UNIQUE (digest),
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
-  CONSTRAINT api_keys_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ '{ads:read,geo:write,ops:read}'::text[])
+  CONSTRAINT api_keys_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ '{ads:read,events:read,geo:write,ops:read}'::text[])
 );
 
 CREATE TABLE audit_events (
@@ -364,6 +377,8 @@ CREATE INDEX boxes_repeating ON boxes USING btree (repeat_until) WHERE repeat_da
 CREATE INDEX boxes_to_expire ON boxes USING btree (pickup_window_end) WHERE status <> 'EXPIRED'::box_status;
 CREATE INDEX boxes_to_pick_up ON boxes USING btree (pickup_window_start, id) WHERE status = 'ACTIVE'::box_status AND hidden_at IS NULL;
 CREATE INDEX boxes_to_pick_up_in_city ON boxes USING btree (city_id, pickup_window_start, id) WHERE status = 'ACTIVE'::box_status AND hidden_at IS NULL;
+CREATE TRIGGER note_event_of_change AFTER UPDATE OF title, description, price_minor, original_price_minor, weight_grams, max_per_customer, pickup_window_start, pickup_window_end, image, hidden_at ON boxes FOR EACH ROW EXECUTE FUNCTION note_event();
+CREATE TRIGGER note_event_of_status AFTER UPDATE OF status ON boxes FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status) EXECUTE FUNCTION note_event();
 CREATE TRIGGER note_rollup_change AFTER INSERT ON boxes FOR EACH ROW EXECUTE FUNCTION note_rollup_change();
 CREATE TRIGGER note_weight_change AFTER UPDATE OF weight_grams ON boxes FOR EACH ROW WHEN (old.weight_grams IS DISTINCT FROM new.weight_grams) EXECUTE FUNCTION note_weight_change();
 
@@ -373,16 +388,22 @@ CREATE TABLE bulk_actions (
   state bulk_action_state NOT NULL,
   queue text,
   error text,
+  staged_from timestamp with time zone,
+  staged_before timestamp with time zone,
+  min_attempts integer,
   until timestamp with time zone,
   why text NOT NULL,
   matched integer NOT NULL,
   changed integer DEFAULT 0 NOT NULL,
   position bigint DEFAULT 0 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  started_at timestamp with time zone,
   settled_at timestamp with time zone,
+  stopped_why text,
   CONSTRAINT bulk_actions_changed_check CHECK (changed >= 0),
-  CONSTRAINT bulk_actions_check CHECK ((kind = 'SNOOZE'::bulk_action_kind) = (until IS NOT NULL)),
-  CONSTRAINT bulk_actions_check1 CHECK ((state = 'DEAD'::bulk_action_state) = (kind = ANY (ARRAY['REPLAY'::bulk_action_kind, 'DISMISS'::bulk_action_kind]))),
+  CONSTRAINT bulk_actions_check CHECK (stopped_why IS NULL OR settled_at IS NOT NULL),
+  CONSTRAINT bulk_actions_check1 CHECK ((kind = 'SNOOZE'::bulk_action_kind) = (until IS NOT NULL)),
+  CONSTRAINT bulk_actions_check2 CHECK ((state = 'DEAD'::bulk_action_state) = (kind = ANY (ARRAY['REPLAY'::bulk_action_kind, 'DISMISS'::bulk_action_kind]))),
   CONSTRAINT bulk_actions_matched_check CHECK (matched >= 0),
   CONSTRAINT bulk_actions_pkey PRIMARY KEY (id)
 );
@@ -444,6 +465,27 @@ CREATE TABLE devices (
 );
 CREATE INDEX devices_by_user ON devices USING btree (user_id, updated_at);
 
+CREATE TABLE event_log (
+  only_row boolean DEFAULT true NOT NULL,
+  last_position bigint DEFAULT 0 NOT NULL,
+  dropped_position bigint DEFAULT 0 NOT NULL,
+  server text,
+  CONSTRAINT event_log_only_row_check CHECK (only_row),
+  CONSTRAINT event_log_pkey PRIMARY KEY (only_row)
+);
+
+CREATE TABLE events (
+  position bigint NOT NULL,
+  id uuid NOT NULL,
+  type text NOT NULL,
+  version smallint NOT NULL,
+  partner_id uuid,
+  at timestamp with time zone NOT NULL,
+  data jsonb NOT NULL,
+  CONSTRAINT events_pkey PRIMARY KEY ("position")
+) PARTITION BY RANGE ("position");
+CREATE INDEX events_by_partner ON ONLY events USING btree (partner_id, "position") WHERE partner_id IS NOT NULL;
+
 CREATE TABLE favorites (
   id uuid DEFAULT new_id() NOT NULL,
   user_id uuid NOT NULL,
@@ -494,6 +536,7 @@ CREATE INDEX files_refused ON files USING btree (settled_at) WHERE status = 'REF
 CREATE INDEX files_unfinished ON files USING btree (expires_at) WHERE status = 'UPLOADING'::file_status;
 CREATE INDEX files_unsettled ON files USING btree (created_at) WHERE status = 'STORED'::file_status;
 CREATE INDEX files_unused ON files USING btree (unused_since) WHERE unused_since IS NOT NULL;
+CREATE TRIGGER note_event AFTER UPDATE OF status ON files FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status AND new.status = 'READY'::file_status) EXECUTE FUNCTION note_event();
 
 CREATE TABLE geocoder_pace (
   only_row boolean DEFAULT true NOT NULL,
@@ -601,6 +644,7 @@ CREATE TABLE menu_imports (
   failure text,
   failure_line integer,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  started_at timestamp with time zone,
   settled_at timestamp with time zone,
   CONSTRAINT menu_imports_check CHECK ("position" >= 0 AND "position" <= size),
   CONSTRAINT menu_imports_check1 CHECK ((status = ANY (ARRAY['DONE'::menu_import_status, 'FAILED'::menu_import_status])) = (settled_at IS NOT NULL)),
@@ -622,6 +666,7 @@ CREATE INDEX menu_imports_by_age ON menu_imports USING btree (created_at) WHERE 
 CREATE INDEX menu_imports_by_partner ON menu_imports USING btree (partner_id, id);
 CREATE UNIQUE INDEX menu_imports_running ON menu_imports USING btree (partner_id) WHERE status = 'RUNNING'::menu_import_status;
 CREATE INDEX menu_imports_unsettled ON menu_imports USING btree (id) WHERE settled_at IS NULL;
+CREATE TRIGGER note_event AFTER UPDATE OF status ON menu_imports FOR EACH ROW WHEN (old.settled_at IS NULL AND new.settled_at IS NOT NULL) EXECUTE FUNCTION note_event();
 
 CREATE TABLE menu_items (
   id uuid DEFAULT new_id() NOT NULL,
@@ -648,7 +693,19 @@ CREATE UNIQUE INDEX menu_items_by_external_id ON menu_items USING btree (partner
 CREATE INDEX menu_items_by_name ON menu_items USING btree (category_id, lower(name), (archived_at IS NOT NULL), (source = 'POS'::item_source), external_id NULLS FIRST, id);
 CREATE INDEX menu_items_by_name_without_key ON menu_items USING btree (category_id, lower(name), (source = 'POS'::item_source), (archived_at IS NOT NULL), id) WHERE external_id IS NULL;
 CREATE INDEX menu_items_by_partner ON menu_items USING btree (partner_id, id);
+CREATE TRIGGER note_event AFTER UPDATE ON menu_items FOR EACH ROW WHEN (old.category_id IS DISTINCT FROM new.category_id OR old.name IS DISTINCT FROM new.name OR old.description IS DISTINCT FROM new.description OR old.price_minor IS DISTINCT FROM new.price_minor OR old.weight_grams IS DISTINCT FROM new.weight_grams OR old.available IS DISTINCT FROM new.available OR (old.archived_at IS NULL) IS DISTINCT FROM (new.archived_at IS NULL)) EXECUTE FUNCTION note_event();
 CREATE TRIGGER note_weight_change AFTER UPDATE OF weight_grams ON menu_items FOR EACH ROW WHEN (old.weight_grams IS DISTINCT FROM new.weight_grams) EXECUTE FUNCTION note_weight_change();
+
+CREATE TABLE new_events (
+  written bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  id uuid DEFAULT new_id() NOT NULL,
+  type text NOT NULL,
+  version smallint DEFAULT 1 NOT NULL,
+  partner_id uuid,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  data jsonb NOT NULL,
+  CONSTRAINT new_events_pkey PRIMARY KEY (written)
+);
 
 CREATE TABLE notification_deliveries (
   notification_id uuid NOT NULL,
@@ -855,6 +912,7 @@ CREATE UNIQUE INDEX partners_by_owner_phone ON partners USING btree (owner_phone
 CREATE INDEX partners_by_phone ON partners USING btree (phone) WHERE phone IS NOT NULL;
 CREATE INDEX partners_by_status ON partners USING btree (status, id);
 CREATE INDEX partners_left_with_contact ON partners USING btree (owner_left_at) WHERE owner_left_at IS NOT NULL AND owner_id IS NULL AND (phone IS NOT NULL OR email IS NOT NULL OR status_reason IS NOT NULL);
+CREATE TRIGGER note_event AFTER UPDATE OF status ON partners FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status) EXECUTE FUNCTION note_event();
 
 CREATE TABLE pos_credentials (
   partner_id uuid NOT NULL,
@@ -937,6 +995,7 @@ CREATE TABLE pos_syncs (
   failure pos_sync_failure,
   reason text,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  started_at timestamp with time zone,
   settled_at timestamp with time zone,
   CONSTRAINT pos_syncs_check CHECK ((status = ANY (ARRAY['DONE'::pos_sync_status, 'FAILED'::pos_sync_status])) = (settled_at IS NOT NULL)),
   CONSTRAINT pos_syncs_check1 CHECK ((status = 'FAILED'::pos_sync_status) = (failure IS NOT NULL)),
@@ -946,6 +1005,7 @@ CREATE TABLE pos_syncs (
 CREATE INDEX pos_syncs_by_partner ON pos_syncs USING btree (partner_id, id);
 CREATE UNIQUE INDEX pos_syncs_open ON pos_syncs USING btree (partner_id) WHERE settled_at IS NULL;
 CREATE INDEX pos_syncs_settled ON pos_syncs USING btree (settled_at) WHERE settled_at IS NOT NULL;
+CREATE TRIGGER note_event AFTER UPDATE OF status ON pos_syncs FOR EACH ROW WHEN (old.settled_at IS NULL AND new.settled_at IS NOT NULL) EXECUTE FUNCTION note_event();
 
 CREATE TABLE processes (
   id text NOT NULL,
@@ -1016,7 +1076,7 @@ CREATE TABLE queue_minutes (
   queue text NOT NULL,
   staged integer NOT NULL,
   done integer NOT NULL,
-  oldest_due_seconds double precision NOT NULL,
+  oldest_due_seconds double precision,
   CONSTRAINT queue_minutes_pkey PRIMARY KEY (minute, queue)
 );
 
@@ -1074,6 +1134,7 @@ CREATE INDEX reviews_by_partner ON reviews USING btree (partner_id);
 CREATE INDEX reviews_by_user ON reviews USING btree (user_id, id);
 CREATE INDEX reviews_shown ON reviews USING btree (partner_id, id) WHERE status = ANY (ARRAY['PUBLISHED'::review_status, 'APPROVED'::review_status]);
 CREATE INDEX reviews_to_moderate ON reviews USING btree (status, id);
+CREATE TRIGGER note_event AFTER UPDATE OF status ON reviews FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status AND (new.status = ANY (ARRAY['APPROVED'::review_status, 'REJECTED'::review_status]))) EXECUTE FUNCTION note_event();
 
 CREATE TABLE rollup_changes (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -1228,6 +1289,60 @@ CREATE INDEX users_by_first_account ON users USING btree (first_account_id) WHER
 CREATE UNIQUE INDEX users_by_phone ON users USING btree (phone) WHERE deleted_at IS NULL;
 CREATE INDEX users_by_phone_hash ON users USING btree (phone_hash) WHERE phone_hash IS NOT NULL;
 CREATE INDEX users_to_erase ON users USING btree (deleted_at) WHERE deleted_at IS NOT NULL AND erased_at IS NULL;
+CREATE TRIGGER note_event AFTER UPDATE OF deleted_at ON users FOR EACH ROW WHEN (old.deleted_at IS NULL AND new.deleted_at IS NOT NULL) EXECUTE FUNCTION note_event();
+
+CREATE TABLE webhook_deliveries (
+  endpoint_id uuid NOT NULL,
+  position bigint NOT NULL,
+  event_id uuid NOT NULL,
+  type text NOT NULL,
+  version smallint NOT NULL,
+  partner_id uuid,
+  at timestamp with time zone NOT NULL,
+  data jsonb NOT NULL,
+  status webhook_status DEFAULT 'PENDING'::webhook_status NOT NULL,
+  attempts integer DEFAULT 0 NOT NULL,
+  next_attempt_at timestamp with time zone DEFAULT now(),
+  answered integer,
+  answer text,
+  ms integer,
+  attempted_at timestamp with time zone,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhook_deliveries_check CHECK ((status = 'PENDING'::webhook_status) = (next_attempt_at IS NOT NULL)),
+  CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (endpoint_id, "position")
+);
+CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries USING btree (created_at);
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (endpoint_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+
+CREATE TABLE webhook_endpoints (
+  id uuid DEFAULT new_id() NOT NULL,
+  partner_id uuid,
+  url text NOT NULL,
+  description text,
+  types text[],
+  secret text NOT NULL,
+  old_secret text,
+  old_secret_until timestamp with time zone,
+  position bigint NOT NULL,
+  stopped_at timestamp with time zone,
+  stopped_why webhook_stop,
+  failures integer DEFAULT 0 NOT NULL,
+  failing_since timestamp with time zone,
+  paused_until timestamp with time zone,
+  job_id bigint,
+  claim uuid,
+  claimed_until timestamp with time zone,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhook_endpoints_check CHECK ((stopped_at IS NULL) = (stopped_why IS NULL)),
+  CONSTRAINT webhook_endpoints_check1 CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
+  CONSTRAINT webhook_endpoints_check2 CHECK ((claim IS NULL) = (claimed_until IS NULL)),
+  CONSTRAINT webhook_endpoints_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id),
+  CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_endpoints_types_check CHECK (cardinality(types) > 0)
+);
+CREATE INDEX webhook_endpoints_by_partner ON webhook_endpoints USING btree (partner_id, id);
 
 CREATE TABLE weight_changes (
   item_id uuid NOT NULL,
@@ -1238,10 +1353,13 @@ CREATE TABLE weight_changes (
 -- VIEW open_jobs (id bigint, queue text, key text, priority integer)
 -- FUNCTION accept_invitation(of_invitation uuid, invited uuid) RETURNS TABLE(outcome text, partner_id uuid)
 -- FUNCTION accounts_of(of_user uuid) RETURNS SETOF uuid
+-- FUNCTION add_event_partition(of_day date) RETURNS void
 -- FUNCTION add_rating(of_partner uuid, stars integer) RETURNS void
+-- FUNCTION announce_events(after_position bigint, until_position bigint) RETURNS void
 -- FUNCTION apply_ad_batch(batch_id uuid, charged campaign_status[], completed campaign_status) RETURNS TABLE(campaign_id uuid)
 -- FUNCTION apply_weight_changes(max_items integer) RETURNS integer
 -- FUNCTION attach_referral(newcomer uuid, code text) RETURNS text
+-- FUNCTION box_facts(b boxes) RETURNS jsonb
 -- FUNCTION box_is_on_offer(b boxes, p partners) RETURNS boolean
 -- FUNCTION box_is_open(b boxes, at timestamp with time zone) RETURNS boolean
 -- FUNCTION box_is_visible(b boxes, p partners) RETURNS boolean
@@ -1262,6 +1380,8 @@ CREATE TABLE weight_changes (
 -- FUNCTION decline_pos_order(of_order uuid, declining uuid) RETURNS boolean
 -- FUNCTION default_commission_percent() RETURNS numeric
 -- FUNCTION delete_account(of_user uuid, keyed_phone_hash bytea, suspendable partner_status[]) RETURNS boolean
+-- FUNCTION drop_old_events(days integer) RETURNS integer
+-- FUNCTION end_webhook_run(of_endpoint uuid, run uuid, due_at timestamp with time zone) RETURNS void
 -- FUNCTION erase_accounts(max_rows integer) RETURNS integer
 -- FUNCTION first_id_at(at timestamp with time zone) RETURNS uuid
 -- FUNCTION great_circle(latitude_1 double precision, longitude_1 double precision, latitude_2 double precision, longitude_2 double precision) RETURNS double precision
@@ -1271,6 +1391,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION insert_pos_sync(of_partner uuid, due_at timestamp with time zone, attempt_number integer, caused_by text) RETURNS uuid
 -- FUNCTION invite_staff(of_partner uuid, inviter uuid, staff_phone text, max_staff integer) RETURNS TABLE(outcome text, id uuid)
 -- FUNCTION is_job_due(job_id bigint) RETURNS boolean
+-- FUNCTION is_job_meant(job staged_jobs, of_queue text, error_part text, staged_from timestamp with time zone, staged_before timestamp with time zone, min_attempts integer) RETURNS boolean
 -- FUNCTION job_id_at(moment timestamp with time zone) RETURNS bigint
 -- FUNCTION job_ids_about(subject_id uuid) RETURNS SETOF bigint
 -- FUNCTION keep_city(city_key text, zone text) RETURNS void
@@ -1283,6 +1404,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION make_room_for_partner(of_user uuid, suspendable partner_status[]) RETURNS boolean
 -- FUNCTION match_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean) RETURNS SETOF matched_menu_row
 -- FUNCTION menu_category_of(of_partner uuid, category text) RETURNS uuid
+-- FUNCTION menu_item_facts(item menu_items) RETURNS jsonb
 -- FUNCTION menu_item_of_row(of_partner uuid, in_category uuid, row_external_id text, row_name_key text) RETURNS TABLE(id uuid)
 -- FUNCTION mercator_north(latitude double precision) RETURNS double precision
 -- FUNCTION move_order(of_order uuid, target order_status, allowed_statuses order_status[], mover order_actor, mover_id uuid, as_customer uuid, as_partner uuid, shown_pickup_code text, caused_by text, most_points integer, most_points_a_day integer) RETURNS TABLE(outcome text, status order_status)
@@ -1290,8 +1412,11 @@ CREATE TABLE weight_changes (
 -- FUNCTION next_favorites(of_partner uuid, of_box uuid, of_kind text, recent interval, max_recent integer, after_id uuid, max_rows integer) RETURNS TABLE(id uuid, user_id uuid, willing boolean)
 -- FUNCTION next_otp_send(sends timestamp with time zone[], daily_limit integer) RETURNS timestamp with time zone
 -- FUNCTION next_pos_sync(of_partner uuid, after timestamp with time zone) RETURNS timestamp with time zone
+-- FUNCTION next_webhook(of_endpoint uuid) RETURNS bigint
+-- FUNCTION note_event() RETURNS trigger
 -- FUNCTION note_rollup_change() RETURNS trigger
 -- FUNCTION note_weight_change() RETURNS trigger
+-- FUNCTION number_events(most integer) RETURNS integer
 -- FUNCTION orders_not_cancelled_since(at timestamp with time zone, of_users uuid[]) RETURNS TABLE(id uuid, partner_id uuid, status order_status, taken_elsewhere boolean)
 -- FUNCTION otp_guesses_end(o otp) RETURNS timestamp with time zone
 -- FUNCTION otp_is_guarded(o otp) RETURNS boolean
@@ -1299,10 +1424,12 @@ CREATE TABLE weight_changes (
 -- FUNCTION partners_near(at_latitude double precision, at_longitude double precision, radius double precision, after_distance double precision, after_id uuid, max_rows integer) RETURNS TABLE(partner_id uuid, latitude double precision, longitude double precision, distance double precision)
 -- FUNCTION place_order(buyer uuid, seller uuid, item_ids uuid[], item_qtys integer[], offered_total_minor bigint, delivery_address text, named_promo text, order_key text, order_fingerprint bytea, order_pickup_code text, caused_by text, taken_elsewhere boolean DEFAULT false, most_open integer DEFAULT NULL::integer, buyer_session uuid DEFAULT NULL::uuid) RETURNS jsonb
 -- FUNCTION pos_sync_delay() RETURNS interval
+-- FUNCTION positions_a_day() RETURNS bigint
 -- FUNCTION promo_discount(promo promo_codes, amount_minor bigint) RETURNS bigint
 -- FUNCTION promo_refusal(promo promo_codes, buyer uuid, seller uuid, amount_minor bigint, at timestamp with time zone) RETURNS text
 -- FUNCTION publish_review(of_order uuid, author uuid, stars integer, review_text text, caused_by text) RETURNS TABLE(outcome text, id uuid)
 -- FUNCTION receive_pos_events(waits boolean, providers text[], partner_ids uuid[], accounts text[], event_ids text[], changes jsonb, request_ids text[]) RETURNS TABLE(inbox uuid, added bigint)
+-- FUNCTION record_event(event_type text, of_partner uuid, facts jsonb) RETURNS bigint
 -- FUNCTION redact(written text, phone text, names text[]) RETURNS text
 -- FUNCTION referral_points() RETURNS integer
 -- FUNCTION refresh_token_lifetime() RETURNS interval
@@ -1317,15 +1444,19 @@ CREATE TABLE weight_changes (
 -- FUNCTION roll_up(of_day date, in_zone text) RETURNS void
 -- FUNCTION rotate_refresh_token(presented bytea, successors bytea[]) RETURNS TABLE(user_id uuid, session_id uuid, successor bytea)
 -- FUNCTION schedule_inbox_run(of_partner uuid, current_job bigint, due_at timestamp with time zone, caused_by text) RETURNS void
+-- FUNCTION schedule_webhooks(of_endpoint uuid, due_at timestamp with time zone) RETURNS void
 -- FUNCTION search_areas(latitude double precision, longitude double precision, metres double precision) RETURNS TABLE(area box, middle point)
 -- FUNCTION settle_jobs(kind bulk_action_kind, job_ids bigint[], until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS integer
 -- FUNCTION settle_parked_events(kind bulk_action_kind, event_ids bigint[], of_partner uuid, remark text, caused_by text, most integer) RETURNS integer
 -- FUNCTION settle_pos_sync(of_sync uuid, of_run integer, new_status pos_sync_status, new_failure pos_sync_failure, new_reason text, retry_at timestamp with time zone, caused_by text) RETURNS boolean
+-- FUNCTION settle_webhook(of_endpoint uuid, at_position bigint, accepted boolean, answered_status integer, answer_text text, took_ms integer, again_in interval, pause interval) RETURNS webhook_stop
 -- FUNCTION stage_job(to_queue text, job_payload jsonb, caused_by text DEFAULT NULL::text, due_at timestamp with time zone DEFAULT now(), open_key text DEFAULT NULL::text, rank integer DEFAULT 0) RETURNS bigint
 -- FUNCTION stage_jobs(to_queue text, job_payloads jsonb, caused_by text[], due_times timestamp with time zone[] DEFAULT NULL::timestamp with time zone[]) RETURNS void
 -- FUNCTION start_of_day(day date, zone text) RETURNS timestamp with time zone
 -- FUNCTION start_otp(for_phone text, hash bytea, encrypted_code text, from_place text, is_known boolean, daily_limit integer, place_limit integer, total_limit integer) RETURNS TABLE(id uuid, retry_after_seconds integer)
+-- FUNCTION this_server() RETURNS text
 -- FUNCTION uncancelled_lines(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(partner_id uuid, box_id uuid, menu_item_id uuid, price_minor bigint, qty integer, status order_status, total_minor bigint, amount_due_minor bigint)
 -- FUNCTION uncancelled_orders(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, status order_status, created_at timestamp with time zone, total_minor bigint, amount_due_minor bigint, commission_minor bigint)
+-- FUNCTION utc_text(at timestamp with time zone) RETURNS text
 -- FUNCTION wake_relays(due_at timestamp with time zone) RETURNS void
 -- FUNCTION withdraw_review(of_order uuid) RETURNS void

@@ -75,6 +75,8 @@ class Gate {
 class Origin extends Gate {
   /** Whether it answered its last call promptly. */
   proven = false;
+  /** When its first pause began; null when it has answered since. */
+  pausedSince: number | null = null;
   #unanswered = 0;
   #pauseMs = FIRST_PAUSE_MS;
 
@@ -86,8 +88,7 @@ class Origin extends Gate {
   }
 
   resize(share: number): void {
-    // one that is paused, or was just now, stays so
-    if (this.limit === this.share) this.limit = share;
+    if (this.pausedSince === null) this.limit = share;
     this.share = share;
   }
 
@@ -104,12 +105,14 @@ class Origin extends Gate {
       this.#pauseMs = FIRST_PAUSE_MS;
       this.limit = this.share;
       this.opensAt = 0;
+      this.pausedSince = null;
       return;
     }
     this.#unanswered += 1;
     // calls that were open together fail together, which is one reason to pause
     if (this.#unanswered < MOST_UNANSWERED || now < this.opensAt) return;
     this.limit = 1;
+    this.pausedSince ??= now;
     this.opensAt = now + this.#pauseMs;
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
@@ -119,6 +122,13 @@ class Origin extends Gate {
 export interface Caller {
   readonly origin: string;
   readonly owner: string;
+}
+
+/** An origin that does not answer: until `until` it is not called, and then by one call at a time, until it answers. */
+export interface PausedOrigin {
+  origin: string;
+  since: number;
+  until: number;
 }
 
 /** A place for one call. */
@@ -175,6 +185,16 @@ export class Bulkhead {
     this.#others.limit = this.#share("others");
     this.#unproven.limit = this.#share("unproven");
     for (const origin of this.#origins.values()) origin.resize(this.#shareOf(origin.known));
+  }
+
+  /** Returns up to `most` of the origins that are paused, the known ones first. */
+  paused(most: number): PausedOrigin[] {
+    return [...this.#origins]
+      .toSorted(([, a], [, b]) => Number(b.known) - Number(a.known))
+      .flatMap(([origin, { pausedSince, opensAt }]) =>
+        pausedSince === null ? [] : [{ origin, since: pausedSince, until: opensAt }],
+      )
+      .slice(0, most);
   }
 
   /** Takes a place for a call. */

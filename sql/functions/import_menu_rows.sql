@@ -139,7 +139,7 @@ begin
   from unnest(matched) r
   where m.id = r.item_id and r.source <> 'POS' and r.differs and not r.clashes;
 
-  -- 3. Insert new items, in row order.
+  -- 3. Insert new items, in row order. They have no event each: that of the import's end says how many there are.
   insert into menu_items (
     partner_id, category_id, name, price_minor, external_id, description, weight_grams, available, source
   )

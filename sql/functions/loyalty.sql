@@ -68,10 +68,16 @@ begin
   update loyalty_accounts
   set points = least(points::bigint + sale.points, 2000000000)::integer, food_saved_grams = food_saved_grams + sale.grams, orders_completed = orders_completed + 1
   where user_id = sale.user_id;
+  perform record_event(
+    'points.earned', null, jsonb_build_object('userId', sale.user_id, 'points', sale.points, 'orderId', of_order)
+  );
 
   if referrer is not null then
     insert into loyalty_entries (user_id, kind, points, order_id) values (referrer, 'REFERRER', referral_points(), of_order);
     update loyalty_accounts set points = points + referral_points() where user_id = referrer;
+    perform record_event(
+      'points.earned', null, jsonb_build_object('userId', referrer, 'points', referral_points(), 'orderId', of_order)
+    );
   end if;
 end
 $$;
@@ -114,6 +120,9 @@ begin
 
   update loyalty_accounts set referrer_id = referrer, points = points + referral_points() where user_id = newcomer;
   insert into loyalty_entries (user_id, kind, points) values (newcomer, 'REFERRED', referral_points());
+  perform record_event(
+    'points.earned', null, jsonb_build_object('userId', newcomer, 'points', referral_points(), 'orderId', null)
+  );
   return 'ATTACHED';
 end
 $$;

@@ -52,6 +52,15 @@ begin
   select of_order, max(e.position) + 1, mover_id, mover, known.status, target, statement_timestamp()
   from order_events e
   where e.order_id = of_order;
+  perform record_event(
+    case target
+      when 'READY' then 'order.ready'
+      when 'COMPLETED' then 'order.completed'
+      when 'CANCELLED' then 'order.cancelled'
+      when 'NO_SHOW' then 'order.no_show'
+    end,
+    known.partner_id, jsonb_build_object('orderId', of_order, 'from', known.status, 'by', mover)
+  );
   perform stage_job(
     'fan-out',
     jsonb_build_object(

@@ -196,6 +196,19 @@ begin
 end
 $$;
 
+-- Whether an operator means this job; null leaves a condition out.
+create or replace function is_job_meant(
+  job staged_jobs, of_queue text, error_part text, staged_from timestamptz, staged_before timestamptz, min_attempts integer
+) returns boolean
+language sql immutable
+as $$
+  select (of_queue is null or job.queue = of_queue)
+    and (error_part is null or strpos(lower(job.last_error), lower(error_part)) > 0)
+    and (staged_from is null or job.created_at >= staged_from)
+    and (staged_before is null or job.created_at < staged_before)
+    and (min_attempts is null or job.attempts >= min_attempts)
+$$;
+
 -- Works on a bulk action: up to `most` of its jobs. Returns their number; with 0 the action is settled, if it was not.
 create or replace function continue_bulk_action(action_id uuid, most integer) returns integer
 language plpgsql
@@ -213,10 +226,9 @@ begin
   if action.state = 'DEAD' then
     jobs := array(
       select id
-      from staged_jobs
+      from staged_jobs job
       where dead_at <= action.created_at and dead_at is not null and done_at is null
-        and (action.queue is null or queue = action.queue)
-        and (action.error is null or strpos(lower(last_error), lower(action.error)) > 0)
+        and is_job_meant(job, action.queue, action.error, action.staged_from, action.staged_before, action.min_attempts)
       order by dead_at
       limit most
     );
@@ -225,12 +237,11 @@ begin
       -- by the index on open rows: by the key Postgres might walk through a day of done ones
       with open as materialized (
         select id
-        from staged_jobs
+        from staged_jobs job
         -- the action's own job is not older than the action
         where done_at is null and dead_at is null and id > action.position and created_at < action.created_at
           and (run_at <= action.created_at) = (action.state = 'DUE')
-          and (action.queue is null or queue = action.queue)
-          and (action.error is null or strpos(lower(last_error), lower(action.error)) > 0)
+          and is_job_meant(job, action.queue, action.error, action.staged_from, action.staged_before, action.min_attempts)
       )
       select id from open order by id limit most
     );
@@ -238,6 +249,7 @@ begin
   settled := settle_jobs(action.kind, jobs, action.until);
   update bulk_actions
   set changed = changed + settled, position = coalesce(jobs[cardinality(jobs)], position),
+      started_at = coalesce(started_at, now()),
       settled_at = case when cardinality(jobs) = 0 then now() end
   where id = action_id;
   return cardinality(jobs);

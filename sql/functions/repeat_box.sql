@@ -34,6 +34,7 @@ begin
   where i.box_id = source_id and repeated is not null;
   if repeated is not null then
     perform stage_job('fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', repeated), caused_by);
+    perform record_event('box.listed', b.partner_id, box_facts(b)) from boxes b where b.id = repeated;
   end if;
   return repeated;
 end

@@ -65,6 +65,9 @@ begin
   end if;
   perform add_rating(reviewed.partner_id, stars);
   perform stage_job('fan-out', jsonb_build_object('event', 'REVIEW_PUBLISHED', 'subjectId', id), caused_by);
+  perform record_event(
+    'review.published', reviewed.partner_id, jsonb_build_object('reviewId', id, 'orderId', of_order, 'rating', stars)
+  );
   return query select 'PUBLISHED', id;
 end
 $$;

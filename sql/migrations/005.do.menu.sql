@@ -65,6 +65,8 @@ create table menu_imports (
   failure text,
   failure_line integer check (failure_line > 0),
   created_at timestamptz not null default now(),
+  -- for the estimate of its end
+  started_at timestamptz,
   settled_at timestamptz,
   check (position between 0 and size),
   check ((status in ('DONE', 'FAILED')) = (settled_at is not null)),

@@ -52,6 +52,8 @@ create table pos_syncs (
   -- the POS's own message, fit to be shown
   reason text,
   created_at timestamptz not null default now(),
+  -- the last start, for the estimate of its end
+  started_at timestamptz,
   settled_at timestamptz,
   check ((status in ('DONE', 'FAILED')) = (settled_at is not null)),
   check ((status = 'FAILED') = (failure is not null))

@@ -12,6 +12,10 @@ create table bulk_actions (
   queue text,
   -- null: whatever the error; else a part of it
   error text,
+  -- null: whenever they were staged, and however often they were tried
+  staged_from timestamptz,
+  staged_before timestamptz,
+  min_attempts integer,
   -- when snoozed jobs are to run
   until timestamptz,
   why text not null,
@@ -20,8 +24,13 @@ create table bulk_actions (
   -- open jobs are worked through by their ids, as they may match again afterwards
   position bigint not null default 0,
   created_at timestamptz not null default now(),
+  -- for the estimate of its end; actions are worked through one after the other
+  started_at timestamptz,
   -- jobs that die after the request are left alone, so that one that dies again is not replayed for ever
   settled_at timestamptz,
+  -- why an operator ended it before all jobs were changed
+  stopped_why text,
+  check (stopped_why is null or settled_at is not null),
   check ((kind = 'SNOOZE') = (until is not null)),
   check ((state = 'DEAD') = (kind in ('REPLAY', 'DISMISS')))
 );
@@ -64,13 +73,14 @@ create table upkeep_runs (
   error text
 );
 
--- What each queue did in each of the last minutes, for charts. There is no row where nothing happened.
+-- What each queue did in each of the last minutes, for charts. There is no row where nothing happened, but for the queue upkeep: it
+-- has one for each minute that was recorded.
 create table queue_minutes (
   minute timestamptz not null,
   queue text not null,
   staged integer not null,
   done integer not null,
-  -- at the end of the minute
-  oldest_due_seconds double precision not null,
+  -- at the end of the minute; null when it was recorded later
+  oldest_due_seconds double precision,
   primary key (minute, queue)
 );

@@ -58,7 +58,8 @@ export const insertBox = (db: Db, partnerId: string, box: NewBox, requestId: str
       from partners p
       where p.id = ${partnerId}::uuid and (select count(*) from contents) = ${box.items.length}::integer
       returning id, title, quantity_available, status,
-                stage_job('fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', id), ${requestId}::text)
+                stage_job('fan-out', jsonb_build_object('event', 'BOX_LISTED', 'subjectId', id), ${requestId}::text),
+                record_event('box.listed', partner_id, box_facts(boxes))
     ), new_items as (
       insert into box_items (box_id, menu_item_id, qty)
       select new_box.id, contents.id, contents.qty from new_box, contents
@@ -229,7 +230,9 @@ export const updateBoxQuantity = (
       where b.id = before.id
       returning b.id, b.quantity_available, case when before.quantity_available = 0 and b.quantity_available > 0 then
         stage_job('fan-out', jsonb_build_object('event', 'BOX_BACK', 'subjectId', b.id), ${requestId}::text)
-      end
+      end as job, case when b.quantity_available <> before.quantity_available then
+        record_event('box.changed', b.partner_id, box_facts(b))
+      end as event
     )
     select id, quantity_available from changed`);
 

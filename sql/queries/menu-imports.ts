@@ -54,15 +54,28 @@ export interface MenuImportRow {
   errors: unknown;
   failure: string | null;
   failureLine: number | null;
+  startedAt: Date | null;
 }
 
 /** Finds an import of a partner. */
 export const findMenuImport = (db: Db, id: string, partnerId: string) =>
   firstRow(db<MenuImportRow[]>`
     select id, status, size, position, rows_created as created, rows_updated as updated, rows_failed as failed, errors,
-           failure, failure_line
+           failure, failure_line, started_at
     from menu_imports
     where id = ${id}::uuid and partner_id = ${partnerId}::uuid`);
+
+/** How far a job is, by the row that it works on. */
+export interface WorkProgress {
+  done: number;
+  total: number;
+  startedAt: Date | null;
+}
+
+/** Finds how far an open import is, in bytes of its file. */
+export const findImportProgress = (db: Db, id: string) =>
+  firstRow(db<WorkProgress[]>`
+    select position as done, size as total, started_at from menu_imports where id = ${id}::uuid and settled_at is null`);
 
 /** What the worker needs of an import. */
 export interface MenuImportWork {
@@ -118,7 +131,7 @@ export const countImportsAhead = (db: Db, id: string, partnerId: string) =>
 /** Marks a queued import RUNNING; false when it is not QUEUED. A unique violation while another import of the partner runs. */
 export const updateMenuImportStarted = (db: Db, id: string) =>
   hasRows(db`
-    update menu_imports set status = 'RUNNING' where id = ${id}::uuid and status = 'QUEUED'`);
+    update menu_imports set status = 'RUNNING', started_at = coalesce(started_at, now()) where id = ${id}::uuid and status = 'QUEUED'`);
 
 /** Whether an import of another partner waits for a worker. */
 export const doesAnotherWait = (db: Db, partnerId: string) =>

@@ -41,7 +41,8 @@ export const insertMenuItem = (db: Db, partnerId: string, item: NewMenuItem) =>
           source = 'MANUAL', archived_at = null, updated_at = now()
       returning id, name, price_minor, description, weight_grams, external_id, source, available, archived_at,
                 -- an updated row has the id of its transaction there
-                xmax = 0 as is_new
+                xmax = 0 as is_new,
+                case when xmax = 0 then record_event('menu_item.created', partner_id, menu_item_facts(menu_items)) end
     ), counted as (
       update partners set own_items = own_items + 1
       from item

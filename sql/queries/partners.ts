@@ -26,16 +26,20 @@ export interface NewPartner {
 /** Inserts a partner for review, and its city if it is new; undefined when the owner's account does not exist. */
 export const insertPartner = (db: Db, partner: NewPartner) =>
   firstRow(db<Pick<PartnerRow, "id" | "status" | "slug">[]>`
-    insert into partners (
-      slug, name, city_id, address, latitude, longitude, phone, email, description, timezone, owner_id, owner_phone
+    with registered as (
+      insert into partners (
+        slug, name, city_id, address, latitude, longitude, phone, email, description, timezone, owner_id, owner_phone
+      )
+      select claim_slug(${partner.slug}), ${partner.name}, ${partner.cityId}, ${partner.address},
+             ${partner.latitude}::double precision, ${partner.longitude}::double precision, ${partner.phone},
+             ${partner.email}, ${partner.description}, ${partner.timezone}, ${partner.ownerId}::uuid, ${partner.ownerPhone}
+      from keep_city(${partner.cityId}::text, ${partner.cityTimezone}::text)
+      where ${partner.ownerId}::uuid is null
+         or exists (select from users where id = ${partner.ownerId}::uuid and deleted_at is null)
+      returning id, status, slug,
+                record_event('partner.registered', id, jsonb_build_object('status', status, 'from', null::text))
     )
-    select claim_slug(${partner.slug}), ${partner.name}, ${partner.cityId}, ${partner.address},
-           ${partner.latitude}::double precision, ${partner.longitude}::double precision, ${partner.phone},
-           ${partner.email}, ${partner.description}, ${partner.timezone}, ${partner.ownerId}::uuid, ${partner.ownerPhone}
-    from keep_city(${partner.cityId}::text, ${partner.cityTimezone}::text)
-    where ${partner.ownerId}::uuid is null
-       or exists (select from users where id = ${partner.ownerId}::uuid and deleted_at is null)
-    returning id, status, slug`);
+    select id, status, slug from registered`);
 
 /**
  * Deletes up to `limit` registrations that waited for 90 days without an owner and without an admin who did anything with

@@ -1,5 +1,5 @@
 import type { Db } from "../db.js";
-import { firstRow, hasRows } from "../rows.js";
+import { firstRow, hasRows, onlyValue } from "../rows.js";
 import { signal } from "../signals.js";
 
 export interface NewPosCredentials {
@@ -85,6 +85,11 @@ export interface EncryptedCredentials {
 export const findPosAccount = (db: Db, adapter: string, account: string) =>
   firstRow(db<EncryptedCredentials[]>`
     select partner_id, encrypted from pos_credentials where adapter = ${adapter} and account = ${account}`);
+
+/** Counts credentials encrypted under any key but `keyId`. */
+export const countCredentialsUnderOtherKeys = (db: Db, keyId: string) =>
+  onlyValue(db<{ others: number }[]>`
+    select count(*) as others from pos_credentials where split_part(encrypted, '.', 1) <> ${keyId}`);
 
 /** Lists credentials encrypted under any key but `keyId`, by partner id, after the partner `after`. */
 export const listCredentialsUnderOtherKeys = (db: Db, keyId: string, after: string | null, limit: number) =>

@@ -3,7 +3,7 @@ import { loyaltyLevel } from "../../lib/domain/loyalty-level.js";
 import type { MarketingKind, NotificationKind } from "../../lib/domain/notification-kinds.js";
 import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
-import { hasRows } from "../rows.js";
+import { hasRows, onlyRow } from "../rows.js";
 
 /** A user who gets a notification of an event, and what it is about. */
 export type Recipient = {
@@ -47,6 +47,8 @@ export interface LargeAudience {
    * had few of them lately: nothing else bounds how many a user gets. Returns the cursor for the next batch, null after the last one.
    */
   readonly notifyNext: (tx: Db, boxId: string, after: string | null, run: BatchOptions) => Promise<string | null>;
+  /** Counts the followers up to the cursor `after`, and all of them, for an operator: it reads their rows. */
+  readonly countTo: (db: Db, boxId: string, after: string) => Promise<{ done: number; total: number }>;
 }
 
 interface BatchOptions {
@@ -258,6 +260,18 @@ const followers = (
       from batch`;
     return batch?.count === limit ? batch.last : null;
   },
+  countTo: (db, boxId, after) =>
+    onlyRow(
+      of === "PARTNER"
+        ? db<{ done: number; total: number }[]>`
+            select count(*) filter (where f.id <= ${after}::uuid) as done, count(*) as total
+            from favorites f
+            where f.partner_id = (select b.partner_id from boxes b where b.id = ${boxId}::uuid)`
+        : db<{ done: number; total: number }[]>`
+            select count(*) filter (where f.id <= ${after}::uuid) as done, count(*) as total
+            from favorites f
+            where f.box_id = ${boxId}::uuid`,
+    ),
 });
 
 /** Lowers a box's lowest announced price to its present price; false when the box has been as cheap before. */

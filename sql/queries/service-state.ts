@@ -61,16 +61,19 @@ export interface QueueMinute {
   queue: string;
   staged: number;
   done: number;
-  /** Of the oldest due job, at the end of the minute. */
-  oldestDueSeconds: number;
+  /** Of the oldest due job, at the end of the minute; null when the minute was recorded later. */
+  oldestDueSeconds: number | null;
 }
 
-/** Lists the minutes of the last `hours`, of one queue or (null) of all, oldest first; a minute in which nothing happened is left out. */
+/**
+ * Lists what queues did in the minutes of the last `hours`, oldest first: one queue and `upkeep`, or (null) all. A queue has no row where
+ * nothing happened; `upkeep` has one for each minute that was recorded.
+ */
 export const listQueueMinutes = (db: Db, queue: string | null, hours: number) =>
   db<QueueMinute[]>`
     select minute, queue, staged, done, oldest_due_seconds
     from queue_minutes
-    where minute > now() - make_interval(hours => ${hours}::integer) and (${queue}::text is null or queue = ${queue}::text)
+    where minute > now() - make_interval(hours => ${hours}::integer) and (${queue}::text is null or queue in (${queue}::text, 'upkeep'))
     order by minute, queue`;
 
 /** Deletes what is not shown any more: figures of two days ago, and processes that were last alive a day ago; returns the number of rows. */

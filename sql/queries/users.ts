@@ -105,6 +105,11 @@ export async function deleteAccount(db: Db, userId: string): Promise<boolean> {
     where deleted`);
 }
 
+/** Counts the accounts that `eraseAccounts` has to erase. */
+export const countAccountsToErase = (db: Db) =>
+  onlyValue(db<{ due: number }[]>`
+    select count(*) as due from users where deleted_at < now() - interval '30 days' and erased_at is null`);
+
 /** Erases the personal data of up to `limit` accounts that were deleted 30 days ago; returns their number. */
 export const eraseAccounts = (db: Db, limit: number) =>
   onlyValue(db<{ erased: number }[]>`
@@ -122,6 +127,10 @@ export async function updateObserver(db: Db, phone: string, isObserver: boolean)
     returning before.is_observer as was_observer`);
   return user?.wasObserver;
 }
+
+/** Whether the user with this phone has the role ADMIN. */
+export const hasAdmin = (db: Db, phone: string) =>
+  hasRows(db`select from users where phone = ${phone}::text and deleted_at is null and is_admin`);
 
 /** Grants or revokes the role ADMIN by phone; returns whether the user had it, undefined when the phone has no account. */
 export async function updateAdmin(db: Db, phone: string, isAdmin: boolean): Promise<boolean | undefined> {

@@ -45,6 +45,7 @@ const admitted: Record<Auth, readonly CallerName[]> = {
   BANNER_READER: ["anonymous", "banner key", ...everyUser],
   LOCATION_WRITER: ["admin", "location key"],
   OBSERVER: ["admin", "observer", "observer key"],
+  EVENT_READER: [...everyPartner, "admin", "event key"],
 };
 
 const unknown = ["anonymous", "forged token", "former customer"];

@@ -266,6 +266,8 @@ test("an export is READY for three days, and running its job again changes nothi
   const { id, key, job } = await newExport(anna);
   await exportData(job);
   expect(await stateOf(id)).toEqual({ status: "READY", days: 3 });
+  const [done, total] = job.reported.at(-1) ?? [];
+  expect([done, job.reported.length]).toEqual([total, total]);
   const file = await text(await files.read(key));
   await exportData(job);
   expect(await text(await files.read(key))).toBe(file);

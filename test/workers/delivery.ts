@@ -126,6 +126,45 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         expect(text).not.toMatch(/Anna|anna|7916/);
     });
 
+    test("a job that takes long shows in the broker how far it is, and a short one does not", async () => {
+      let long = "";
+      let shown: unknown;
+      handle = async ({ payload: { n }, progress }) => {
+        progress(n, 4);
+        if (n === 1)
+          await until(async () => {
+            progress(n, 4);
+            shown = (await inBroker(long))?.progress;
+            return typeof shown === "object" && shown !== null;
+          });
+      };
+      long = await stage(1);
+      await done(long);
+      expect(shown).toEqual({ done: 1, total: 4, progress: 25 });
+      const short = await stage(2);
+      await done(short);
+      expect((await inBroker(short))?.progress ?? 0).toBe(0);
+    });
+
+    test("the log of a job that fails is in the broker too, of all its attempts, and that of one that succeeds is not", async () => {
+      const before = log.level;
+      log.level = "info";
+      handle = ({ payload: { n }, log: jobLog, attempt }) => {
+        jobLog.info({ phone: "+79161234567", attempt }, "looked for");
+        if (n === 1 && attempt < trial.attempts) throw new Error("broken");
+      };
+      const linesOf = async (id: string, times = 0) =>
+        (await openQueue(trial).getJobLogs(`${id}.${nth(id, times)}`)).logs.map((line) => line.replace(/^\S+ /, ""));
+      const [failing, other] = [await stage(1), await stage(2)];
+      await Promise.all([done(failing), done(other)]);
+      log.level = before;
+      expect(await linesOf(failing)).toEqual([
+        'info looked for phone="[redacted]" attempt=1',
+        'info looked for phone="[redacted]" attempt=2',
+      ]);
+      expect(await linesOf(other)).toEqual([]);
+    });
+
     test("a dead job that is retried on the dashboard runs and is no longer dead", async () => {
       let broken = true;
       handle = () => {

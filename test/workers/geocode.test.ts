@@ -17,6 +17,7 @@ const { closeDatabase, sql } = await import("../../sql/db.js");
 const { findGeocodeById, requestGeocode } = await import("../../sql/queries/geocodes.js");
 const { checkAddress } = await import("../../workers/address-checks.js");
 const { findAddress } = await import("../../workers/geocode.js");
+const { pausedOrigins } = await import("../../workers/slots.js");
 
 afterAll(async () => {
   await closeDatabase();
@@ -36,6 +37,7 @@ test("a provider that leaves five calls in a row unanswered is not called for a 
   const partner = await cast.bakery(api.client);
   await api.stop();
   geocoder.silence(true);
+  const began = Date.now();
   for (let n = 0; n < 5; n += 1) expect(await ask()).toBe("FAILED");
   expect(geocoder.asked).toHaveLength(5);
 
@@ -44,4 +46,8 @@ test("a provider that leaves five calls in a row unanswered is not called for a 
   const check = checkAddress(task({ partnerId: partner.id }));
   await expect(check).rejects.toMatchObject({ name: "Snooze" });
   expect(geocoder.asked).toHaveLength(5);
+  const [paused] = pausedOrigins();
+  expect(paused).toMatchObject({ queue: "geocode", origin: "openstreetmap" });
+  expect(paused!.since.getTime()).toBeGreaterThanOrEqual(began - 1);
+  expect(paused!.until.getTime() - paused!.since.getTime()).toBe(5_000);
 });

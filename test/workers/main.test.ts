@@ -55,7 +55,9 @@ async function busyWorker(): Promise<{ worker: ChildProcess; notificationId: str
 
 test("an unknown queue ends the process with one line that names it", async () => {
   child = startProcess("worker.ts", ["push", "pusch"]);
-  expect(await complaints(child)).toMatch(/^There is no queue named pusch; the queues are ad-events, [^\n]*upkeep\n$/);
+  expect(await complaints(child)).toMatch(
+    /^There is no queue named pusch; the queues are ad-events, [^\n]*webhooks\n$/,
+  );
   expect(await ended(child)).toMatchObject({ code: 1 });
 });
 

@@ -137,6 +137,18 @@ describe("an interrupted import", () => {
   });
 });
 
+test("an import says how far it is, in bytes of its file", async () => {
+  const menu = menuOf(3_000);
+  const size = Buffer.byteLength(menu);
+  const given = task({ importId: await queue(menu) });
+  await importMenu(given);
+  const parts = given.reported.map(([done]) => done);
+  // before each batch, and at the end
+  expect(parts.length).toBeGreaterThanOrEqual(4);
+  expect(parts).toEqual(parts.toSorted((one, other) => one - other));
+  expect(given.reported.at(-1)).toEqual([size, size]);
+});
+
 test("an import leaves no category without an item", async () => {
   await run(await queue(`${head}a,Rye,Bread,1\nb,Bun,Rolls,1\n`));
   await run(await queue(`${head}a,Rye,Loaves,1\n`));

@@ -25,6 +25,7 @@ const { sql } = await import("../../sql/db.js");
 const { stageJobs } = await import("../../sql/outbox.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { deliverPush } = await import("../../workers/push.js");
+const { pausedOrigins } = await import("../../workers/slots.js");
 const { notificationStatus } = await import("../support/notifications.js");
 const { startQueueWorker } = await import("../support/queue-worker.js");
 
@@ -136,6 +137,7 @@ describe("a device whose push service leaves five deliveries in a row unanswered
     const calls = own.attempts();
     snoozedTo((await deliver(others[0]!)).thrown);
     expect(own.attempts()).toBe(calls);
+    expect(pausedOrigins().map(({ queue }) => queue)).toContain("push");
     expect(await deliveries(others[0]!)).toMatchObject([{ status: "LATER", attempts: 0 }]);
     expect(await notificationStatus(others[0]!)).toEqual({ status: "DEFERRED", reason: "the push service is busy" });
     await own.stop();

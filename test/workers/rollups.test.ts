@@ -74,6 +74,7 @@ describe("the rollup job", () => {
     const run = task({ days: "DUE" as const });
     await rollUp(run);
     expect(run.lines).toMatchObject([{ days: 4, weights: 0 }]);
+    expect(run.reported).toEqual([1, 2, 3, 4].map((days) => [days, 4]));
     expect(await due()).toEqual([]);
     const rows = await sql<{ day: string; orders: number }[]>`select day, orders from rollup_days order by day`;
     expect(rows.map(({ orders }) => orders)).toEqual([1, 0, 0, 1]);

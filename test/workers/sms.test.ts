@@ -21,6 +21,7 @@ const run = (otpId: string) =>
   sendCode({
     payload: { otpId },
     log,
+    progress: () => undefined,
     requestId: undefined,
     attempt: 1,
     signal: new AbortController().signal,

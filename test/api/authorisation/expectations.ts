@@ -3,6 +3,7 @@ import { analytics } from "./analytics.js";
 import { auth } from "./auth.js";
 import { boxes } from "./boxes.js";
 import { commissions } from "./commissions.js";
+import { events } from "./events.js";
 import { files } from "./files.js";
 import { geo } from "./geo.js";
 import { loyalty } from "./loyalty.js";
@@ -23,6 +24,7 @@ export const expectations: Expectations = {
   ...auth,
   ...boxes,
   ...commissions,
+  ...events,
   ...files,
   ...geo,
   ...loyalty,

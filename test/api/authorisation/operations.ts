@@ -48,4 +48,8 @@ export const operations: Expectations = {
     ask: (as) => as.get(`${ops}/bulk-actions/${unknownId}`),
     answer: "404 NOT_FOUND",
   },
+  [`POST ${ops}/bulk-actions/:id/stop`]: {
+    ask: (as) => as.post(`${ops}/bulk-actions/${unknownId}/stop`, { why }),
+    answer: "404 NOT_FOUND",
+  },
 };

@@ -13,6 +13,7 @@ export const callers = [
   "banner key",
   "location key",
   "observer key",
+  "event key",
   "customer",
   "stranger",
   "bakery",
@@ -32,7 +33,7 @@ export const everyPartner: CallerName[] = [
   "rejected partner",
   "suspended partner",
 ];
-export const serviceKeys: CallerName[] = ["banner key", "location key", "observer key"];
+export const serviceKeys: CallerName[] = ["banner key", "location key", "observer key", "event key"];
 export const everyUser: CallerName[] = ["false claims", "customer", "stranger", ...everyPartner, "observer", "admin"];
 
 export interface Scene {
@@ -81,6 +82,7 @@ export async function setScene(client: Client): Promise<Scene> {
       "banner key": await key("ads:read"),
       "location key": await key("geo:write"),
       "observer key": await key("ops:read"),
+      "event key": await key("events:read"),
       customer: customer.client,
       stranger: stranger.client,
       bakery: bakery.owner.client,

@@ -77,6 +77,14 @@ describe("of 20 slots", () => {
     expect(fill(bulkhead, known, 60_002)).toHaveLength(2 * shares.known);
   });
 
+  test("one of few slots that is paused gets no more when there are more", () => {
+    const bulkhead = new Bulkhead(1, isKnown);
+    for (let n = 0; n < 5; n += 1) enter(bulkhead, "known", "anna", n).leave(false, n);
+    bulkhead.resize(SLOTS);
+    const known = times(80, () => ({ origin: "known", owner: "anna" }));
+    expect(fill(bulkhead, known, 60_000)).toHaveLength(1);
+  });
+
   test.each([
     ["leaves a call unanswered", false, 1],
     ["takes more than five seconds", true, 5_001],
@@ -100,6 +108,20 @@ describe("an origin that leaves five calls in a row unanswered", () => {
     return bulkhead;
   };
   const caller = { origin: "known", owner: "anna" };
+
+  test("is shown with the begin of its first pause and the end of its last, the known ones first, until it answers", () => {
+    const bulkhead = paused("own");
+    for (let n = 0; n < 5; n += 1) enter(bulkhead, "known", "anna", 100).leave(false, 100);
+    enter(bulkhead, "known", "anna", 5_100).leave(false, 5_100);
+    const shown = [
+      { origin: "known", since: 100, until: 15_100 },
+      { origin: "own", since: 4, until: 5_004 },
+    ];
+    expect(bulkhead.paused(9)).toEqual(shown);
+    expect(bulkhead.paused(1)).toEqual(shown.slice(0, 1));
+    enter(bulkhead, "known", "anna", 20_000).leave(true, 20_001);
+    expect(bulkhead.paused(9)).toEqual(shown.slice(1));
+  });
 
   test("is not called for five seconds, then for ten, and never for longer than thirty", () => {
     const bulkhead = paused();

@@ -1,0 +1,149 @@
+-- Ensures that a job sends to an endpoint at `due_at` or before, but not while it is paused or stopped.
+create or replace function schedule_webhooks(of_endpoint uuid, due_at timestamptz) returns void
+language plpgsql
+as $$
+declare
+  known webhook_endpoints;
+begin
+  select * into known from webhook_endpoints where id = of_endpoint for no key update;
+  if not found or known.stopped_at is not null then
+    return;
+  end if;
+  due_at := greatest(due_at, known.paused_until);
+  if bring_job_forward(known.job_id, due_at) then
+    return;
+  end if;
+  -- an open job that is not brought forward is due by then, or handed over: it looks for events when it starts
+  perform from open_jobs where id = known.job_id;
+  if not found then
+    update webhook_endpoints
+    set job_id = stage_job(
+      'webhooks', jsonb_build_object('endpointId', of_endpoint), null, due_at, open_key => of_endpoint::text
+    )
+    where id = of_endpoint;
+  end if;
+end
+$$;
+
+-- Schedules a job for each endpoint that one of the events after one position, up to another, is for.
+create or replace function announce_events(after_position bigint, until_position bigint) returns void
+language plpgsql
+as $$
+begin
+  if not exists (select from webhook_endpoints where stopped_at is null) then
+    return;
+  end if;
+  perform schedule_webhooks(concerned.id, now())
+  from (
+    with batch as materialized (
+      select distinct partner_id, type from events where position > after_position and position <= until_position
+    )
+    select w.id
+    from batch
+    join webhook_endpoints w on w.partner_id = batch.partner_id
+    where w.stopped_at is null and (w.types is null or batch.type = any (w.types))
+    union
+    select w.id
+    from webhook_endpoints w
+    where w.partner_id is null and w.stopped_at is null
+      and exists (select from batch where w.types is null or batch.type = any (w.types))
+    order by id
+  ) as concerned;
+end
+$$;
+
+-- Returns the position of the next event to be sent to an endpoint, which has a delivery then: first what is to be sent again, else the
+-- next of the log. Null when there is none now.
+create or replace function next_webhook(of_endpoint uuid) returns bigint
+language plpgsql
+as $$
+declare
+  known webhook_endpoints;
+  upcoming events;
+  log_end bigint;
+  again bigint;
+begin
+  select d.position into again
+  from webhook_deliveries d
+  where d.endpoint_id = of_endpoint and d.next_attempt_at <= now()
+  order by d.position
+  limit 1;
+  if found then
+    return again;
+  end if;
+  select * into known from webhook_endpoints where id = of_endpoint for no key update;
+  select last_position into log_end from event_log;
+  -- two statements, so that a partner's events are found by their index
+  if known.partner_id is null then
+    select * into upcoming
+    from events e
+    where e.position > known.position and e.position <= log_end and (known.types is null or e.type = any (known.types))
+    order by e.position
+    limit 1;
+  else
+    select * into upcoming
+    from events e
+    where e.partner_id = known.partner_id and e.position > known.position and e.position <= log_end
+      and (known.types is null or e.type = any (known.types))
+    order by e.position
+    limit 1;
+  end if;
+  update webhook_endpoints set position = coalesce(upcoming.position, greatest(known.position, log_end)) where id = of_endpoint;
+  if upcoming.position is null then
+    return null;
+  end if;
+  insert into webhook_deliveries (endpoint_id, position, event_id, type, version, partner_id, at, data)
+  values (of_endpoint, upcoming.position, upcoming.id, upcoming.type, upcoming.version, upcoming.partner_id, upcoming.at, upcoming.data);
+  return upcoming.position;
+end
+$$;
+
+-- Records an attempt. `again_in` is when it is made again, null: never; `pause` is for how long the endpoint is left alone when it
+-- failed. Returns why nothing is sent to the endpoint from now on; null when it goes on.
+create or replace function settle_webhook(
+  of_endpoint uuid, at_position bigint, accepted boolean, answered_status integer, answer_text text, took_ms integer,
+  again_in interval, pause interval
+) returns webhook_stop
+language plpgsql
+as $$
+declare
+  gone constant boolean := coalesce(answered_status = 410, false);
+  known webhook_endpoints;
+  stop webhook_stop;
+begin
+  update webhook_deliveries
+  set attempts = attempts + 1, attempted_at = now(), answered = answered_status, answer = answer_text, ms = took_ms,
+      status = case when accepted then 'SENT' when gone or again_in is null then 'FAILED' else 'PENDING' end::webhook_status,
+      next_attempt_at = case when not accepted and not gone then now() + again_in end
+  where endpoint_id = of_endpoint and position = at_position;
+  if accepted then
+    update webhook_endpoints set failures = 0, failing_since = null, paused_until = null
+    where id = of_endpoint and failures > 0;
+    return null;
+  end if;
+  select * into known from webhook_endpoints where id = of_endpoint for no key update;
+  stop := case when gone then 'GONE' when known.failing_since < now() - interval '24 hours' then 'FAILING' end;
+  update webhook_endpoints
+  set failures = failures + 1, failing_since = coalesce(failing_since, now()), paused_until = now() + pause,
+      stopped_at = case when stop is null then stopped_at else coalesce(stopped_at, now()) end,
+      stopped_why = coalesce(stopped_why, stop)
+  where id = of_endpoint;
+  return stop;
+end
+$$;
+
+-- Ends a run: frees the endpoint for the next one, and schedules it: at `due_at`, or when something is to be sent again.
+create or replace function end_webhook_run(of_endpoint uuid, run uuid, due_at timestamptz) returns void
+language plpgsql
+as $$
+begin
+  update webhook_endpoints set claim = null, claimed_until = null where id = of_endpoint and claim = run;
+  due_at := coalesce(
+    due_at,
+    (select min(next_attempt_at) from webhook_deliveries where endpoint_id = of_endpoint and next_attempt_at is not null)
+  );
+  if due_at is not null then
+    perform schedule_webhooks(of_endpoint, due_at);
+  end if;
+end
+$$;

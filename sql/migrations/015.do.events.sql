@@ -1,0 +1,96 @@
+-- The event log: a fact about the domain is a row, written in the statement of the change. sql/README.md says why rows get their
+-- positions later, in another transaction. No column holds personal data.
+
+-- Events that have no position yet. Every writer inserts here and nowhere else, so no write depends on a partition.
+create table new_events (
+  -- the order of the writes, which is not that of the commits
+  written bigint generated always as identity primary key,
+  -- its name for receivers: it stays the same if a failover loses the position
+  id uuid not null default new_id(),
+  type text not null,
+  -- of the form of `data`
+  version smallint not null default 1,
+  -- whose event it is; null: the platform's own
+  partner_id uuid,
+  at timestamptz not null default now(),
+  data jsonb not null
+);
+
+-- The log, in the order in which events became visible. A position begins with its day: days since 1970, times positions_a_day().
+-- So a partition of a day is a range of positions, and a reader that goes on from a position reads no partition of an earlier day.
+-- number_events makes the partitions, drop_old_events drops them.
+create table events (
+  position bigint primary key,
+  id uuid not null,
+  type text not null,
+  version smallint not null,
+  partner_id uuid,
+  at timestamptz not null,
+  data jsonb not null
+) partition by range (position);
+
+create index events_by_partner on events (partner_id, position) where partner_id is not null;
+
+-- The state of the log. Its lock makes the batches of number_events follow each other.
+create table event_log (
+  only_row boolean primary key default true check (only_row),
+  -- the last that was given; 0: none yet
+  last_position bigint not null default 0,
+  -- the last that was dropped
+  dropped_position bigint not null default 0,
+  -- which server gave the last position, and on which timeline
+  server text
+);
+insert into event_log default values;
+
+-- Triggers need a function when they are created; functions/events.sql has the body.
+create function note_event() returns trigger language plpgsql as $$ begin return null; end $$;
+
+-- Changes that several statements make have a trigger, so that none of them can forget the event. What only one statement does,
+-- and all that is inserted, is written by that statement.
+
+create trigger note_event_of_status after update of status on boxes for each row
+when (old.status is distinct from new.status)
+execute function note_event();
+-- Orders change none of these columns. note_event looks whether one has changed: every order would pay for reading a condition.
+create trigger note_event_of_change
+after update of
+  title, description, price_minor, original_price_minor, weight_grams, max_per_customer, pickup_window_start, pickup_window_end,
+  image, hidden_at
+on boxes for each row
+execute function note_event();
+
+create trigger note_event after update on menu_items for each row
+when (
+  (old.category_id, old.name, old.description, old.price_minor, old.weight_grams, old.available, old.archived_at is null)
+  is distinct from
+  (new.category_id, new.name, new.description, new.price_minor, new.weight_grams, new.available, new.archived_at is null)
+)
+execute function note_event();
+
+create trigger note_event after update of status on menu_imports for each row
+when (old.settled_at is null and new.settled_at is not null)
+execute function note_event();
+create trigger note_event after update of status on pos_syncs for each row
+when (old.settled_at is null and new.settled_at is not null)
+execute function note_event();
+
+create trigger note_event after update of status on partners for each row
+when (old.status is distinct from new.status)
+execute function note_event();
+
+create trigger note_event after update of status on reviews for each row
+when (old.status is distinct from new.status and new.status in ('APPROVED', 'REJECTED'))
+execute function note_event();
+
+create trigger note_event after update of status on ad_campaigns for each row
+when (old.status is distinct from new.status and new.status = 'COMPLETED')
+execute function note_event();
+
+create trigger note_event after update of status on files for each row
+when (old.status is distinct from new.status and new.status = 'READY')
+execute function note_event();
+
+create trigger note_event after update of deleted_at on users for each row
+when (old.deleted_at is null and new.deleted_at is not null)
+execute function note_event();

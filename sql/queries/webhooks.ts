@@ -1,0 +1,307 @@
+import type { Enum } from "../../lib/domain/enums.js";
+import type { Db } from "../db.js";
+import { countRows, firstRow, hasRows, onlyValue } from "../rows.js";
+
+/** How long a run may be silent before another one takes its place: longer than a call takes. */
+const CLAIM_SECONDS = 60;
+
+export interface NewWebhookEndpoint {
+  id: string;
+  /** Null: for the events of all. */
+  partnerId: string | null;
+  url: string;
+  description: string | null;
+  /** Null: all. */
+  types: string[] | null;
+  /** An envelope for the endpoint's id. */
+  secret: string;
+}
+
+/** Returns the id of an endpoint that is to be inserted: its secret is encrypted for it. */
+export async function newWebhookEndpointId(db: Db): Promise<string> {
+  const [row] = await db<{ id: string | null }[]>`select new_id()::uuid as id`;
+  if (!row?.id) throw new Error("no id was made");
+  return row.id;
+}
+
+/** The context of an endpoint's secrets, which are envelopes. */
+export const webhookSecretContext = (id: string) => `webhook ${id}`;
+
+/** Inserts an endpoint, which gets the events from now on. */
+export const insertWebhookEndpoint = (db: Db, endpoint: NewWebhookEndpoint) =>
+  db`
+    insert into webhook_endpoints (id, partner_id, url, description, types, secret, position)
+    select ${endpoint.id}::uuid, ${endpoint.partnerId}::uuid, ${endpoint.url}, ${endpoint.description},
+           ${endpoint.types}::text[], ${endpoint.secret}, last_position
+    from event_log`;
+
+/** An endpoint as a run needs it. */
+export interface ClaimedEndpoint {
+  partnerId: string | null;
+  url: string;
+  secret: string;
+  /** Null when it signs no more. */
+  oldSecret: string | null;
+  failures: number;
+  /** Null: it did not fail. */
+  isPaused: boolean | null;
+}
+
+/**
+ * Claims an endpoint for a run, or renews its claim; undefined when another run has it, or nothing is to be sent. An event from now on
+ * schedules another job.
+ */
+export const claimWebhookEndpoint = (db: Db, id: string, run: string) =>
+  firstRow(db<ClaimedEndpoint[]>`
+    update webhook_endpoints
+    set job_id = case when claim = ${run}::uuid then job_id end,
+        claim = ${run}::uuid, claimed_until = now() + make_interval(secs => ${CLAIM_SECONDS}::integer)
+    where id = ${id}::uuid and stopped_at is null and (claim is null or claim = ${run}::uuid or claimed_until < now())
+    returning partner_id, url, secret, case when old_secret_until > now() then old_secret end as old_secret, failures,
+              paused_until > now() as is_paused`);
+
+/** Finds until when another run has an endpoint; undefined when there is no such endpoint, or nothing is to be sent to it. */
+export const findWebhookClaim = (db: Db, id: string) =>
+  firstRow(db<{ until: Date }[]>`
+    select coalesce(claimed_until, now()) as until from webhook_endpoints where id = ${id}::uuid and stopped_at is null`);
+
+export interface WebhookRow {
+  position: number;
+  eventId: string;
+  type: string;
+  version: number;
+  partnerId: string | null;
+  at: Date;
+  data: unknown;
+  attempts: number;
+}
+
+/** Takes the next event for an endpoint that the caller has claimed; undefined when there is none now. */
+export async function takeNextWebhook(db: Db, endpointId: string): Promise<WebhookRow | undefined> {
+  const [next] = await db<{ position: number | null }[]>`select next_webhook(${endpointId}::uuid)::bigint as position`;
+  const position = next?.position ?? null;
+  if (position === null) return undefined;
+  return firstRow(db<WebhookRow[]>`
+    select position, event_id, type, version, partner_id, at, data, attempts
+    from webhook_deliveries
+    where endpoint_id = ${endpointId}::uuid and position = ${position}::bigint`);
+}
+
+/** An attempt to send an event. */
+export interface WebhookAttempt {
+  endpointId: string;
+  position: number;
+  accepted: boolean;
+  status: number | null;
+  answer: string;
+  ms: number;
+  /** Seconds until the next attempt; null: none. */
+  againIn: number | null;
+  /** Seconds for which the endpoint is left alone, if it failed. */
+  pause: number;
+}
+
+/** Records an attempt; returns why nothing is sent to the endpoint any more, null when it goes on. */
+export async function settleWebhook(db: Db, attempt: WebhookAttempt): Promise<string | null> {
+  const [row] = await db<{ stop: string | null }[]>`
+    select settle_webhook(
+      ${attempt.endpointId}::uuid, ${attempt.position}::bigint, ${attempt.accepted}::boolean, ${attempt.status}::integer,
+      ${attempt.answer}::text, ${attempt.ms}::integer, make_interval(secs => ${attempt.againIn}::double precision),
+      make_interval(secs => ${attempt.pause}::double precision)
+    )::text as stop`;
+  return row?.stop ?? null;
+}
+
+/** Ends a run; the endpoint's next one is at `dueAt`, or when something is to be sent again. */
+export const endWebhookRun = (db: Db, endpointId: string, run: string, dueAt: Date | null) =>
+  db`select from end_webhook_run(${endpointId}::uuid, ${run}::uuid, ${dueAt}::timestamptz)`;
+
+/** Deletes up to `limit` deliveries that are settled and older than 30 days; returns their number. */
+export const deleteOldWebhooks = (db: Db, limit: number) =>
+  countRows(db`
+    delete from webhook_deliveries
+    -- one that is sent again meanwhile stays
+    where next_attempt_at is null and ctid = any (array(
+      select ctid from webhook_deliveries
+      where created_at < now() - interval '30 days' and next_attempt_at is null
+      limit ${limit}
+    ))`);
+
+/** Whether a job sends, or will send, to an endpoint. */
+export const hasWebhookJob = (db: Db, endpointId: string) =>
+  onlyValue(db<{ has: boolean }[]>`
+    select coalesce(exists (
+      select from webhook_endpoints w join open_jobs j on j.id = w.job_id where w.id = ${endpointId}::uuid
+    ), false) as has`);
+
+/** An endpoint as its owner sees it. */
+export interface WebhookEndpointRow {
+  id: string;
+  url: string;
+  description: string | null;
+  types: string[] | null;
+  stoppedAt: Date | null;
+  stoppedWhy: Enum<"webhookStop"> | null;
+  failingSince: Date | null;
+  pausedUntil: Date | null;
+  createdAt: Date;
+}
+
+/** Whose endpoints: a partner's, or with null the platform's. */
+type Owner = string | null;
+
+/** Locks the number of an owner's endpoints until the transaction ends, and counts them. */
+export async function lockWebhookEndpoints(tx: Db, owner: Owner): Promise<number> {
+  await tx`select from pg_advisory_xact_lock(hashtextextended('webhook endpoints ' || coalesce(${owner}::text, ''), 0))`;
+  return onlyValue(tx<{ count: number }[]>`
+    select count(*) as count from webhook_endpoints where partner_id is not distinct from ${owner}::uuid`);
+}
+
+/** Lists an owner's endpoints, newest first, after the one with id `after`. */
+export const listWebhookEndpoints = (db: Db, owner: Owner, after: string | null, limit: number) =>
+  db<WebhookEndpointRow[]>`
+    select id, url, description, types, stopped_at, stopped_why, failing_since,
+           case when paused_until > now() then paused_until end as paused_until, created_at
+    from webhook_endpoints
+    where partner_id is not distinct from ${owner}::uuid and (${after}::uuid is null or id < ${after}::uuid)
+    order by id desc
+    limit ${limit}`;
+
+/** Finds an owner's endpoint. */
+export const findWebhookEndpoint = (db: Db, id: string, owner: Owner) =>
+  firstRow(db<WebhookEndpointRow[]>`
+    select id, url, description, types, stopped_at, stopped_why, failing_since,
+           case when paused_until > now() then paused_until end as paused_until, created_at
+    from webhook_endpoints
+    where id = ${id}::uuid and partner_id is not distinct from ${owner}::uuid`);
+
+export interface WebhookEndpointChanges {
+  url?: string | undefined;
+  /** Null: none. */
+  description?: string | null | undefined;
+  /** Null: all. */
+  types?: string[] | null | undefined;
+  enabled?: boolean | undefined;
+}
+
+/**
+ * Updates an owner's endpoint; false when there is no such one. One that is enabled again gets the events from now on, and what it
+ * still waits for.
+ */
+export const updateWebhookEndpoint = (
+  db: Db,
+  id: string,
+  owner: Owner,
+  { url, description, types, enabled }: WebhookEndpointChanges,
+) =>
+  hasRows(db`
+    with changed as (
+      update webhook_endpoints w
+      set url = coalesce(${url ?? null}::text, w.url),
+          description = case when ${description !== undefined}::boolean then ${description ?? null}::text else w.description end,
+          types = case when ${types !== undefined}::boolean then ${types ?? null}::text[] else w.types end,
+          stopped_at = case ${enabled ?? null}::boolean when false then coalesce(w.stopped_at, now()) when true then null else w.stopped_at end,
+          stopped_why = case ${enabled ?? null}::boolean
+            when false then coalesce(w.stopped_why, 'BY_OWNER') when true then null else w.stopped_why
+          end,
+          position = case when ${enabled ?? false}::boolean and w.stopped_at is not null then l.last_position else w.position end,
+          failures = case when ${enabled ?? false}::boolean then 0 else w.failures end,
+          failing_since = case when ${enabled ?? false}::boolean then null else w.failing_since end,
+          paused_until = case when ${enabled ?? false}::boolean then null else w.paused_until end,
+          updated_at = now()
+      from event_log l
+      where w.id = ${id}::uuid and w.partner_id is not distinct from ${owner}::uuid
+      returning w.id
+    )
+    select from changed`);
+
+/** Schedules a job for an endpoint, unless it is stopped: now, or when its pause is over. */
+export const scheduleWebhooks = (db: Db, id: string) => db`select from schedule_webhooks(${id}::uuid, now())`;
+
+/** Replaces an endpoint's secret; the present one signs too, until `until`. False when the owner has no such endpoint. */
+export const updateWebhookSecret = (db: Db, id: string, owner: Owner, secret: string, until: Date) =>
+  hasRows(db<{ id: string }[]>`
+    update webhook_endpoints
+    set old_secret = secret, old_secret_until = ${until}, secret = ${secret}, updated_at = now()
+    where id = ${id}::uuid and partner_id is not distinct from ${owner}::uuid
+    returning id`);
+
+/** Deletes an endpoint with its deliveries; false when the owner has no such endpoint. */
+export const deleteWebhookEndpoint = (db: Db, id: string, owner: Owner) =>
+  hasRows(db<{ id: string }[]>`
+    delete from webhook_endpoints
+    where id = ${id}::uuid and partner_id is not distinct from ${owner}::uuid
+    returning id`);
+
+export interface WebhookDeliveryRow {
+  position: number;
+  eventId: string;
+  type: string;
+  status: Enum<"webhookStatus">;
+  attempts: number;
+  answered: number | null;
+  answer: string | null;
+  ms: number | null;
+  attemptedAt: Date | null;
+  nextAttemptAt: Date | null;
+}
+
+/** Lists an endpoint's deliveries with any of `statuses`, the latest event first, after the one at `after`. */
+export const listWebhookDeliveries = (
+  db: Db,
+  endpointId: string,
+  statuses: readonly Enum<"webhookStatus">[],
+  after: number | null,
+  limit: number,
+) =>
+  db<WebhookDeliveryRow[]>`
+    select position, event_id, type, status, attempts, answered, answer, ms, attempted_at, next_attempt_at
+    from webhook_deliveries
+    where endpoint_id = ${endpointId}::uuid and status = any (${[...statuses]}::webhook_status[])
+      and (${after}::bigint is null or position < ${after}::bigint)
+    order by position desc
+    limit ${limit}`;
+
+/** Sends an event again, with all its attempts; false when the endpoint has no such delivery. */
+export const resendWebhook = (db: Db, endpointId: string, position: number) =>
+  hasRows(db`
+    with again as (
+      update webhook_deliveries
+      set status = 'PENDING', attempts = 0, next_attempt_at = now()
+      where endpoint_id = ${endpointId}::uuid and position = ${position}::bigint
+      returning endpoint_id
+    )
+    select from again cross join lateral schedule_webhooks(again.endpoint_id, now())`);
+
+/** Secrets as they are stored. */
+export interface EncryptedWebhookSecrets {
+  id: string;
+  secret: string;
+  oldSecret: string | null;
+}
+
+/** Counts endpoints with a secret encrypted under any key but `keyId`. */
+export const countWebhookSecretsUnderOtherKeys = (db: Db, keyId: string) =>
+  onlyValue(db<{ endpoints: number }[]>`
+    select count(*) as endpoints from webhook_endpoints
+    where split_part(secret, '.', 1) <> ${keyId} or split_part(old_secret, '.', 1) <> ${keyId}`);
+
+/** Lists secrets of which one is encrypted under any key but `keyId`, by id, after the endpoint `after`. */
+export const listWebhookSecretsUnderOtherKeys = (db: Db, keyId: string, after: string | null, limit: number) =>
+  db<EncryptedWebhookSecrets[]>`
+    select id, secret, old_secret
+    from webhook_endpoints
+    where (split_part(secret, '.', 1) <> ${keyId} or split_part(old_secret, '.', 1) <> ${keyId})
+      and (${after}::uuid is null or id > ${after}::uuid)
+    order by id
+    limit ${limit}`;
+
+/** Replaces the stored secrets `before` with the same under another key; false when they have changed in the meantime. */
+export const updateEncryptedWebhookSecrets = (
+  db: Db,
+  before: EncryptedWebhookSecrets,
+  { secret, oldSecret }: Pick<EncryptedWebhookSecrets, "secret" | "oldSecret">,
+) =>
+  hasRows(db`
+    update webhook_endpoints set secret = ${secret}, old_secret = ${oldSecret}
+    where id = ${before.id}::uuid and secret = ${before.secret} and old_secret is not distinct from ${before.oldSecret}`);

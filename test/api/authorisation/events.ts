@@ -1,0 +1,40 @@
+import { foreign, type Expectations, type Scene } from "./scene.js";
+
+const path = "/api/v1/events";
+const endpoints = "/api/v1/webhook-endpoints";
+const endpoint = { url: "https://example.com/events" };
+/** The bakery's endpoint, made by the first who asks: a partner may have only some. */
+async function prepare({ callers: { bakery } }: Scene): Promise<string> {
+  const [known] = (await bakery.get(endpoints)).list;
+  return typeof known?.["id"] === "string" ? known["id"] : (await bakery.post(endpoints, endpoint)).string("id");
+}
+const ofBakery = { prepare, except: foreign("bakery") };
+
+export const events: Expectations = {
+  [`GET ${path}`]: { ask: (as) => as.get(`${path}?after=end`), answer: "200" },
+  [`POST ${endpoints}`]: { ask: (as) => as.post(endpoints, endpoint), answer: "201" },
+  [`GET ${endpoints}`]: { ask: (as) => as.get(endpoints), answer: "200" },
+  [`GET ${endpoints}/:id`]: { ...ofBakery, ask: (as, _scene, id) => as.get(`${endpoints}/${id}`), answer: "200" },
+  [`PATCH ${endpoints}/:id`]: {
+    ...ofBakery,
+    ask: (as, _scene, id) => as.patch(`${endpoints}/${id}`, { enabled: true }),
+    answer: "200",
+  },
+  [`DELETE ${endpoints}/:id`]: { ...ofBakery, ask: (as, _scene, id) => as.delete(`${endpoints}/${id}`), answer: "204" },
+  [`POST ${endpoints}/:id/rotate-secret`]: {
+    ...ofBakery,
+    ask: (as, _scene, id) => as.post(`${endpoints}/${id}/rotate-secret`),
+    answer: "200",
+  },
+  [`GET ${endpoints}/:id/deliveries`]: {
+    ...ofBakery,
+    ask: (as, _scene, id) => as.get(`${endpoints}/${id}/deliveries`),
+    answer: "200",
+  },
+  // nothing was sent yet
+  [`POST ${endpoints}/:id/deliveries/:position/resend`]: {
+    ...ofBakery,
+    ask: (as, _scene, id) => as.post(`${endpoints}/${id}/deliveries/1/resend`),
+    answer: "404 NOT_FOUND",
+  },
+};

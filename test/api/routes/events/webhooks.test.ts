@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { task } from "../../../support/task.js";
+import { startWebhookReceiver } from "../../../support/webhook-receiver.js";
+
+// the receiver of this test is on this machine
+process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
+const { closeDatabase, sql } = await import("../../../../sql/db.js");
+const { numberEvents } = await import("../../../../sql/queries/events.js");
+const { closeSignals } = await import("../../../../sql/signals.js");
+const { sendWebhooks } = await import("../../../../workers/webhooks.js");
+const { outcome, startApi } = await import("../../../support/api.js");
+const cast = await import("../../../support/cast.js");
+
+const path = "/api/v1/webhook-endpoints";
+const api = await startApi();
+const shop = await cast.bakery(api.client);
+const admin = await cast.admin(api.client);
+const owner = shop.owner.client;
+const receiver = await startWebhookReceiver("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+
+afterAll(async () => {
+  await receiver.stop();
+  await api.stop();
+  await closeSignals();
+  await closeDatabase();
+});
+
+let id: string;
+
+beforeAll(() => numberEvents(sql, 1_000));
+
+beforeEach(async () => {
+  await sql`delete from webhook_endpoints`;
+  const made = await owner.post(path, { url: receiver.url, types: ["box.listed", "box.listed"], description: "Касса" });
+  expect(made.body).toMatchObject({ url: receiver.url, types: ["box.listed"], description: "Касса", enabled: true });
+  id = made.string("id");
+  receiver.trust(made.string("secret"));
+  receiver.answerWith();
+  receiver.received.length = 0;
+});
+
+/** Lists a box, and has the event sent. */
+async function listBox(): Promise<string> {
+  const boxId = await cast.listBox(shop);
+  await numberEvents(sql, 1_000);
+  await sendWebhooks(task({ endpointId: id }));
+  return boxId;
+}
+
+const deliveries = async (query = "") => (await owner.get(`${path}/${id}/deliveries?${query}`)).list;
+
+describe("an endpoint", () => {
+  test("gets events that its secret verifies; the secret is shown once, and stored encrypted", async () => {
+    const boxId = await listBox();
+    expect(receiver.received.map(({ type, data }) => [type, data["boxId"]])).toEqual([["box.listed", boxId]]);
+    const read = await owner.get(`${path}/${id}`);
+    expect((await owner.get(path)).list).toEqual([read.body]);
+    expect(read.text).not.toContain("whsec_");
+    expect(JSON.stringify(await sql`select w::text from webhook_endpoints w`)).not.toContain("whsec_");
+  });
+
+  test("has a new secret at once, and the old one for a day", async () => {
+    const rotated = await owner.post(`${path}/${id}/rotate-secret`);
+    await listBox();
+    receiver.trust(rotated.string("secret"));
+    await listBox();
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  test("is changed field by field; null clears what is optional", async () => {
+    const changed = await owner.patch(`${path}/${id}`, { types: null });
+    expect(changed.body).toMatchObject({ types: null, description: "Касса", url: receiver.url });
+    expect((await owner.patch(`${path}/${id}`, { description: null })).body).toMatchObject({ description: null });
+  });
+
+  test("that its owner stops gets nothing; started again, only what happens then", async () => {
+    expect((await owner.patch(`${path}/${id}`, { enabled: false })).body).toMatchObject({
+      enabled: false,
+      stoppedWhy: "BY_OWNER",
+    });
+    await listBox();
+    expect((await owner.patch(`${path}/${id}`, { enabled: true })).body).toMatchObject({
+      enabled: true,
+      stoppedWhy: null,
+    });
+    const boxId = await listBox();
+    expect(receiver.received.map(({ data }) => data["boxId"])).toEqual([boxId]);
+  });
+
+  test("is gone with its deliveries", async () => {
+    await listBox();
+    expect(outcome(await owner.delete(`${path}/${id}`))).toBe("204");
+    expect(outcome(await owner.get(`${path}/${id}`))).toBe("404 NOT_FOUND");
+    expect(await sql`select from webhook_deliveries where endpoint_id = ${id}::uuid`).toHaveLength(0);
+  });
+
+  test("of the platform gets the events of all partners", async () => {
+    const made = await admin.client.post(path, { url: receiver.url });
+    receiver.trust(made.string("secret"));
+    await cast.listBox(shop);
+    await numberEvents(sql, 1_000);
+    await sendWebhooks(task({ endpointId: made.string("id") }));
+    expect(receiver.received.map(({ partnerId }) => partnerId)).toContain(shop.id);
+    expect((await admin.client.get(path)).list.map((endpoint) => endpoint["id"])).toEqual([made.body["id"]]);
+  });
+
+  test.each([
+    ["ftp://example.com", undefined],
+    ["https://user:word@example.com", undefined],
+    ["example.com", undefined],
+    ["https://example.com", ["box.eaten"]],
+    ["https://example.com", []],
+  ])("with %s and %j is refused", async (url, types) => {
+    expect(outcome(await owner.post(path, { url, types }))).toBe("400 VALIDATION_ERROR");
+  });
+
+  test("is one of ten of a partner", async () => {
+    const more = await Promise.all(
+      Array.from({ length: 11 }, () => owner.post(path, { url: "https://example.com/events" })),
+    );
+    expect(more.map(outcome).toSorted()).toEqual([...Array<string>(9).fill("201"), "409 CONFLICT", "409 CONFLICT"]);
+  });
+});
+
+describe("a delivery", () => {
+  test("shows how it went, and is sent again when its owner wants it", async () => {
+    receiver.answerWith((response) => void response.writeHead(400).end("не сегодня"));
+    await listBox();
+    const [failed] = await deliveries("status=PENDING");
+    expect(failed).toMatchObject({ type: "box.listed", attempts: 1, answered: 400, answer: "не сегодня" });
+    receiver.answerWith();
+    await sql`update webhook_endpoints set paused_until = null`;
+    const again = await owner.post(`${path}/${id}/deliveries/${String(failed?.["position"])}/resend`);
+    expect(outcome(again)).toBe("202");
+    await sendWebhooks(task({ endpointId: id }));
+    expect(await deliveries()).toMatchObject([{ status: "SENT", attempts: 1, answered: 204, nextAttemptAt: null }]);
+    expect(receiver.received.map((webhook) => webhook.id)).toEqual([failed?.["eventId"], failed?.["eventId"]]);
+  });
+
+  test("is not sent again to an endpoint that is stopped", async () => {
+    await listBox();
+    const [sent] = await deliveries();
+    await owner.patch(`${path}/${id}`, { enabled: false });
+    const again = await owner.post(`${path}/${id}/deliveries/${String(sent?.["position"])}/resend`);
+    expect([outcome(again), again.body["reason"]]).toEqual(["409 CONFLICT", "WEBHOOK_ENDPOINT_STOPPED"]);
+  });
+
+  test("is listed page by page, the latest first", async () => {
+    for (let n = 0; n < 3; n += 1) await listBox();
+    const first = await owner.get(`${path}/${id}/deliveries?limit=2`);
+    const [, next = ""] = /<(.*)>/.exec(first.headers.get("link") ?? "") ?? [];
+    const positions = [...first.list, ...(await owner.get(next)).list].map((delivery) => Number(delivery["position"]));
+    expect(positions).toHaveLength(3);
+    expect(positions).toEqual(positions.toSorted((one, other) => other - one));
+  });
+});
