@@ -29,6 +29,7 @@ import { adminCities, cities } from "./routes/geo/cities.js";
 import { commissions } from "./routes/commissions/rates.js";
 import { dataExports } from "./routes/accounts/data-exports.js";
 import { devices } from "./routes/notifications/devices.js";
+import { events } from "./routes/events/log.js";
 import { favorites } from "./routes/accounts/favorites.js";
 import { uploads } from "./routes/files/uploads.js";
 import { partUploads } from "./routes/files/parts.js";
@@ -50,6 +51,7 @@ import { partnerOrders } from "./routes/orders/partner-orders.js";
 import { adminPromo, promo } from "./routes/rewards/promo-codes.js";
 import { reviews } from "./routes/reviews/reviews.js";
 import { invitations, staff } from "./routes/partners/staff.js";
+import { webhookEndpoints } from "./routes/events/webhooks.js";
 import { users } from "./routes/accounts/profile.js";
 
 /** Every section of the interface, the busiest first. */
@@ -92,6 +94,8 @@ const sections: Section[] = [
   campaigns,
   campaignBanners,
   campaignStats,
+  events,
+  webhookEndpoints,
   analytics,
   ownAnalytics,
   operations,

@@ -14,6 +14,7 @@ import { startBeats } from "../sql/beats.js";
 import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { adCounters } from "./routes/ads/counters.js";
+import { endEventWaits } from "./routes/events/log.js";
 import { app } from "./app.js";
 import { limitConnections } from "./http/connections.js";
 import { refuseUnreadable } from "./http/errors.js";
@@ -60,6 +61,7 @@ async function serve(): Promise<void> {
 
   onStop(async () => {
     markUnready();
+    endEventWaits();
     const closed = once(server, "close");
     server.close();
     // keep-alive connections close after their current response

@@ -9,6 +9,7 @@ import {
   hasItsTime,
   rollUpNow,
   runUpkeepNow,
+  stopBulkAction,
   type By,
 } from "../api/common/operate.js";
 import { inspectOrder, jobsIn, overview, queueSetting, recently, search } from "../api/common/inspect.js";
@@ -18,15 +19,23 @@ import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";
 import { upkeepTasks } from "../queues/upkeep.js";
 import { closeDatabase, sql } from "../sql/db.js";
-import { continueBulkAction, findBulkAction, insertBulkAction, type JobRow } from "../sql/outbox-operators.js";
+import {
+  findBulkAction,
+  insertBulkAction,
+  listBulkActions,
+  type BulkActionRow,
+  type JobFilter,
+  type JobRow,
+} from "../sql/outbox-operators.js";
 import { listPosEvents } from "../sql/queries/pos-events.js";
 import { usage } from "./command.js";
+import { finishBulkAction } from "./finish-bulk-action.js";
 
 /** `npm run ops -- …`: the operators' console in a shell. */
 
-const BATCH = 5_000;
 const commands =
   "now | find <words> | order <id> | jobs | replay, dismiss, run, snooze, cancel <number>… or --all | " +
+  "actions | stop <id of an action> | " +
   "pause, resume <queue> | concurrency <queue> <number>|default | events [replay|dismiss [<number>…|--all]] | " +
   "upkeep <task> | rollup --from <day> [--to <day>]";
 
@@ -36,6 +45,9 @@ const Options = z.object({
   state: z.enum(enums.bulkActionState).optional(),
   queue: Queue.optional(),
   error: z.string().min(1).max(200).optional(),
+  "staged-from": z.coerce.date().optional(),
+  "staged-before": z.coerce.date().optional(),
+  attempts: z.coerce.number().int().min(1).max(999).optional(),
   limit: z.coerce.number().int().min(1).max(10_000).default(50),
   at: z.coerce.date().optional(),
   until: z.coerce.date().optional(),
@@ -58,6 +70,7 @@ function readArguments() {
       allowPositionals: true,
       options: {
         ...{ state: text, queue: text, error: text, limit: text, at: text, until: text, from: text, to: text },
+        ...{ "staged-from": text, "staged-before": text, attempts: text },
         ...{ partner: text, why: text, all: flag, yes: flag, json: flag },
       },
     });
@@ -97,6 +110,20 @@ function print(rows: readonly Row[]): void {
 
 const jobRow = ({ id, queue, state, attempts, stagedAt, runAt, lastError }: JobRow): Row => ({
   ...{ id, queue, state, attempts, stagedAt, runAt, lastError },
+});
+
+const actionRow = ({
+  id,
+  kind,
+  state,
+  queue,
+  matched,
+  changed,
+  createdAt,
+  settledAt,
+  stoppedWhy,
+}: BulkActionRow): Row => ({
+  ...{ id, kind, state, queue, matched, changed, createdAt, settledAt, stoppedWhy },
 });
 
 /** Who acts and why; ends the program unless it is sure. `what` is what would be done. */
@@ -152,10 +179,30 @@ async function now(): Promise<void> {
   );
   process.stdout.write("\n");
   print(state.vendors.map(({ vendor, calls, failed }) => ({ vendor, calls, failed })));
+  if (state.paused.length === 0) return;
+  process.stdout.write("\n");
+  print(
+    state.paused.map(({ origin, queue, processes, since, until }) => ({
+      paused: origin,
+      queue,
+      processes,
+      since,
+      until,
+    })),
+  );
 }
 
+/** Which jobs are meant. */
+const filter: JobFilter = {
+  queue: options.queue ?? null,
+  error: options.error ?? null,
+  stagedFrom: options["staged-from"] ?? null,
+  stagedBefore: options["staged-before"] ?? null,
+  minAttempts: options.attempts ?? null,
+};
+
 async function actOn(kind: (typeof enums.bulkActionKind)[number]): Promise<void> {
-  const { state = "DEAD", queue = null, error = null, until = null, all } = options;
+  const { state = "DEAD", until = null, all } = options;
   if (!hasItsTime({ kind, until }))
     throw new Refused("--until must be a later time with snooze, and absent otherwise.");
   if (all && rest.length > 0) throw new Refused("Name jobs or say --all, not both.");
@@ -167,11 +214,13 @@ async function actOn(kind: (typeof enums.bulkActionKind)[number]): Promise<void>
   }
   if (!fitsState(kind, state))
     throw new Refused(`${kind.toLowerCase()} is not for jobs that are ${state}: choose them by --state.`);
-  const { why, actorId } = consent(`${kind.toLowerCase()} all ${state.toLowerCase()} jobs ${queue ?? "of all queues"}`);
-  const id = await insertBulkAction(sql, { kind, state, queue, error, until, why, actorId });
-  while (await continueBulkAction(sql, id, BATCH));
-  const action = await findBulkAction(sql, id);
-  print([{ matched: action?.matched ?? 0, changed: action?.changed ?? 0 }]);
+  const { why, actorId } = consent(
+    `${kind.toLowerCase()} all ${state.toLowerCase()} jobs ${filter.queue ?? "of all queues"} that match`,
+  );
+  const id = await insertBulkAction(sql, { kind, state, ...filter, until, why, actorId });
+  const action = await finishBulkAction(id);
+  const { matched = 0, changed = 0, stoppedWhy = null } = action ?? {};
+  print([{ matched, changed, ...(stoppedWhy !== null && { stopped: stoppedWhy }) }]);
 }
 
 async function events(): Promise<void> {
@@ -210,14 +259,23 @@ const acts: Readonly<Record<string, () => Promise<void>>> = {
     print(found.timeline.map(({ at, what }) => ({ at, what })));
   },
   jobs: async () => {
-    const { state = "DEAD", queue = null, error = null, limit } = options;
-    print((await jobsIn(state, { queue, error }, null, limit)).map(jobRow));
+    const { state = "DEAD", limit } = options;
+    print((await jobsIn(state, filter, null, limit)).map(jobRow));
   },
   replay: () => actOn("REPLAY"),
   dismiss: () => actOn("DISMISS"),
   run: () => actOn("RUN"),
   snooze: () => actOn("SNOOZE"),
   cancel: () => actOn("CANCEL"),
+  actions: async () => print((await listBulkActions(sql, null, options.limit)).map(actionRow)),
+  stop: async () => {
+    const id = parsed(z.uuid(), rest[0]);
+    const wasOpen = await stopBulkAction(id, consent(`stop the action ${id}`));
+    const action = await findBulkAction(sql, id);
+    if (!action) throw new Refused("There is no such action.");
+    if (!wasOpen) throw new Refused(`It has ended already, with ${action.changed} of ${action.matched} jobs changed.`);
+    print([actionRow(action)]);
+  },
   pause: () => setQueue("pause", { paused: true }),
   resume: () => setQueue("resume", { paused: false }),
   concurrency: () => {

@@ -20,6 +20,9 @@ import {
   type NotificationFacts,
   type OrderContact,
 } from "../../sql/queries/operations.js";
+import { findImportProgress, type WorkProgress } from "../../sql/queries/menu-imports.js";
+import { findSyncProgress } from "../../sql/queries/pos-syncs.js";
+import { recipientsOf } from "../../sql/queries/recipients.js";
 import { listQueueSettings, type QueueSetting } from "../../sql/queries/queue-settings.js";
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import {
@@ -28,6 +31,7 @@ import {
   listQueueMinutes,
   listUpkeepRuns,
   type ProcessRow,
+  type QueueMinute,
 } from "../../sql/queries/service-state.js";
 import {
   findJobs,
@@ -39,7 +43,7 @@ import {
   type JobFilter,
   type JobRow,
 } from "../../sql/outbox-operators.js";
-import { contracts } from "../../queues/index.js";
+import { contracts, fanOut, menuImport, posSync, upkeep } from "../../queues/index.js";
 import { upkeepTasks } from "../../queues/upkeep.js";
 import { phonePattern } from "../../lib/domain/phone.js";
 
@@ -49,10 +53,13 @@ import { phonePattern } from "../../lib/domain/phone.js";
 const MOST_JOBS = 500;
 const MOST_FOUND = 20;
 
+/** Of a payload that breaks the contract. */
+const noEvent = { event: null, subjectId: "", after: null };
+
 const neverRun = { startedAt: null, ms: null, changed: null, error: null };
 
 /** Nothing, of a process of another release. */
-const noFacts = { statements: 0, transactions: 0, waiting: 0, replicas: [], vendors: [] };
+const noFacts = { statements: 0, transactions: 0, waiting: 0, replicas: [], vendors: [], paused: [] };
 
 const processOf = ({ facts, silentSeconds, ...row }: ProcessRow) => ({
   ...row,
@@ -61,14 +68,32 @@ const processOf = ({ facts, silentSeconds, ...row }: ProcessRow) => ({
   ...(Facts.safeParse(facts).data ?? noFacts),
 });
 
+type Process = ReturnType<typeof processOf>;
+
 /** Adds up the calls of all processes that are alive, by vendor. */
-function vendorsOf(processes: readonly ReturnType<typeof processOf>[]): VendorCalls[] {
+function vendorsOf(processes: readonly Process[]): VendorCalls[] {
   const sums = new Map<string, VendorCalls>();
   for (const { vendor, calls, failed } of processes.flatMap(({ alive, vendors }) => (alive ? vendors : []))) {
     const sum = sums.get(vendor) ?? { vendor, calls: 0, failed: 0 };
     sums.set(vendor, { vendor, calls: sum.calls + calls, failed: sum.failed + failed });
   }
   return [...sums.values()].toSorted((a, b) => a.vendor.localeCompare(b.vendor, "en"));
+}
+
+/** Returns the third parties that are paused in any process that is alive: from its first pause to the end of the last one. */
+function pausedOf(processes: readonly Process[]) {
+  const all = new Map<string, Process["paused"][number] & { processes: number }>();
+  for (const pause of processes.flatMap(({ alive, paused }) => (alive ? paused : []))) {
+    const key = `${pause.queue} ${pause.origin}`;
+    const { since, until, processes } = all.get(key) ?? { ...pause, processes: 0 };
+    all.set(key, {
+      ...pause,
+      since: pause.since < since ? pause.since : since,
+      until: pause.until > until ? pause.until : until,
+      processes: processes + 1,
+    });
+  }
+  return [...all.values()];
 }
 
 /** What is set for a queue, also when nothing is. */
@@ -83,13 +108,35 @@ const settingOf = (queue: string, settings: readonly QueueSetting[]): QueueSetti
 /** Returns what operators have set for a queue. */
 export const queueSetting = async (queue: string) => settingOf(queue, await listQueueSettings(sql));
 
+const idle = { due: 0, waiting: 0, oldestDueSeconds: 0, stagedPerMinute: 0, donePerMinute: 0, dead: 0 };
+
+/** Returns what each queue has to do, and what is set for it. */
+async function queueStates() {
+  const [summaries, settings] = await Promise.all([summarizeQueues(sql), listQueueSettings(sql)]);
+  return contracts.map(({ queue }) => ({
+    ...idle,
+    ...summaries.find((summary) => summary.queue === queue),
+    ...settingOf(queue, settings),
+  }));
+}
+
+export type QueueState = Awaited<ReturnType<typeof queueStates>>[number];
+
+/** Returns what a queue has to do, and what is set for it. */
+export const queueState = async (queue: string) => (await queueStates()).find((state) => state.queue === queue);
+
+/** Returns the last run of each upkeep task. */
+export async function upkeepRuns() {
+  const runs = await listUpkeepRuns(sql);
+  return upkeepTasks.map((task) => ({ ...neverRun, ...runs.find((run) => run.task === task), task }));
+}
+
 /** Returns the state of the whole service: its queues, and what waits for an operator. */
 export async function overview() {
   const zone = config.DEFAULT_TIMEZONE;
-  const [summaries, settings, runs, rows, database, parked, dueDays, canarySeconds] = await Promise.all([
-    summarizeQueues(sql),
-    listQueueSettings(sql),
-    listUpkeepRuns(sql),
+  const [queues, upkeep, rows, database, parked, dueDays, canarySeconds] = await Promise.all([
+    queueStates(),
+    upkeepRuns(),
     listProcesses(sql),
     findDatabaseState(sql),
     countParkedEvents(sql),
@@ -97,26 +144,36 @@ export async function overview() {
     findHeartbeatAge(sql, "canary"),
   ]);
   const processes = rows.map(processOf);
-  const idle = { due: 0, waiting: 0, oldestDueSeconds: 0, stagedPerMinute: 0, donePerMinute: 0, dead: 0 };
   return {
-    queues: contracts.map(({ queue }) => ({
-      ...idle,
-      ...summaries.find((summary) => summary.queue === queue),
-      ...settingOf(queue, settings),
-    })),
+    queues,
     parkedPosEvents: parked.events,
     partnersWithParkedEvents: parked.partners,
     rollupDaysDue: dueDays.length,
     canaryAgeSeconds: canarySeconds ?? null,
     processes,
     vendors: vendorsOf(processes),
-    upkeep: upkeepTasks.map((task) => ({ ...neverRun, ...runs.find((run) => run.task === task), task })),
+    paused: pausedOf(processes),
+    upkeep,
     database,
   };
 }
 
-/** Returns what queues did in each minute of the last hours: one queue, or all of them (null). */
-export const queueMinutes = (queue: string | null, hours: number) => listQueueMinutes(sql, queue, hours);
+/** Returns what a queue did in each minute that was recorded, oldest first, of the rows of all queues. */
+export function minutesOf(queue: string, rows: readonly QueueMinute[]): QueueMinute[] {
+  const own = new Map(rows.flatMap((row) => (row.queue === queue ? [[row.minute.getTime(), row] as const] : [])));
+  return rows.flatMap(({ minute, queue: of }) =>
+    of === upkeep.queue
+      ? [own.get(minute.getTime()) ?? { minute, queue, staged: 0, done: 0, oldestDueSeconds: 0 }]
+      : [],
+  );
+}
+
+/** Returns what all queues did in the last hours; `minutesOf` makes the minutes of each. */
+export const allQueueMinutes = (hours: number) => listQueueMinutes(sql, null, hours);
+
+/** Returns what a queue did in each minute of the last hours that was recorded. */
+export const queueMinutes = async (queue: string, hours: number) =>
+  minutesOf(queue, await listQueueMinutes(sql, queue, hours));
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -285,6 +342,23 @@ export async function inspectRequest(requestId: string, at: Date) {
 
 /** The time at which a request is looked for when its caller names none. */
 export const recently = (at: Date | undefined): Date => at ?? new Date(Date.now() - 5 * 60_000);
+
+/** Returns how many followers the batches before this one have served; undefined in the first batch, and for few recipients. */
+async function progressOfFanOut({ payload }: JobRow): Promise<WorkProgress | undefined> {
+  const { event, subjectId, after } = fanOut.payload.safeParse(payload).data ?? noEvent;
+  if (event === null || after === null) return undefined;
+  const audience = recipientsOf[event];
+  return "countTo" in audience ? { ...(await audience.countTo(sql, subjectId, after)), startedAt: null } : undefined;
+}
+
+/** Returns how far a job is, by the rows that it works on, with or without a worker and the broker; undefined where none say it. */
+export async function progressOfJob(job: JobRow): Promise<WorkProgress | undefined> {
+  const importId = job.queue === menuImport.queue && menuImport.payload.safeParse(job.payload).data?.importId;
+  if (importId) return findImportProgress(sql, importId);
+  const syncId = job.queue === posSync.queue && posSync.payload.safeParse(job.payload).data?.syncId;
+  if (syncId) return findSyncProgress(sql, syncId);
+  return job.queue === fanOut.queue ? progressOfFanOut(job) : undefined;
+}
 
 /** Lists jobs in one state, newest first, below the id `after`. */
 export const jobsIn = (

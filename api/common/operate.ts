@@ -5,7 +5,7 @@ import { rollups, upkeep } from "../../queues/index.js";
 import type { UpkeepTask } from "../../queues/upkeep.js";
 import { sql, transaction, type Db } from "../../sql/db.js";
 import { releaseHeldJobs, stageJob, stageJobs } from "../../sql/outbox.js";
-import { settleJobs } from "../../sql/outbox-operators.js";
+import { settleJobs, updateBulkActionStopped } from "../../sql/outbox-operators.js";
 import { insertAuditEvent } from "../../sql/queries/audit-events.js";
 import { findOrderContact, type OrderContact } from "../../sql/queries/operations.js";
 import { settleParkedEvents, type ParkedFilter } from "../../sql/queries/pos-events.js";
@@ -106,6 +106,14 @@ export const actOnJobs = ({ kind, until }: JobAct, ids: readonly number[], by: B
     const details = { jobs: ids.join(" "), ...(until && { until: until.toISOString() }), changed: String(changed) };
     await audit(tx, `JOBS_${kind}`, details, by);
     return changed;
+  });
+
+/** Ends a bulk action before all of its jobs are changed, and keeps what it has changed. Returns whether it was under way. */
+export const stopBulkAction = (id: string, by: By): Promise<boolean> =>
+  transaction(async (tx) => {
+    const changed = await updateBulkActionStopped(tx, id, by.why);
+    if (changed !== undefined) await audit(tx, "BULK_ACTION_STOP", { action: id, changed: String(changed) }, by);
+    return changed !== undefined;
   });
 
 /** Replays or dismisses parked POS events that match; returns how many they were, ten thousand at most. */

@@ -24,6 +24,7 @@ import {
  * PARTNER_OR_ADMIN: as PARTNER, or an admin, who acts for no partner.
  * BANNER_READER: as OPTIONAL_USER, or a service key with the scope. LOCATION_WRITER: an admin, or such a service key.
  * OBSERVER: an admin, a user who may look at the operators' console, or such a service key.
+ * EVENT_READER: as PARTNER_OR_ADMIN, or such a service key.
  */
 export type Auth =
   | "ANYONE"
@@ -35,13 +36,15 @@ export type Auth =
   | "PARTNER_OR_ADMIN"
   | "BANNER_READER"
   | "LOCATION_WRITER"
-  | "OBSERVER";
+  | "OBSERVER"
+  | "EVENT_READER";
 
 /** The scope that a service key needs at endpoints that take one in place of a user's token. */
 export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
   BANNER_READER: "ads:read",
   LOCATION_WRITER: "geo:write",
   OBSERVER: "ops:read",
+  EVENT_READER: "events:read",
 };
 
 export interface User {
@@ -57,10 +60,14 @@ export interface Partner {
 export interface Caller<A extends Auth> {
   user: A extends "ANYONE"
     ? null
-    : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER" | "OBSERVER"
+    : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER" | "OBSERVER" | "EVENT_READER"
       ? User | null
       : User;
-  partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : A extends "PARTNER_OR_ADMIN" ? Partner | null : null;
+  partner: A extends "PARTNER" | "ACTIVE_PARTNER"
+    ? Partner
+    : A extends "PARTNER_OR_ADMIN" | "EVENT_READER"
+      ? Partner | null
+      : null;
 }
 
 /** A valid credential: the user and the session of an access token, or null for a service key. */
@@ -116,7 +123,7 @@ export async function authorize(credential: Credential | null, auth: Auth): Prom
     if (!principal.isAdmin && !principal.isObserver) throw operatorsOnly();
     return null;
   }
-  if (auth === "PARTNER_OR_ADMIN" && principal.isAdmin) return null;
+  if ((auth === "PARTNER_OR_ADMIN" || auth === "EVENT_READER") && principal.isAdmin) return null;
   if (principal.partnerId === null || principal.partnerStatus === null) throw partnersOnly();
   if (auth === "ACTIVE_PARTNER" && principal.partnerStatus !== "ACTIVE") {
     throw partnerNotActive({ partnerStatus: principal.partnerStatus });

@@ -94,6 +94,7 @@ const examples: Readonly<Record<string, unknown>> = {
   "Notification.title": "Order accepted",
   until: "2100-12-31",
   "Operations.until": "2100-06-01T09:00:00.000Z",
+  "Overview.until": "2100-06-01T09:00:00.000Z",
   "BulkAction.until": "2100-06-01T09:00:00.000Z",
   uses: 17,
   weight: 1,

@@ -10,6 +10,7 @@ import {
   type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from "zod-openapi";
+import { eventTypes, schemaNameOf, type EventType } from "../../lib/domain/event-types.js";
 import { config } from "../../lib/process/config.js";
 import { version } from "../../lib/process/version.js";
 import { hasTag } from "./answer.js";
@@ -46,6 +47,7 @@ import {
   unreadable,
 } from "./refusals.js";
 import { headersOf, isConditional, responseHeaders } from "./response-headers.js";
+import { Id } from "./schemas.js";
 import { tags } from "./tags.js";
 import { uploadRefusals } from "./upload.js";
 
@@ -62,9 +64,11 @@ const callers: Record<Auth, string | null> = {
   LOCATION_WRITER: "For admins, and for service keys with the scope `geo:write`.",
   OBSERVER:
     "For admins, for users who may look at the operators' console, and for service keys with the scope `ops:read`.",
+  EVENT_READER:
+    "For a partner's owner or staff, whatever the partner's status, for admins, and for service keys with the scope `events:read`.",
 };
 
-const isForPartners = (auth: Auth) => ["PARTNER", "ACTIVE_PARTNER", "PARTNER_OR_ADMIN"].includes(auth);
+const isForPartners = (auth: Auth) => ["PARTNER", "ACTIVE_PARTNER", "PARTNER_OR_ADMIN", "EVENT_READER"].includes(auth);
 
 /** The reasons for which an endpoint may refuse a request: those that its declaration implies, then those it names. */
 export function refusalsOf(endpoint: Endpoint): Refusal[] {
@@ -220,6 +224,47 @@ const options: CreateDocumentOptions = {
   },
 };
 
+const signed = z.object({
+  "webhook-id": z.string().meta({ description: "the event's id, the same at every attempt" }),
+  "webhook-timestamp": z.string().meta({ description: "of the attempt, in seconds since 1970" }),
+  "webhook-signature": z
+    .string()
+    .meta({ description: "`v1,` and a signature; two of them while the secret is rotated" }),
+});
+
+/** The request that an endpoint gets for an event of one type. */
+const webhookOf = ([name, { summary, version, ofPartner, data }]: readonly [string, EventType]) => ({
+  post: {
+    tags: ["Events"],
+    summary: summary.replace(/\.$/, ""),
+    operationId: `receive${schemaNameOf(name)}`,
+    description: "Sent to webhook endpoints that want this type.",
+    security: [],
+    requestParams: { header: signed },
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: z
+            .object({
+              type: z.literal(name),
+              timestamp: z.iso.datetime().meta({ example: "2026-06-01T15:00:00.000Z" }),
+              version: z.literal(version),
+              position: z.int().meta({ example: 2_078_200_000_000_042 }),
+              partnerId: ofPartner ? Id : z.null(),
+              data,
+            })
+            .meta({ id: `${schemaNameOf(name)}Webhook`, description: summary }),
+        },
+      },
+    },
+    responses: {
+      "204": { description: "Any 2xx within 15 seconds: you have it." },
+      "410": { description: "Send nothing any more; anything else that is no 2xx: send it again later." },
+    },
+  },
+});
+
 const inBraces = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 const paragraphs = (...texts: readonly (string | undefined)[]) => texts.filter(Boolean).join("\n\n");
@@ -258,6 +303,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
       examples: Object.fromEntries(answered.map(({ reason, example }) => [reason, { value: example }])),
     },
     paths,
+    webhooks: Object.fromEntries([...eventTypes].map((type) => [type[0], webhookOf(type)])),
   };
   const document = createDocument(described, options);
   for (const { path, method, tag } of endpoints) addExamples(document.paths?.[inBraces(path)]?.[method], tag);

@@ -37,6 +37,7 @@ const titles: Readonly<Record<number, string>> = {
   405: "Method not allowed",
   408: "Request timeout",
   409: "Conflict",
+  410: "Gone",
   413: "Too large",
   429: "Too many requests",
   431: "Request header fields too large",

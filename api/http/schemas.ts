@@ -115,6 +115,11 @@ export const Timestamp = z.date().meta({
   override: shownAs({ type: "string", format: "date-time", pattern: z.regexes.datetime({ precision: 3 }).source }),
 });
 
+/** When something that goes on will have ended (`estimateEnd`). */
+export const EstimatedEnd = Timestamp.nullable().meta({
+  description: "when it will be done if it goes on as it did; null while that cannot be told, and when it has ended",
+});
+
 export const Latitude = z.number().min(-90).max(90);
 export const Longitude = z.number().min(-180).max(180);
 

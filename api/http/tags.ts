@@ -27,6 +27,10 @@ export const tags = [
     description: "A partner's point of sale: its connection, and the events that it sends, such as orders taken there.",
   },
   {
+    name: "Events",
+    description: "The log of what has happened, for other systems: each event once, in an order that misses none.",
+  },
+  {
     name: "Notifications",
     description: "The user's inbox, and the devices that receive pushes.",
   },

@@ -9,6 +9,7 @@ import { log } from "../../lib/process/log.js";
 import { files } from "../../lib/storage/file-store.js";
 import { contracts } from "../../queues/index.js";
 import { databaseStats, replicaStats, sql } from "../../sql/db.js";
+import { findEventLag } from "../../sql/queries/events.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { countParkedEvents } from "../../sql/queries/operations.js";
 import { listQueueSettings } from "../../sql/queries/queue-settings.js";
@@ -92,6 +93,13 @@ measure({
   help: "Age of the oldest due job that was never handed to its queue.",
   aggregator: "max",
   collect: async (gauge) => gauge.set(await findOutboxLag(sql)),
+});
+
+measure({
+  name: "event_log_lag_seconds",
+  help: "Age of the oldest event that has no position in the log yet.",
+  aggregator: "max",
+  collect: async (gauge) => gauge.set(await findEventLag(sql)),
 });
 
 measure({

@@ -12,9 +12,11 @@ const Found = z.object({
   violations: z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) })),
 });
 process.env["OTP_FIXED_CODE"] = code;
+const { closeBroker } = await import("../../queues/broker.js");
 const { push } = await import("../../queues/index.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { stageJob } = await import("../../sql/outbox.js");
+const { anyJob, insertBulkAction } = await import("../../sql/outbox-operators.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { runUpkeep } = await import("../../workers/upkeep.js");
 const { startApi } = await import("../support/api.js");
@@ -41,7 +43,7 @@ describeWithChromium("the operators' console in a browser", () => {
   afterAll(async () => {
     await browser.close();
     await stopApi();
-    await closeSignals();
+    await Promise.all([closeBroker(), closeSignals()]);
     await closeDatabase();
   });
 
@@ -96,9 +98,12 @@ describeWithChromium("the operators' console in a browser", () => {
     await page.goto("/admin/ops/jobs");
     await page.getByLabel("Queue").selectOption("push");
     await page.getByLabel("Error contains").fill("503");
+    await page.getByLabel("Staged from, UTC").fill("2020-01-01T00:00");
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByRole("link", { name: "Older jobs" }).click();
     await page.getByRole("cell", { name: "HTTP 503" }).first().waitFor();
+    expect(await page.getByLabel("Staged from, UTC").inputValue()).toBe("2020-01-01T00:00");
+    await page.getByLabel("All that match").check();
     await page.getByLabel("Why").fill("the push service is back");
     await page.getByLabel("I am sure").check();
     await page.getByRole("button", { name: "Replay" }).click();
@@ -110,6 +115,41 @@ describeWithChromium("the operators' console in a browser", () => {
       select count(*) as replayed from staged_jobs where id > ${before}::bigint and dead_at is null and queue = 'push'`;
     expect(replayed).toBe(1_200);
     expect(complaints).toEqual([]);
+  });
+
+  test("an action that is under way is stopped, and says how many jobs it has changed", async () => {
+    const id = await insertBulkAction(sql, {
+      ...{ ...anyJob, kind: "DISMISS", state: "DEAD", queue: "sms", until: null, why: "a test", actorId: null },
+    });
+    await page.goto(`/admin/ops/bulk-actions/${id}`);
+    await page.getByRole("link", { name: "Stop it" }).click();
+    await page.getByLabel("Why").fill("the wrong queue");
+    await page.getByLabel("I am sure").check();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText(/^0 of 0, stopped at .*: the wrong queue$/).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("jobs are chosen from the list and dismissed; without a choice that is explained", async () => {
+    const ids = await sql<{ id: number }[]>`
+      insert into staged_jobs (queue, payload, dead_at, last_error)
+      select 'push', '{}', now(), 'HTTP 418' from generate_series(1, 3)
+      returning id`;
+    await page.goto("/admin/ops/jobs?error=418");
+    const dismiss = async () => {
+      await page.getByLabel("Why").fill("they can never succeed");
+      await page.getByLabel("I am sure").check();
+      await page.getByRole("button", { name: "Dismiss" }).click();
+    };
+    await dismiss();
+    await page.getByRole("alert").getByText("choose some, or all that match").waitFor();
+    await page.goBack();
+    for (const { id } of ids.slice(1)) await page.getByLabel(`Job ${id}`).check();
+    await dismiss();
+    await page.getByRole("status").getByText("Changed: 2 jobs.").waitFor();
+    expect(await page.getByLabel("Error contains").inputValue()).toBe("418");
+    expect(await page.getByRole("checkbox", { name: /^Job / }).count()).toBe(1);
+    complaints.length = 0;
   });
 
   async function sure(): Promise<void> {
@@ -191,6 +231,10 @@ describeWithChromium("the operators' console in a browser", () => {
       "due jobs": () => Promise.resolve("/jobs?state=DUE"),
       "a job": async () => `/jobs/${await stageJob(sql, push, { notificationId: randomUUID() })}`,
       "bulk actions": () => Promise.resolve("/bulk-actions"),
+      "the stop of a bulk action": async () => {
+        const [row] = await sql<{ id: string }[]>`select id from bulk_actions limit 1`;
+        return `/bulk-actions/${row?.id ?? ""}/stop`;
+      },
       "a queue": () => Promise.resolve("/queues/push"),
       "POS events": () => Promise.resolve("/pos-events"),
       upkeep: () => Promise.resolve("/upkeep"),
@@ -207,13 +251,15 @@ describeWithChromium("the operators' console in a browser", () => {
     beforeAll(async () => {
       await sql`
         insert into queue_minutes (minute, queue, staged, done, oldest_due_seconds)
-        select date_trunc('minute', now()) - n * interval '1 minute', 'push', n, n + 1, 0 from generate_series(1, 60) as n`;
+        select date_trunc('minute', now()) - n * interval '1 minute', queue, n, n + 1, 0
+        from generate_series(1, 60) as n, unnest(array['push', 'upkeep']) as queue`;
       await sql`
         insert into processes (id, role, version, started_at, facts)
         values ('host/1/a', 'WORKER', '1.0.0', now(), ${sql.json({
           ...{ statements: 0, transactions: 0, waiting: 0 },
           replicas: [{ name: "replica", lagSeconds: 1 }],
           vendors: [{ vendor: "push: fcm", calls: 10, failed: 9 }],
+          paused: [{ queue: "push", origin: "https://push.example", since: new Date(), until: new Date() }],
         })})`;
     });
 
@@ -272,6 +318,11 @@ describeWithChromium("the operators' console in a browser", () => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Queue push" }).waitFor();
     expect(await page.getByRole("button").allTextContents()).toEqual(["Find"]);
+    await page.goto("/admin/ops/pos-events");
+    await page.getByRole("cell", { name: "unknown item" }).waitFor();
+    await page.goto("/admin/ops/jobs");
+    await page.getByRole("cell", { name: "HTTP 418" }).waitFor();
+    expect(await page.getByRole("checkbox").count()).toBe(0);
     const refused = await page.request.post("/admin/ops/queues/push", {
       form: { kind: "PAUSE", why: "x", sure: "on" },
       headers: { "sec-fetch-site": "same-origin" },

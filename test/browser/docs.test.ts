@@ -153,7 +153,7 @@ describeWithChromium("the reference in a browser", () => {
     await page.getByRole("button", { name: "Send a code" }).click();
     await page.getByText("phone: must be +7 followed by 10 digits").waitFor();
     await page.getByLabel("Or an access token").fill((await user(client)).client.token ?? "");
-    await page.getByRole("button", { name: "Use it" }).click();
+    await page.getByRole("button", { name: "Use it", exact: true }).click();
     await page.getByText("Logged in", { exact: true }).waitFor();
     expect(await readProfile()).toBe(200);
   });

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { push } from "../../queues/index.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { stageJob } from "../../sql/outbox.js";
+import { anyJob, insertBulkAction } from "../../sql/outbox-operators.js";
 import { runScript } from "../support/run-script.js";
 
 const ops = (...args: string[]) => runScript("operate", args);
@@ -32,6 +33,8 @@ test("shows the state and the jobs, as tables or as JSON", async () => {
   expect((await ops("jobs", "--queue", "push", "--error", "503")).output).toMatch(
     new RegExp(`^${id} +push +DEAD +8 .* HTTP 503$`, "m"),
   );
+  expect(await json("jobs", "--attempts", "8", "--staged-from", "2026-01-01")).toHaveLength(1);
+  expect(await json("jobs", "--staged-before", "2026-01-01")).toEqual([]);
   expect(await json("find", id)).toEqual([expect.objectContaining({ kind: "JOB", id })]);
 });
 
@@ -54,6 +57,19 @@ test("replays jobs by number, and snoozes all that match", async () => {
   ]);
   const waiting = await sql<{ id: string }[]>`select id::text from staged_jobs where run_at = ${until}::timestamptz`;
   expect([...waiting]).toEqual([{ id: first }]);
+});
+
+test("lists the actions on all that match, and stops one that is under way", async () => {
+  await deadPush();
+  const id = await insertBulkAction(sql, {
+    ...{ ...anyJob, kind: "DISMISS", state: "DEAD", until: null, why: "a test", actorId: null },
+  });
+  expect(await json("actions", "--limit", "1")).toEqual([expect.objectContaining({ id, matched: 1, settledAt: null })]);
+  expect(await json("stop", id, ...sure)).toEqual([
+    expect.objectContaining({ id, changed: 0, stoppedWhy: "the vendor is back" }),
+  ]);
+  expect(await ops("stop", id, ...sure)).toEqual({ code: 1, output: expect.stringContaining("has ended already") });
+  expect(await ops("stop", randomUUID(), ...sure)).toEqual({ code: 1, output: "There is no such action.\n" });
 });
 
 test("pauses and resumes a queue, and changes its concurrency, as the audit log has it", async () => {

@@ -7,31 +7,42 @@ const MINUTE_MS = 60_000;
 
 const [width, height] = [MINUTES, 30];
 
-/** The line of these values, as high as `most` at the top. */
-const pointsOf = (values: readonly number[], most: number): string =>
-  values.map((value, x) => `${x},${Math.round((height - (value / most) * height) * 10) / 10}`).join(" ");
+/** The steps of these values, as high as `most` at the top; a minute without one is a gap. */
+const stepsOf = (values: readonly (number | undefined)[], most: number): string =>
+  values
+    .map((value, x) => {
+      if (value === undefined) return "";
+      const y = Math.round((height - (value / most) * height) * 10) / 10;
+      return `${values[x - 1] === undefined ? `M${x},${y}` : `V${y}`}H${x + 1}`;
+    })
+    .join("");
 
 const largest = (values: readonly number[]): number => Math.max(0, ...values);
 
 /**
- * Draws the jobs that a queue got (a solid line) and finished (a dashed one) in each of the last minutes, up to the whole minute
- * before `now`, and says the same in words.
+ * Draws the jobs that a queue got (a solid line) and finished (a dashed one) in each of the last minutes that were recorded, up to the
+ * whole minute before `now`, and says the same in words.
  */
 export function chartOf(rows: readonly QueueMinute[], now: Date): { figure: Html; words: string } {
   const end = Math.floor(now.getTime() / MINUTE_MS);
-  const [staged, done] = [Array<number>(MINUTES).fill(0), Array<number>(MINUTES).fill(0)];
-  for (const row of rows) {
-    const at = MINUTES - (end - Math.floor(row.minute.getTime() / MINUTE_MS));
-    if (at < 0 || at >= MINUTES) continue;
-    staged[at] = row.staged;
-    done[at] = row.done;
-  }
-  const most = Math.max(1, largest(staged), largest(done));
-  const oldest = Math.round(largest(rows.map(({ oldestDueSeconds }) => oldestDueSeconds)));
-  const words =
-    rows.length === 0
+  const recorded = new Map(rows.map((row) => [MINUTES - end + Math.floor(row.minute.getTime() / MINUTE_MS), row]));
+  const shown = Array.from({ length: MINUTES }, (_, at) => recorded.get(at));
+  const known = shown.filter((row) => row !== undefined);
+  const [mostStaged, mostDone] = [largest(known.map(({ staged }) => staged)), largest(known.map(({ done }) => done))];
+  const most = Math.max(1, mostStaged, mostDone);
+  const oldest = Math.round(largest(known.map(({ oldestDueSeconds }) => oldestDueSeconds ?? 0)));
+  const figures =
+    mostStaged + mostDone + oldest === 0
       ? "nothing in three hours"
-      : `at most ${largest(staged)} in and ${largest(done)} out a minute in three hours; the oldest due job was ${oldest} s old`;
+      : `at most ${mostStaged} in and ${mostDone} out a minute in three hours; the oldest due job was ${oldest} s old`;
+  // the latest minute is recorded soon
+  const missing = MINUTES - known.length;
+  const words = missing > 1 ? `${figures}; ${missing} minutes were not recorded` : figures;
+  const lineOf = (figureOf: (row: QueueMinute) => number) =>
+    stepsOf(
+      shown.map((row) => row && figureOf(row)),
+      most,
+    );
   const figure = html`<svg
     class="chart"
     role="img"
@@ -39,8 +50,8 @@ export function chartOf(rows: readonly QueueMinute[], now: Date): { figure: Html
     viewBox="0 0 ${width} ${height}"
     preserveAspectRatio="none"
   >
-    <polyline points="${pointsOf(staged, most)}" />
-    <polyline class="out" points="${pointsOf(done, most)}" />
+    <path d="${lineOf(({ staged }) => staged)}" />
+    <path class="out" d="${lineOf(({ done }) => done)}" />
   </svg>`;
   return { figure, words };
 }

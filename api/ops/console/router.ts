@@ -2,20 +2,24 @@ import express, { Router, type Request, type RequestHandler, type Response } fro
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { ApiError } from "../../../lib/process/errors.js";
-import { contracts } from "../../../queues/index.js";
+import { contracts, rollups } from "../../../queues/index.js";
 import { upkeepTasks } from "../../../queues/upkeep.js";
 import { sql } from "../../../sql/db.js";
 import { findBulkAction, findJobs, insertBulkAction, listBulkActions } from "../../../sql/outbox-operators.js";
 import { listPosEvents } from "../../../sql/queries/pos-events.js";
 import {
+  allQueueMinutes,
   inspectNotification,
   inspectOrder,
   inspectRequest,
   jobsIn,
   overview,
+  progressOfJob,
   queueMinutes,
+  queueState,
   recently,
   search,
+  upkeepRuns,
 } from "../../common/inspect.js";
 import {
   actOnJobs,
@@ -26,26 +30,17 @@ import {
   rollUpNow,
   runUpkeepNow,
   showContact,
+  stopBulkAction,
 } from "../../common/operate.js";
 import { found } from "../../http/endpoint.js";
 import { text } from "../../http/schemas.js";
 import { guardPages, requireOperator } from "../dashboard/guard.js";
-import {
-  actionsPage,
-  consoleRoot,
-  jobPage,
-  jobsPage,
-  notificationPage,
-  nowPage,
-  orderPage,
-  posEventsPage,
-  queuePage,
-  refusalPage,
-  requestPage,
-  searchPage,
-  upkeepPage,
-  type Page,
-} from "./pages.js";
+import { listRunningJobs } from "./running-jobs.js";
+import { actionsPage, fieldsOf, jobPage, jobsPage, posEventsPage, stopPage } from "./actions.js";
+import { notificationPage, orderPage, requestPage, searchPage } from "./found.js";
+import { consoleRoot, jobsAt, refusalPage, type Page } from "./frame.js";
+import { nowPage } from "./now.js";
+import { queuePage, upkeepPage } from "./upkeep.js";
 
 const PAGE_SIZE = 50;
 const LATEST_ACTIONS = 50;
@@ -61,20 +56,23 @@ const orEmpty = <S extends z.ZodType>(field: S) =>
     .transform((value) => value ?? null);
 
 const Queue = z.enum(contracts.map(({ queue }) => queue));
+/** A form's local time is meant as UTC, which the pages show. */
+const Time = z
+  .string()
+  .transform((at) => new Date(/(Z|[+-]\d\d:\d\d)$/.test(at) ? at : `${at}Z`))
+  .refine((at) => !Number.isNaN(at.getTime()), "must be a time");
 const Filter = z.object({
   queue: orEmpty(Queue),
   error: orEmpty(text(200)),
+  stagedFrom: orEmpty(Time),
+  stagedBefore: orEmpty(Time),
+  minAttempts: orEmpty(z.coerce.number().int().min(1).max(999)),
 });
 const JobsQuery = Filter.extend({
   state: z.enum(["DEAD", "DUE", "WAITING"]).default("DEAD"),
   after: z.coerce.number().int().positive().optional(),
 });
 const PosEventsQuery = z.object({ after: z.coerce.number().int().positive().optional() });
-/** A form's local time is meant as UTC, which the pages show. */
-const Time = z
-  .string()
-  .transform((at) => new Date(/(Z|[+-]\d\d:\d\d)$/.test(at) ? at : `${at}Z`))
-  .refine((at) => !Number.isNaN(at.getTime()), "must be a time");
 const SearchQuery = z.object({ q: text(200), at: Time.optional() });
 /** What every form has that does something. */
 const Consent = z.object({ why: text(500), sure: z.literal("on") });
@@ -83,25 +81,29 @@ const Act = Consent.extend({ kind: z.enum(enums.bulkActionKind), until: orEmpty(
 const timed = <A extends z.output<typeof Act>>(act: A) => ({ ...act, until: act.kind === "SNOOZE" ? act.until : null });
 const wrongTime = { path: ["until"], message: "must be a later time for jobs that are snoozed" };
 const JobAct = Act.transform(timed).refine(hasItsTime, wrongTime);
-const BulkAct = Act.extend({ ...Filter.shape, state: z.enum(enums.bulkActionState) })
+const RowNumber = z.coerce.number().int().positive();
+/** Rows of a table that are chosen one by one, or all that match. */
+const Chosen = z.object({
+  all: z.literal("on").optional(),
+  ids: z.union([RowNumber.transform((id) => [id]), z.array(RowNumber)]).optional(),
+});
+const isChosen = ({ all, ids }: z.output<typeof Chosen>) => (all === undefined) === (ids !== undefined);
+const notChosen = { path: ["ids"], message: "choose some, or all that match" };
+const JobsForm = Act.extend({ ...Filter.shape, ...Chosen.shape, state: z.enum(enums.bulkActionState) })
   .transform(timed)
   .refine(hasItsTime, wrongTime)
-  .refine(({ kind, state }) => fitsState(kind, state), { path: ["kind"], message: "does not fit the state" });
+  .refine(({ kind, state }) => fitsState(kind, state), { path: ["kind"], message: "does not fit the state" })
+  .refine(isChosen, notChosen);
 const QueueParams = z.object({ queue: Queue });
 const QueueForm = Consent.extend({
   kind: z.enum(["PAUSE", "RESUME", "CONCURRENCY"]),
   concurrency: orEmpty(z.coerce.number().int().min(1).max(1_000)),
 });
-const RowNumber = z.coerce.number().int().positive();
 const PosEventsForm = Consent.extend({
   kind: z.enum(["REPLAY", "DISMISS"]),
   partnerId: orEmpty(z.uuid()),
-  all: z.literal("on").optional(),
-  ids: z.union([RowNumber.transform((id) => [id]), z.array(RowNumber)]).optional(),
-}).refine(({ all, ids }) => (all === undefined) === (ids !== undefined), {
-  path: ["ids"],
-  message: "choose events, or all that match",
-});
+  ...Chosen.shape,
+}).refine(isChosen, notChosen);
 const UpkeepForm = Consent.extend({ task: z.enum(upkeepTasks) });
 const RollupForm = Consent.extend({ from: z.iso.date(), to: z.iso.date() });
 /** The number that a form has changed, in the address that it leads to. */
@@ -151,9 +153,10 @@ pages.use(guardPages(consoleRoot), requireOperator);
 pages.get(
   "/",
   // a page that changes under its reader is for those who ask for it
-  shows(async ({ query }) =>
-    nowPage(await overview(), await queueMinutes(null, CHART_HOURS), query["refresh"] === "on"),
-  ),
+  shows(async ({ query }) => {
+    const [state, minutes, running] = await Promise.all([overview(), allQueueMinutes(CHART_HOURS), listRunningJobs()]);
+    return nowPage(state, minutes, running, query["refresh"] === "on");
+  }),
 );
 pages.get(
   "/search",
@@ -191,23 +194,33 @@ pages.get(
 pages.get(
   "/jobs",
   shows(async ({ query }) => {
-    const { state, queue, error, after = null } = JobsQuery.parse(query);
-    const rows = await jobsIn(state, { queue, error }, after, PAGE_SIZE + 1);
+    const { state, after = null, ...filter } = JobsQuery.parse(query);
+    const rows = await jobsIn(state, filter, after, PAGE_SIZE + 1);
     const jobs = rows.slice(0, PAGE_SIZE);
     const last = jobs.at(-1);
     const more = rows.length > PAGE_SIZE && last !== undefined;
-    const rest = { state, queue: queue ?? "", error: error ?? "" };
-    const next = more
-      ? `${consoleRoot}/jobs?${new URLSearchParams({ ...rest, after: String(last.id) }).toString()}`
-      : null;
-    return jobsPage({ state, queue, error, jobs, next });
+    const view = { state, ...filter, jobs, changed: Changed.parse(query).changed };
+    return jobsPage({ ...view, next: more ? jobsAt({ ...fieldsOf(view), after: String(last.id) }) : null });
+  }),
+);
+pages.post(
+  "/jobs",
+  acts(async ({ body }, response) => {
+    const form = JobsForm.parse(body);
+    if (form.ids !== undefined) {
+      const changed = await actOnJobs(form, form.ids, by(response, form));
+      return jobsAt({ ...fieldsOf(form), changed: String(changed) });
+    }
+    const id = await insertBulkAction(sql, { ...form, actorId: operatorOf(response) });
+    return `${consoleRoot}/bulk-actions/${id}`;
   }),
 );
 pages.get(
   "/jobs/:id",
   shows(async ({ params, query }) => {
-    const [job] = await findJobs(sql, [JobParams.parse(params).id]);
-    return jobPage(found(job, "This job"), Changed.parse(query).changed);
+    const [row] = await findJobs(sql, [JobParams.parse(params).id]);
+    const job = found(row, "This job");
+    return jobPage(job, (await progressOfJob(job)) ?? null, Changed.parse(query).changed);
   }),
 );
 pages.post(
@@ -230,10 +243,15 @@ pages.get(
     return actionsPage("Bulk action", [action]);
   }),
 );
+pages.get(
+  "/bulk-actions/:id/stop",
+  shows(async ({ params }) => stopPage(found(await findBulkAction(sql, IdParams.parse(params).id), "This action"))),
+);
 pages.post(
-  "/bulk-actions",
-  acts(async ({ body }, response) => {
-    const id = await insertBulkAction(sql, { ...BulkAct.parse(body), actorId: operatorOf(response) });
+  "/bulk-actions/:id/stop",
+  acts(async ({ params, body }, response) => {
+    const { id } = IdParams.parse(params);
+    await stopBulkAction(id, by(response, Consent.parse(body)));
     return `${consoleRoot}/bulk-actions/${id}`;
   }),
 );
@@ -242,13 +260,7 @@ pages.get(
   "/queues/:queue",
   shows(async ({ params }) => {
     const { queue } = QueueParams.parse(params);
-    return queuePage(
-      found(
-        (await overview()).queues.find((shown) => shown.queue === queue),
-        "This queue",
-      ),
-      await queueMinutes(queue, CHART_HOURS),
-    );
+    return queuePage(found(await queueState(queue), "This queue"), await queueMinutes(queue, CHART_HOURS));
   }),
 );
 pages.post(
@@ -285,7 +297,7 @@ pages.post(
 );
 pages.get(
   "/upkeep",
-  shows(async () => upkeepPage((await overview()).upkeep)),
+  shows(async () => upkeepPage(await upkeepRuns())),
 );
 pages.post(
   "/upkeep",
@@ -299,7 +311,7 @@ pages.post(
   acts(async ({ body }, response) => {
     const { why, from, to } = RollupForm.parse(body);
     await rollUpNow({ from, to }, by(response, { why }), requestIdOf(response));
-    return `${consoleRoot}/jobs?${new URLSearchParams({ state: "DUE", queue: "rollups" }).toString()}`;
+    return jobsAt({ state: "DUE", queue: rollups.queue });
   }),
 );
 

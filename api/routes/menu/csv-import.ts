@@ -6,6 +6,7 @@ import { config } from "../../../lib/process/config.js";
 import { ApiError } from "../../../lib/process/errors.js";
 import { files, keysOf, newFileName } from "../../../lib/storage/file-store.js";
 import { limits } from "../../../lib/domain/limits.js";
+import { estimateEnd } from "../../../lib/domain/progress.js";
 import { checkFormat, readHeader, WrongHeader, type MenuHeader } from "../../../lib/menu-csv/menu-csv.js";
 import { NotUtf8, Utf8Check } from "../../../lib/menu-csv/utf8.js";
 import { menuImport } from "../../../queues/index.js";
@@ -32,7 +33,7 @@ import {
   retryFacts,
   storageUnreachable,
 } from "../../http/refusals.js";
-import { Id } from "../../http/schemas.js";
+import { EstimatedEnd, Id } from "../../http/schemas.js";
 import { MB, peek, receiveFile, type IncomingFile } from "../../http/upload.js";
 
 const MAX_BYTES = limits.menuFile.megabytes * MB;
@@ -189,11 +190,18 @@ const MenuImport = Imported.extend({
     description: "FAILED: it ended before the end of the file; the rows imported before remain",
   }),
   progress: z.number().min(0).max(1).meta({ description: "the part of the file that is processed", example: 0.4 }),
+  estimatedEndAt: EstimatedEnd,
   errors: z
     .array(RowError)
     .max(MAX_ERRORS)
     .meta({ description: "why rows were skipped, the first of them; preceded by what ended an import that FAILED" }),
 }).meta({ id: "MenuImport" });
+
+/** An import that goes on, and how far it is if that could be read in time. */
+const OpenImport = z.object({
+  importId: Id,
+  ...MenuImport.omit({ importId: true, errors: true }).partial().shape,
+});
 
 const countsOf = ({ id, created, updated, failed }: MenuImportRow) => ({ importId: id, created, updated, failed });
 
@@ -209,10 +217,16 @@ function progressOf({ status, position, size, created, updated, failed }: MenuIm
   return status === "DONE" ? 1 : Math.floor((position / size) * 1_000) / 1_000;
 }
 
+const isSettled = ({ status }: MenuImportRow) => status === "DONE" || status === "FAILED";
+
+function presentProgress(row: MenuImportRow) {
+  const progress = progressOf(row);
+  const estimatedEndAt = isSettled(row) ? null : estimateEnd(progress, row.startedAt, Date.now());
+  return { ...countsOf(row), status: row.status, progress, estimatedEndAt };
+}
+
 const present = (row: MenuImportRow): z.output<typeof MenuImport> => ({
-  ...countsOf(row),
-  status: row.status,
-  progress: progressOf(row),
+  ...presentProgress(row),
   errors: errorsOf(row),
 });
 
@@ -226,7 +240,8 @@ const description =
   "is restored. Without a match it creates an item. A missing column leaves the field unchanged, and so does an empty " +
   "`available`; an empty `description` or `weightGrams` clears it. Invalid rows, and rows of items that come from the POS, " +
   "are skipped and counted. The last row for an item wins. Files of one partner are imported one after the other. " +
-  "An import that takes longer is answered 202. The skipped rows, with reasons, are at `Location`. " +
+  "An import that takes longer is answered 202, with its progress. At `Location` are its progress and its result, with the skipped " +
+  "rows and the reasons. " +
   `A menu may have ${config.MENU_ITEMS} items beside those of a POS, and ${config.REPEATED_ROWS} rows of a file may name an item of ` +
   `another row close by; further ones are skipped. 403: the partner is suspended or rejected. 409: ${config.OPEN_IMPORTS} of its ` +
   "imports are not finished.";
@@ -241,7 +256,7 @@ menuImports.post(
     description,
     auth: "PARTNER",
     upload: { part: "file", alone: CSV },
-    answers: { 200: Imported, 202: z.object({ importId: Id }) },
+    answers: { 200: Imported, 202: OpenImport },
     errors: [
       notAMenu,
       menuBrokenOff,
@@ -256,15 +271,17 @@ menuImports.post(
     refuseBlocked(partner);
     const menu = await receiveMenu(user.id, partner.id, incoming);
     const importId = await stageImport(menu, { user, partner }, requestId);
+    const latest: { row?: MenuImportRow | undefined } = {};
     const settled = await awaitResult(
       { name: "menu-import", id: importId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
       async () => {
         const row = await findMenuImport(lookups, importId, partner.id);
-        return row && (row.status === "DONE" || row.status === "FAILED") ? row : null;
+        latest.row = row;
+        return row && isSettled(row) ? row : null;
       },
     );
     const location = `/api/v1/menu/import/csv/${importId}`;
-    if (settled === null) return accepted({ importId }, location);
+    if (settled === null) return accepted(latest.row ? presentProgress(latest.row) : { importId }, location);
     if (settled.status === "FAILED") throw refusalOfFailed(settled);
     return ok(countsOf(settled), { Location: location });
   },

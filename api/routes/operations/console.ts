@@ -1,9 +1,16 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
+import { estimateEnd, partOf } from "../../../lib/domain/progress.js";
 import { contracts } from "../../../queues/index.js";
 import { upkeepTasks } from "../../../queues/upkeep.js";
 import { sql } from "../../../sql/db.js";
-import { findBulkAction, insertBulkAction, jobStates, listBulkActions } from "../../../sql/outbox-operators.js";
+import {
+  findBulkAction,
+  insertBulkAction,
+  jobStates,
+  listBulkActions,
+  type BulkActionRow,
+} from "../../../sql/outbox-operators.js";
 import { foundKinds } from "../../../sql/queries/operations.js";
 import {
   inspectNotification,
@@ -26,11 +33,12 @@ import {
   rollUpNow,
   runUpkeepNow,
   showContact,
+  stopBulkAction,
   wrongDays,
 } from "../../common/operate.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { page, pageQuery, PageQuery } from "../../http/pagination.js";
-import { Id, Instant, orNull, text, Timestamp } from "../../http/schemas.js";
+import { EstimatedEnd, Id, Instant, orNull, text, Timestamp } from "../../http/schemas.js";
 
 const JobNumber = z
   .int()
@@ -54,6 +62,14 @@ const BulkState = z.enum(enums.bulkActionState).meta({
 });
 const Why = text(500).meta({ description: "for the audit log", example: "the push service was down" });
 const ErrorPart = text(200).meta({ description: "a part of the last error, in any case", example: "503" });
+const filter = {
+  queue: orNull(Queue),
+  error: orNull(ErrorPart),
+  stagedFrom: orNull(Instant).meta({ description: "only jobs that were staged at this time or later" }),
+  stagedBefore: orNull(Instant).meta({ description: "only jobs that were staged before this time" }),
+};
+const minAttempts = { description: "only jobs that were tried at least so often", example: 3 };
+const MinAttempts = z.int().min(1).max(999).meta(minAttempts);
 
 const Job = z
   .object({
@@ -121,14 +137,28 @@ const BulkAction = z
     state: BulkState,
     queue: z.string().nullable(),
     error: z.string().nullable(),
+    stagedFrom: Timestamp.nullable(),
+    stagedBefore: Timestamp.nullable(),
+    minAttempts: z.int().nullable(),
     until: Timestamp.nullable(),
     why: z.string(),
     matched: z.int().meta({ description: "how many jobs matched when it was asked for" }),
     changed: z.int().meta({ description: "how many have been changed so far" }),
+    progress: z.number().min(0).max(1).meta({ description: "the part that is done", example: 0.4 }),
+    estimatedEndAt: EstimatedEnd,
     createdAt: Timestamp,
     settledAt: Timestamp.nullable().meta({ description: "null while it goes on" }),
+    stoppedWhy: z.string().nullable().meta({ description: "null when no operator has stopped it" }),
   })
   .meta({ id: "BulkAction" });
+
+function presentAction({ startedAt, ...action }: BulkActionRow): z.output<typeof BulkAction> {
+  // it may end with fewer jobs than matched, as others change them too
+  const isDone = action.settledAt !== null && action.stoppedWhy === null;
+  const part = isDone ? 1 : (partOf(action.changed, action.matched) ?? 0);
+  const estimatedEndAt = action.settledAt === null ? estimateEnd(part, startedAt, Date.now()) : null;
+  return { ...action, progress: part, estimatedEndAt };
+}
 
 const QueueSettings = {
   pausedAt: Timestamp.nullable().meta({ description: "null when it is not paused" }),
@@ -150,6 +180,13 @@ const Vendor = z
     failed: z.int().meta({ description: "those without an answer, or that the vendor could not carry out now" }),
   })
   .meta({ id: "VendorCalls" });
+
+const Paused = {
+  queue: z.string().meta({ example: "push" }),
+  origin: z.string().meta({ example: "https://fcm.googleapis.com" }),
+  since: Timestamp.meta({ description: "of the first pause; it has not answered since" }),
+  until: Timestamp.meta({ description: "when it is called again, by one call at a time until it answers" }),
+};
 
 export const operations = section({ prefix: "/admin/ops", tag: "Operations" });
 
@@ -196,10 +233,14 @@ operations.get(
                 waiting: z.int().meta({ description: "transactions that waited for a connection" }),
                 replicas: z.array(z.object({ name: z.string(), lagSeconds: z.number() })),
                 vendors: z.array(Vendor),
+                paused: z.array(z.object(Paused)),
               }),
             )
             .meta({ description: "of the last ten minutes; one that stops leaves the list" }),
           vendors: z.array(Vendor).meta({ description: "of all processes; those that were called in five minutes" }),
+          paused: z.array(z.object({ ...Paused, processes: z.int() })).meta({
+            description: "third parties that processes do not call for a while, as they did not answer",
+          }),
           upkeep: z.array(
             z.object({
               task: z.enum(upkeepTasks),
@@ -222,7 +263,9 @@ operations.get(
   {
     name: "listQueueMinutes",
     summary: "Read what a queue did in each minute of the last hours",
-    description: "Minutes in which nothing happened are left out. Kept for two days.",
+    description:
+      "A worker records each minute when it is over. After an outage of the workers the minutes of the last 23 hours are recorded " +
+      "later; one that is missing is not recorded. Kept for two days.",
     auth: "OBSERVER",
     params: z.object({ queue: Queue }),
     query: z.object({
@@ -240,7 +283,9 @@ operations.get(
             queue: z.string(),
             staged: z.int(),
             done: z.int(),
-            oldestDueSeconds: z.number().meta({ description: "of the oldest due job, at the end of the minute" }),
+            oldestDueSeconds: z.number().nullable().meta({
+              description: "of the oldest due job, at the end of the minute; null when the minute was recorded later",
+            }),
           })
           .meta({ id: "QueueMinute" }),
       ),
@@ -344,13 +389,19 @@ operations.get(
     auth: "OBSERVER",
     query: pageQuery(JobNumber).extend({
       state: z.enum(["DEAD", "DUE", "WAITING"]).default("DEAD"),
-      queue: orNull(Queue),
-      error: orNull(ErrorPart),
+      ...filter,
+      minAttempts: orNull(
+        z
+          .string()
+          .regex(/^[1-9]\d{0,2}$/, "must be from 1 to 999")
+          .transform(Number)
+          .meta({ ...minAttempts, example: "3" }),
+      ),
     }),
     answers: { 200: z.array(Job) },
   },
-  ({ query: { state, queue, error, ...query }, address }) =>
-    page(address, query, (after, limit) => jobsIn(state, { queue, error }, after, limit)),
+  ({ query: { state, limit, cursor, ...filter }, address }) =>
+    page(address, { limit, cursor }, (after, most) => jobsIn(state, filter, after, most)),
 );
 
 operations.post(
@@ -379,8 +430,8 @@ operations.post(
       .object({
         kind: Kind,
         state: BulkState.default("DEAD"),
-        queue: orNull(Queue),
-        error: orNull(ErrorPart),
+        ...filter,
+        minAttempts: orNull(MinAttempts),
         until: Until,
         why: Why,
       })
@@ -390,7 +441,8 @@ operations.post(
   },
   async ({ user, body }) => {
     const id = await insertBulkAction(sql, { ...body, actorId: user.id });
-    return accepted(found(await findBulkAction(sql, id), "This action"), `/api/v1/admin/ops/bulk-actions/${id}`);
+    const action = found(await findBulkAction(sql, id), "This action");
+    return accepted(presentAction(action), `/api/v1/admin/ops/bulk-actions/${id}`);
   },
 );
 
@@ -403,7 +455,7 @@ operations.get(
     query: PageQuery,
     answers: { 200: z.array(BulkAction) },
   },
-  ({ query, address }) => page(address, query, (after, limit) => listBulkActions(sql, after, limit)),
+  ({ query, address }) => page(address, query, (after, limit) => listBulkActions(sql, after, limit), presentAction),
 );
 
 operations.get(
@@ -414,7 +466,23 @@ operations.get(
     auth: "OBSERVER",
     answers: { 200: BulkAction },
   },
-  async ({ params }) => ok(found(await findBulkAction(sql, params.id), "This action")),
+  async ({ params }) => ok(presentAction(found(await findBulkAction(sql, params.id), "This action"))),
+);
+
+operations.post(
+  "/bulk-actions/:id/stop",
+  {
+    name: "stopBulkAction",
+    summary: "Stop a bulk action before its end",
+    description: "What it has changed stays so, and `changed` counts it. One that has ended is answered as it is.",
+    auth: "ADMIN",
+    body: z.object({ why: Why }),
+    answers: { 200: BulkAction },
+  },
+  async ({ user, params: { id }, body: { why } }) => {
+    await stopBulkAction(id, { actorId: user.id, why });
+    return ok(presentAction(found(await findBulkAction(sql, id), "This action")));
+  },
 );
 
 operations.patch(

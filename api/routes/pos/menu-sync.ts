@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
 import { config } from "../../../lib/process/config.js";
+import { estimateEnd } from "../../../lib/domain/progress.js";
 import type { ApiError } from "../../../lib/process/errors.js";
 import { inTurn, lookups, sql } from "../../../sql/db.js";
 import { findPosSync, requestPosSync, type PosSyncRow } from "../../../sql/queries/pos-syncs.js";
@@ -9,7 +10,7 @@ import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { partnerBlocked, refuseBlockedPartner } from "./connection.js";
 import { refusal, refusalWith } from "../../http/refusal.js";
 import { retryFacts } from "../../http/refusals.js";
-import { Id, Timestamp } from "../../http/schemas.js";
+import { EstimatedEnd, Id, Timestamp } from "../../http/schemas.js";
 
 const RETRY_SECONDS = 60;
 
@@ -30,6 +31,7 @@ const SyncView = z
       .number()
       .nullable()
       .meta({ description: "0 to 1; null while the length of the menu is unknown", example: 0.4 }),
+    estimatedEndAt: EstimatedEnd,
     itemsSynced: z.int().meta({ example: 318 }),
     itemsFailed: z.int().meta({ example: 2 }),
     itemsArchived: z.int().meta({ description: "items that the POS no longer has", example: 1 }),
@@ -40,6 +42,18 @@ const SyncView = z
     settledAt: Timestamp.nullable(),
   })
   .meta({ id: "MenuSync" });
+
+/** A sync that goes on, and how far it is if that could be read in time. */
+const OpenSync = z.object({
+  syncId: Id,
+  ...SyncView.pick({
+    status: true,
+    progress: true,
+    estimatedEndAt: true,
+    itemsSynced: true,
+    itemsFailed: true,
+  }).partial().shape,
+});
 
 /** Returns why a sync failed, or what it could not do, as a text for its partner. */
 function reasonOf({ failure, reason }: PosSyncRow): string | null {
@@ -137,6 +151,13 @@ function progressOf({ status, itemsExpected, itemsSynced, itemsFailed }: PosSync
   return Math.min(Math.round(((itemsSynced + itemsFailed) / itemsExpected) * 100) / 100, 0.99);
 }
 
+function presentProgress(sync: PosSyncRow) {
+  const { id, status, itemsSynced, itemsFailed, startedAt, settledAt } = sync;
+  const progress = progressOf(sync);
+  const estimatedEndAt = settledAt === null ? estimateEnd(progress, startedAt, Date.now()) : null;
+  return { syncId: id, status, progress, estimatedEndAt, itemsSynced, itemsFailed };
+}
+
 export const menuSync = section({ prefix: "/menu/pos/sync", tag: "Menu" });
 
 menuSync.post(
@@ -148,7 +169,7 @@ menuSync.post(
       "Matches items by external id. New items are added; items that came from the POS are updated, and archived when the POS " +
       "no longer has them; items made by hand or by CSV stay unchanged. Items that cannot be imported are skipped, and " +
       "`GET /api/v1/menu/pos/sync/{syncId}` lists them with reasons. A request while a sync is open waits for that sync. " +
-      "202: it takes longer, and the result will be at `Location`. 409 `CONFLICT`: no POS is connected, it refuses the " +
+      "202: it takes longer; its progress and its result are at `Location`. 409 `CONFLICT`: no POS is connected, it refuses the " +
       "connection, or its menu is empty although it had items before (nothing is archived then). 503 `UNAVAILABLE`: it " +
       "does not answer, and is tried again. Both have the `syncId` where a sync was made. Syncs also run every 6 hours, and " +
       "when the POS reports a change; never for a partner that is suspended or rejected.",
@@ -159,7 +180,7 @@ menuSync.post(
         itemsFailed: z.int().meta({ example: 2 }),
         syncId: Id,
       }),
-      202: z.object({ syncId: Id }),
+      202: OpenSync,
     },
     errors: [partnerBlocked, notConnected, ...Object.values(faults), ...Object.values(silences)],
     waits: true,
@@ -170,14 +191,17 @@ menuSync.post(
       requestPosSync(sql, partner.id, { byUser: true, requestId }),
     );
     if (syncId === undefined) throw notConnected();
+    const latest: { row?: PosSyncRow | undefined } = {};
     const settled = await awaitResult(
       { name: "pos-sync", id: syncId, deadlineMs: config.SYNC_WAIT_MS, abort: gone },
       async () => {
         const sync = await findPosSync(lookups, partner.id, syncId);
+        latest.row = sync;
         return sync?.settledAt ? sync : null;
       },
     );
-    if (!settled) return accepted({ syncId }, `/api/v1/menu/pos/sync/${syncId}`);
+    if (!settled)
+      return accepted(latest.row ? presentProgress(latest.row) : { syncId }, `/api/v1/menu/pos/sync/${syncId}`);
     if (settled.failure !== null) throw refusalOf(settled, settled.failure);
     const { itemsSynced, itemsFailed } = settled;
     return ok({ itemsSynced, itemsFailed, syncId });
@@ -194,13 +218,9 @@ menuSync.get(
   },
   async ({ partner, params }) => {
     const sync = found(await findPosSync(lookups, partner.id, params.id), "This sync");
-    const { id, status, itemsSynced, itemsFailed, itemsArchived, unchanged, createdAt, settledAt } = sync;
+    const { itemsArchived, unchanged, createdAt, settledAt } = sync;
     return ok({
-      syncId: id,
-      status,
-      progress: progressOf(sync),
-      itemsSynced,
-      itemsFailed,
+      ...presentProgress(sync),
       itemsArchived,
       unchanged,
       errors: SyncErrors.parse(sync.errors),

@@ -6,6 +6,7 @@ import { endpoints } from "../../../api/app.js";
 import { readConventions } from "../../../api/http/conventions.js";
 import { openApiDocument, refusalsOf } from "../../../api/http/openapi.js";
 import { declaredRefusals } from "../../../api/http/refusal.js";
+import { eventTypes } from "../../../lib/domain/event-types.js";
 import { notificationKinds } from "../../../lib/domain/notification-kinds.js";
 import { version } from "../../../lib/process/version.js";
 import { closeDatabase } from "../../../sql/db.js";
@@ -128,6 +129,13 @@ test("kinds of notifications are listed and explained; an app must expect others
     expect(description).toMatch(new RegExp(`^- \`${kind}\`, to \\w+: \\*\\*\\S.*\\*\\* \\S`, "m"));
   expect(Notification).toMatchObject({
     properties: { kind: { anyOf: [{ $ref: "#/components/schemas/NotificationKind" }, { type: "string" }] } },
+  });
+});
+
+test("each type of the event log is a webhook, with the schema of what is sent", () => {
+  expect(Object.keys(document.webhooks ?? {})).toEqual([...eventTypes.keys()]);
+  expect(document.components?.schemas?.["OrderPlacedWebhook"]).toMatchObject({
+    properties: { type: { const: "order.placed" }, data: { properties: { orderId: { format: "uuid" } } } },
   });
 });
 

@@ -21,6 +21,7 @@ const { metricsText } = await import("../../../api/ops/metrics.js");
 const { closeBroker } = await import("../../../queues/broker.js");
 const { sms, upkeep } = await import("../../../queues/index.js");
 const { sql, transaction } = await import("../../../sql/db.js");
+const { numberEvents } = await import("../../../sql/queries/events.js");
 const { updateHeartbeat } = await import("../../../sql/queries/heartbeats.js");
 const { stageJob } = await import("../../../sql/outbox.js");
 const { closeSignals } = await import("../../../sql/signals.js");
@@ -127,6 +128,13 @@ describeWithPromtool("an alert fires for", () => {
     const before = await scrape();
     await stageJob(sql, upkeep, { task: "canary" }, { runAt: new Date(Date.now() - 61_000) });
     await expectToFire("OutboxLag", before, await scrape());
+  });
+
+  test("events that nobody numbers: EventLogLate", async () => {
+    await numberEvents(sql, 1_000);
+    const before = await scrape();
+    await sql`insert into new_events (type, at, data) values ('campaign.completed', now() - interval '61 seconds', '{}')`;
+    await expectToFire("EventLogLate", before, await scrape());
   });
 
   test("a canary that nobody runs: NoWorker", async () => {

@@ -4,6 +4,7 @@ process.env["METRICS_TOKEN"] = "a-token-for-metrics";
 const { closeBroker, openQueue } = await import("../../../queues/broker.js");
 const { contracts, upkeep } = await import("../../../queues/index.js");
 const { closeDatabase, sql } = await import("../../../sql/db.js");
+const { numberEvents } = await import("../../../sql/queries/events.js");
 const { updateHeartbeat } = await import("../../../sql/queries/heartbeats.js");
 const { stageJob } = await import("../../../sql/outbox.js");
 const { closeSignals } = await import("../../../sql/signals.js");
@@ -83,6 +84,15 @@ test("the outbox exports its lag and its dead jobs, the broker its depth", async
   expect(sample('outbox_dead_jobs{queue="upkeep"}')).toBe(1);
   expect(sample('queue_jobs{queue="upkeep",state="waiting"}')).toBe(1);
   for (const { queue } of contracts) expect(sample(`queue_jobs{queue="${queue}",state="failed"}`)).toBe(0);
+});
+
+test("the event log exports how long events wait for their position", async () => {
+  await numberEvents(sql, 1_000);
+  expect((await read())("event_log_lag_seconds")).toBe(0);
+  await sql`insert into new_events (type, at, data) values ('campaign.completed', now() - interval '1 minute', '{}')`;
+  expect((await read())("event_log_lag_seconds")).toBeGreaterThanOrEqual(60);
+  await numberEvents(sql, 1_000);
+  expect((await read())("event_log_lag_seconds")).toBe(0);
 });
 
 test("past days are counted as due until they are rolled up", async () => {

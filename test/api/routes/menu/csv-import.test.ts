@@ -52,6 +52,7 @@ describe("POST /menu/import/csv", () => {
       importId: reply.body["importId"],
       status: "DONE",
       progress: 1,
+      estimatedEndAt: null,
       created: 2,
       updated: 0,
       failed: 1,

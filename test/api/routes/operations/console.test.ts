@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { posEvents, push, rollups, sms } from "../../../../queues/index.js";
-import { closeDatabase, sql } from "../../../../sql/db.js";
+import { closeDatabase, sql, transaction } from "../../../../sql/db.js";
 import { completeJob, stageJob } from "../../../../sql/outbox.js";
+import { continueBulkAction } from "../../../../sql/outbox-operators.js";
 import { receivePosEvents } from "../../../../sql/queries/pos-events.js";
 import { closeSignals, onLedSignal } from "../../../../sql/signals.js";
 import { rollUp } from "../../../../workers/rollups.js";
@@ -12,6 +13,7 @@ import * as cast from "../../../support/cast.js";
 import { runEvents } from "../../../support/events.js";
 import { task } from "../../../support/task.js";
 import { until } from "../../../support/until.js";
+import { countBlocked } from "../../../support/locks.js";
 
 const ops = "/api/v1/admin/ops";
 const why = "the vendor is back";
@@ -222,6 +224,26 @@ describe("dead jobs", () => {
     expect((await admin.client.get(next)).list.map(({ id }) => id)).toEqual([ids[0]]);
   });
 
+  test("are listed by the time at which they were staged and by their attempts, and so is what a bulk action is about", async () => {
+    const [early, middle, late] = [await deadPush("a"), await deadPush("b"), await deadPush("c")];
+    for (const [hours, id] of [early, middle, late].entries())
+      await sql`
+        update staged_jobs
+        set created_at = timestamptz '2026-06-01T00:00Z' + ${hours} * interval '1 hour', attempts = ${hours + 1}::integer
+        where id = ${id}::bigint`;
+    const ids = async (query: string) => (await list(`/jobs?${query}`)).map(({ id }) => id);
+    expect(await ids("stagedFrom=2026-06-01T01:00Z")).toEqual([late, middle]);
+    expect(await ids("stagedBefore=2026-06-01T02:00Z")).toEqual([middle, early]);
+    expect(await ids("minAttempts=3")).toEqual([late]);
+    expect(outcome(await admin.client.get(`${ops}/jobs?minAttempts=0`))).toBe("400 VALIDATION_ERROR");
+    const which = { stagedFrom: "2026-06-01T00:00:00.000Z", stagedBefore: "2026-06-01T02:00:00.000Z", minAttempts: 2 };
+    const asked = await admin.client.post(`${ops}/bulk-actions`, { kind: "DISMISS", why, ...which });
+    expect(asked.body).toMatchObject({ ...which, matched: 1 });
+    await runUpkeep(task({ task: "bulk-actions" }));
+    expect(await Promise.all([early, middle, late].map(stateOf))).toEqual(["DEAD", "DONE", "DEAD"]);
+    expect((await auditOf("JOBS_DISMISS")).at(-1)).toMatchObject({ minAttempts: 2, matched: 1 });
+  });
+
   test("are replayed and dismissed by number, and audited; others are left alone", async () => {
     const [replayed, dismissed, left] = [await deadPush("a"), await deadPush("b"), await deadPush("c")];
     const open = Number(await stageJob(sql, push, { notificationId: randomUUID() }));
@@ -287,12 +309,19 @@ describe("a bulk action", () => {
       select 'push', '{}', now(), 'HTTP 503', 8 from generate_series(1, 5500)`;
     const others = [await deadPush("HTTP 400"), await deadSms("HTTP 503")];
     const asked = await ask({ kind: "REPLAY", queue: "push", error: "503" });
-    expect(asked.body).toMatchObject({ matched: 5_500, changed: 0, settledAt: null });
+    expect(asked.body).toMatchObject({ matched: 5_500, changed: 0, progress: 0, settledAt: null });
     const later = await deadPush("HTTP 503");
-    await run();
+    const first = task({ task: "bulk-actions" });
+    await runUpkeep(first);
+    expect(first.reported).toEqual(expect.arrayContaining([0, 5_000].map((done) => [done, 5_500])));
     await run();
     const path = asked.headers.get("location") ?? "";
-    expect((await admin.client.get(path)).body).toMatchObject({ changed: 5_500, settledAt: expect.any(String) });
+    expect((await admin.client.get(path)).body).toMatchObject({
+      changed: 5_500,
+      progress: 1,
+      estimatedEndAt: null,
+      settledAt: expect.any(String),
+    });
     expect(await Promise.all([...others, later].map(stateOf))).toEqual(["DEAD", "DEAD", "DEAD"]);
     const [{ replayed } = { replayed: 0 }] = await sql<{ replayed: number }[]>`
       select count(*) as replayed from staged_jobs where attempts = 0 and queue = 'push' and dead_at is null`;
@@ -337,6 +366,19 @@ describe("a bulk action", () => {
     },
   );
 
+  test("says which part is done, and about when the rest will be", async () => {
+    const asked = await ask({ kind: "DISMISS" });
+    await sql`
+      update bulk_actions set matched = 100, changed = 25, started_at = now() - interval '1 minute'
+      where id = ${asked.string("id")}::uuid`;
+    const { progress, estimatedEndAt } = (await admin.client.get(asked.headers.get("location") ?? "")).body;
+    expect(progress).toBe(0.25);
+    expect(Date.parse(String(estimatedEndAt)) - Date.now()).toBeGreaterThan(2 * 60_000);
+    await run();
+    const [row] = await list("/bulk-actions?limit=1");
+    expect(row).toMatchObject({ progress: 1, estimatedEndAt: null });
+  });
+
   test("is carried out once by several workers at the same time", async () => {
     for (let n = 0; n < 5; n += 1) await deadPush("x");
     const asked = await ask({ kind: "DISMISS" });
@@ -346,6 +388,34 @@ describe("a bulk action", () => {
       changed: 5,
     });
     expect(await list("/jobs")).toEqual([]);
+  });
+
+  test("is stopped under way: the batch in hand ends, the rest is left alone, and what was changed is counted", async () => {
+    await sql`
+      insert into staged_jobs (queue, payload, dead_at, last_error)
+      select 'push', '{}', now(), 'x' from generate_series(1, 30)`;
+    const asked = await ask({ kind: "DISMISS", queue: "push" });
+    const path = asked.headers.get("location") ?? "";
+    const id = asked.string("id");
+    let stopped: ReturnType<typeof admin.client.post> | undefined;
+    await transaction(async (tx) => {
+      await continueBulkAction(tx, id, 10);
+      stopped = admin.client.post(`${path}/stop`, { why: "the wrong queue" });
+      await until(async () => (await countBlocked()) > 0);
+    });
+    const left = {
+      changed: 10,
+      matched: 30,
+      progress: 1 / 3,
+      estimatedEndAt: null,
+      settledAt: expect.any(String),
+      stoppedWhy: "the wrong queue",
+    };
+    expect((await stopped)?.body).toMatchObject(left);
+    await run();
+    expect(await list("/jobs")).toHaveLength(20);
+    expect((await admin.client.post(`${path}/stop`, { why: "again" })).body).toMatchObject(left);
+    expect(await auditOf("BULK_ACTION_STOP")).toEqual([{ action: id, changed: "10", why: "the wrong queue" }]);
   });
 
   test("is staged for a worker with its request", async () => {
@@ -534,6 +604,24 @@ describe("the overview has", () => {
     ]);
   });
 
+  test("the third parties that are paused in any process, from the first pause to the end of the last", async () => {
+    await sql`delete from processes`;
+    const at = (minute: number) => `2026-06-01T12:0${minute}:00.000Z`;
+    const beat = (id: string, silent: string, since: number, until: number) => {
+      const paused = [{ queue: "push", origin: "https://push.example", since: at(since), until: at(until) }];
+      const facts = { statements: 0, transactions: 0, waiting: 0, replicas: [], vendors: [], paused };
+      return sql`
+        insert into processes (id, role, version, started_at, beat_at, facts)
+        values (${id}, 'WORKER', '1.2.3', now(), now() - ${silent}::interval, ${sql.json(facts)})`;
+    };
+    await beat("one", "5 seconds", 2, 4);
+    await beat("other", "5 seconds", 1, 3);
+    await beat("silent", "2 minutes", 0, 9);
+    const { paused } = await read("");
+    const both = { queue: "push", origin: "https://push.example", since: at(1), until: at(4), processes: 2 };
+    expect(paused).toEqual([both]);
+  });
+
   test("the last run of each upkeep task, and how full the database is", async () => {
     await sql`delete from upkeep_runs`;
     await runUpkeep(task({ task: "expire-boxes" }));
@@ -549,16 +637,39 @@ describe("the overview has", () => {
   });
 });
 
-test("each queue's jobs of a whole minute are recorded once", async () => {
-  await sql`delete from queue_minutes`;
-  await sql`
-    insert into staged_jobs (queue, payload, created_at, run_at, done_at)
-    select 'push', '{}', at, at, case when n < 3 then at end
-    from generate_series(1, 5) as n, (select date_trunc('minute', now()) - interval '30 seconds' as at) as minute`;
-  await runUpkeep(task({ task: "queue-figures" }));
-  await runUpkeep(task({ task: "queue-figures" }));
-  const minutes = await list("/queues/push/minutes?hours=1");
-  expect(minutes[0]).toMatchObject({ queue: "push", staged: 5, done: 2 });
-  expect(Number(minutes[0]?.["oldestDueSeconds"])).toBeGreaterThanOrEqual(30);
-  expect(await list("/queues/sms/minutes")).toEqual([]);
+describe("the minutes of queues", () => {
+  const record = () => runUpkeep(task({ task: "queue-figures" }));
+
+  beforeEach(() => sql`delete from queue_minutes`);
+
+  test("are recorded once, also those in which nothing happened", async () => {
+    await sql`
+      insert into staged_jobs (queue, payload, created_at, run_at, done_at)
+      select 'push', '{}', at, at, case when n < 3 then at end
+      from generate_series(1, 5) as n, (select date_trunc('minute', now()) - interval '30 seconds' as at) as minute`;
+    await record();
+    await record();
+    const minutes = await list("/queues/push/minutes?hours=1");
+    expect(minutes[0]).toMatchObject({ queue: "push", staged: 5, done: 2 });
+    expect(Number(minutes[0]?.["oldestDueSeconds"])).toBeGreaterThanOrEqual(30);
+    const nothing = { queue: "sms", staged: 0, done: 0, oldestDueSeconds: 0 };
+    expect((await list("/queues/sms/minutes"))[0]).toEqual({ minute: minutes[0]?.["minute"], ...nothing });
+  });
+
+  test("that passed without a worker are missing until one is back, which records them", async () => {
+    await sql`
+      insert into queue_minutes (minute, queue, staged, done, oldest_due_seconds)
+      select date_trunc('minute', now()) - n * interval '1 minute', 'upkeep', 0, 0, 0 from unnest(array[4, 5]) as n`;
+    const [job] = await sql<{ staged: Date; done: Date }[]>`
+      insert into staged_jobs (queue, payload, created_at, run_at, done_at)
+      select 'push', '{}', at, at, at + interval '1 minute'
+      from (select max(minute) + interval '90 seconds' as at from queue_minutes) as minute
+      returning date_trunc('minute', created_at) as staged, date_trunc('minute', done_at) as done`;
+    expect(await list("/queues/push/minutes?hours=1")).toHaveLength(2);
+    await record();
+    const minutes = await list("/queues/push/minutes?hours=1");
+    const late = { queue: "push", oldestDueSeconds: null };
+    expect(minutes).toContainEqual({ minute: job?.staged.toISOString(), staged: 1, done: 0, ...late });
+    expect(minutes).toContainEqual({ minute: job?.done.toISOString(), staged: 0, done: 1, ...late });
+  });
 });

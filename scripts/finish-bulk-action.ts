@@ -1,0 +1,16 @@
+import { sql } from "../sql/db.js";
+import { continueBulkAction, findBulkAction, type BulkActionRow } from "../sql/outbox-operators.js";
+import { withProgress } from "./progress-bar.js";
+
+const BATCH = 5_000;
+
+/** Works through a bulk action to its end, without waiting for a worker; returns it. */
+export const finishBulkAction = (id: string): Promise<BulkActionRow | undefined> =>
+  withProgress("jobs", async (report) => {
+    for (;;) {
+      const action = await findBulkAction(sql, id);
+      if (!action || action.settledAt) return action;
+      report(action.changed, action.matched);
+      await continueBulkAction(sql, id, BATCH);
+    }
+  });
