@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { config } from "../lib/process/config.js";
 import { phonePattern } from "../lib/domain/phone.js";
 import { closeDatabase, sql } from "../sql/db.js";
-import { updateAdmin, updateObserver } from "../sql/queries/users.js";
+import { hasAdmin, updateAdmin, updateObserver } from "../sql/queries/users.js";
 import { usage } from "./command.js";
 
 function fail(message: string): never {
@@ -28,6 +28,7 @@ function readArguments(): { phone: string; revoke: boolean; readOnly: boolean } 
 
 const { phone, revoke, readOnly } = readArguments();
 const had = await (readOnly ? updateObserver : updateAdmin)(sql, phone, !revoke);
+const stays = readOnly && (config.ADMIN_PHONES.includes(phone) || (await hasAdmin(sql, phone)));
 await closeDatabase();
 const role = readOnly ? "an observer" : "an admin";
 if (!readOnly && revoke && config.ADMIN_PHONES.includes(phone))
@@ -35,4 +36,5 @@ if (!readOnly && revoke && config.ADMIN_PHONES.includes(phone))
 if (had === undefined) fail(`No user has the phone ${phone}. A user must log in before you can grant the role.`);
 // most likely a mistyped phone, and then the admin still is one
 if (revoke && !had) fail(`${phone} is not ${role}.`);
-process.stdout.write(`${phone} is ${revoke ? `no longer ${role}` : `${role} now`}.\n`);
+const also = stays ? ", and an admin still, who may act on the console" : "";
+process.stdout.write(`${phone} is ${revoke ? `no longer ${role}` : `${role} now`}${also}.\n`);

@@ -30,11 +30,12 @@ const TYPES = `
 
 const TABLES = `
   select concat_ws(E'\\n',
-    format(E'CREATE %sTABLE %s (\\n  %s\\n)%s;',
+    format(E'CREATE %sTABLE %s (\\n  %s\\n)%s%s;',
       case when c.relpersistence = 'u' then 'UNLOGGED ' end,
       c.relname,
       concat_ws(E',\\n  ', columns.lines, constraints.lines),
-      ' WITH (' || array_to_string(c.reloptions, ', ') || ')'
+      ' WITH (' || array_to_string(c.reloptions, ', ') || ')',
+      case when c.relkind = 'p' then ' PARTITION BY ' || pg_get_partkeydef(c.oid) end
     ),
     comments.lines, indexes.lines, triggers.lines
   ) as block
@@ -85,7 +86,7 @@ const TABLES = `
     from pg_trigger t
     where t.tgrelid = c.oid and not t.tgisinternal
   ) as triggers
-  where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
   order by c.relname`;
 
 /** Without their queries, which PostgreSQL 15 and 16 print differently. */

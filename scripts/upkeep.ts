@@ -29,6 +29,7 @@ if (name === undefined) {
     await runUpkeep({
       payload: { task: name },
       log: log.child({ task: name }),
+      progress: () => undefined,
       requestId: undefined,
       attempt: 1,
       signal: stopping.signal,

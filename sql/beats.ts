@@ -22,9 +22,14 @@ export const Facts = z.object({
   waiting: z.int(),
   replicas: z.array(z.object({ name: z.string(), lagSeconds: z.number() })),
   vendors: z.array(z.object({ vendor: z.string(), calls: z.int(), failed: z.int() })),
+  /** Third parties that do not answer: not called before `until`, and then by one call at a time. */
+  paused: z
+    .array(z.object({ queue: z.string(), origin: z.string(), since: z.coerce.date(), until: z.coerce.date() }))
+    .default([]),
 });
+type Facts = z.output<typeof Facts>;
 
-function factsNow(): z.output<typeof Facts> {
+function factsNow(paused: Facts["paused"]): Facts {
   const { statements, transactions } = databaseStats();
   return {
     statements: statements.running,
@@ -32,17 +37,21 @@ function factsNow(): z.output<typeof Facts> {
     waiting: transactions.waiting,
     replicas: replicaStats().replicas.map(({ name, lagSeconds }) => ({ name, lagSeconds })),
     vendors: recentCalls(),
+    paused,
   };
 }
 
 /** Shows operators, four times a minute, that this process is alive, until it is stopped. */
-export function startBeats(role: Enum<"processRole">): { stop(): Promise<void> } {
+export function startBeats(
+  role: Enum<"processRole">,
+  pausedOrigins: () => Facts["paused"] = () => [],
+): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const id = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
   const startedAt = new Date();
   const beat = () => sql`
     insert into processes (id, role, version, started_at, facts)
-    values (${id}, ${role}::text::process_role, ${version}, ${startedAt}, ${sql.json(factsNow())})
+    values (${id}, ${role}::text::process_role, ${version}, ${startedAt}, ${sql.json(factsNow(pausedOrigins()))})
     on conflict (id) do update set beat_at = now(), facts = excluded.facts`;
   const run = async () => {
     while (!stopping.signal.aborted) {

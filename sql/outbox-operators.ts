@@ -29,19 +29,30 @@ export interface JobFilter {
   queue: string | null;
   /** A part of the last error, in any case. */
   error: string | null;
+  /** Those staged at this time or later, and those before. */
+  stagedFrom: Date | null;
+  stagedBefore: Date | null;
+  minAttempts: number | null;
 }
+
+/** Every job. */
+export const anyJob: JobFilter = { queue: null, error: null, stagedFrom: null, stagedBefore: null, minAttempts: null };
 
 const numbersOf = (ids: readonly number[]) => [...ids];
 
 /** Lists dead jobs, newest first, below the id `after`. */
-export const listDeadJobs = (db: Db, { queue, error }: JobFilter, after: number | null, limit: number) =>
+export const listDeadJobs = (
+  db: Db,
+  { queue, error, stagedFrom, stagedBefore, minAttempts }: JobFilter,
+  after: number | null,
+  limit: number,
+) =>
   db<(JobRow & { state: "DEAD"; deadAt: Date })[]>`
     select
       id, queue, 'DEAD' as state, payload, request_id, attempts, last_error, created_at as staged_at, run_at, done_at, dead_at
-    from staged_jobs
+    from staged_jobs job
     where dead_at is not null and done_at is null
-      and (${queue}::text is null or queue = ${queue}::text)
-      and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
+      and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
       and (${after}::bigint is null or id < ${after}::bigint)
     order by id desc
     limit ${limit}`;
@@ -50,7 +61,7 @@ export const listDeadJobs = (db: Db, { queue, error }: JobFilter, after: number 
 export const listOpenJobs = (
   db: Db,
   state: "DUE" | "WAITING",
-  { queue, error }: JobFilter,
+  { queue, error, stagedFrom, stagedBefore, minAttempts }: JobFilter,
   after: number | null,
   limit: number,
 ) =>
@@ -58,10 +69,9 @@ export const listOpenJobs = (
     select
       id, queue, case when run_at <= now() then 'DUE' else 'WAITING' end as state, payload, request_id, attempts, last_error,
       created_at as staged_at, run_at, done_at, dead_at
-    from staged_jobs
+    from staged_jobs job
     where done_at is null and dead_at is null and (run_at <= now()) = (${state}::text = 'DUE')
-      and (${queue}::text is null or queue = ${queue}::text)
-      and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
+      and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
       and (${after}::bigint is null or id < ${after}::bigint)
     order by id desc
     limit ${limit}`;
@@ -149,13 +159,35 @@ export const summarizeQueues = (db: Db) =>
     order by queue`;
 
 /**
- * Records what each queue did in the minute before this one, unless that is recorded: the jobs staged and done, and how old the oldest
- * due one is now, of the hundred thousand open ones that are due first.
+ * Lists the whole minutes that are to be recorded, oldest first: those since the last one that is. After an outage of the workers they
+ * may be many; the rows of jobs that are done say for a day what happened in them.
  */
-export const insertQueueMinute = (db: Db) =>
+export const listMinutesToRecord = async (db: Db): Promise<Date[]> =>
+  (
+    await db<{ minute: Date }[]>`
+      select minute
+      from
+        (select max(minute) as latest from queue_minutes where queue = 'upkeep') as recorded,
+        generate_series(
+          greatest(
+            coalesce(latest, date_trunc('minute', now()) - interval '2 minutes') + interval '1 minute',
+            date_trunc('minute', now()) - interval '23 hours'
+          ),
+          date_trunc('minute', now()) - interval '1 minute', interval '1 minute'
+        ) as minute
+      order by minute`
+  ).map(({ minute }) => minute);
+
+/**
+ * Records what each queue did in a minute, unless that is recorded: the jobs staged and done and, of the latest minute, how old the
+ * oldest due one is now, of the hundred thousand open ones that are due first. `upkeep` has a row in any case.
+ */
+export const insertQueueMinute = (db: Db, minute: Date) =>
   countRows(db`
     with span as (
-      select date_trunc('minute', now()) - interval '1 minute' as starts, date_trunc('minute', now()) as ends
+      select
+        ${minute}::timestamptz as starts, ${minute}::timestamptz + interval '1 minute' as ends,
+        ${minute}::timestamptz > now() - interval '2 minutes' as is_latest
     ), seen as (
       select queue, 1 as staged, 0 as done, null::timestamptz as due_at
       from staged_jobs
@@ -168,12 +200,20 @@ export const insertQueueMinute = (db: Db) =>
       union all
       select queue, 0, 0, run_at
       from (
-        select queue, run_at from staged_jobs where done_at is null and dead_at is null order by next_send_at limit 100000
+        select queue, run_at
+        from staged_jobs
+        where done_at is null and dead_at is null and (select is_latest from span)
+        order by next_send_at
+        limit 100000
       ) as job
       where run_at <= now()
+      union all
+      select 'upkeep', 0, 0, null
     )
     insert into queue_minutes (minute, queue, staged, done, oldest_due_seconds)
-    select (select starts from span), queue, sum(staged), sum(done), coalesce(extract(epoch from now() - min(due_at)), 0)
+    select
+      (select starts from span), queue, sum(staged), sum(done),
+      case when (select is_latest from span) then coalesce(extract(epoch from now() - min(due_at)), 0) end
     from seen
     group by queue
     on conflict do nothing`);
@@ -212,8 +252,12 @@ export interface BulkActionRow extends JobFilter {
   /** How many have been changed so far. */
   changed: number;
   createdAt: Date;
+  /** Null while earlier ones go on. */
+  startedAt: Date | null;
   /** Null while it goes on. */
   settledAt: Date | null;
+  /** Null when no operator has stopped it. */
+  stoppedWhy: string | null;
 }
 
 export interface NewBulkAction extends JobFilter {
@@ -226,33 +270,35 @@ export interface NewBulkAction extends JobFilter {
 }
 
 /** Asks for a bulk action and stages the upkeep that carries it out; returns its id. */
-export const insertBulkAction = (db: Db, { kind, state, queue, error, until, why, actorId }: NewBulkAction) =>
+export const insertBulkAction = (
+  db: Db,
+  { kind, state, queue, error, stagedFrom, stagedBefore, minAttempts, until, why, actorId }: NewBulkAction,
+) =>
   onlyValue(db<{ id: string }[]>`
     with dead as (
       select count(*) as jobs
-      from staged_jobs
+      from staged_jobs job
       where dead_at is not null and done_at is null and ${state}::text = 'DEAD'
-        and (${queue}::text is null or queue = ${queue}::text)
-        and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
+        and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
     ), open as (
       select count(*) as jobs
-      from staged_jobs
+      from staged_jobs job
       where done_at is null and dead_at is null and ${state}::text <> 'DEAD' and (run_at <= now()) = (${state}::text = 'DUE')
-        and (${queue}::text is null or queue = ${queue}::text)
-        and (${error}::text is null or strpos(lower(last_error), lower(${error}::text)) > 0)
+        and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
     ), action as (
-      insert into bulk_actions (kind, state, queue, error, until, why, matched)
+      insert into bulk_actions (kind, state, queue, error, staged_from, staged_before, min_attempts, until, why, matched)
       select
-        ${kind}::bulk_action_kind, ${state}::bulk_action_state, ${queue}::text, ${error}::text, ${until}::timestamptz,
-        ${why}::text, dead.jobs + open.jobs
+        ${kind}::bulk_action_kind, ${state}::bulk_action_state, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz,
+        ${stagedBefore}::timestamptz, ${minAttempts}::integer, ${until}::timestamptz, ${why}::text, dead.jobs + open.jobs
       from dead, open
-      returning id, kind, state, queue, error, until, why, matched
+      returning id, kind, state, queue, error, staged_from, staged_before, min_attempts, until, why, matched
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select
         ${actorId}::uuid, 'JOBS_' || kind, id,
         jsonb_strip_nulls(jsonb_build_object(
-          'state', state, 'queue', queue, 'error', error, 'until', until, 'why', why, 'matched', matched
+          'state', state, 'queue', queue, 'error', error, 'stagedFrom', staged_from, 'stagedBefore', staged_before,
+          'minAttempts', min_attempts, 'until', until, 'why', why, 'matched', matched
         ))
       from action
     ), staged as materialized (
@@ -263,31 +309,37 @@ export const insertBulkAction = (db: Db, { kind, state, queue, error, until, why
 /** Finds a bulk action; undefined for another id. */
 export const findBulkAction = (db: Db, id: string) =>
   firstRow(db<BulkActionRow[]>`
-    select id, kind, state, queue, error, until, why, matched, changed, created_at, settled_at
+    select
+      id, kind, state, queue, error, staged_from, staged_before, min_attempts, until, why, matched, changed, created_at, started_at,
+      settled_at, stopped_why
     from bulk_actions
     where id = ${id}::uuid`);
 
 /** Lists bulk actions, newest first, after the one with id `after`. */
 export const listBulkActions = (db: Db, after: string | null, limit: number) =>
   db<BulkActionRow[]>`
-    select id, kind, state, queue, error, until, why, matched, changed, created_at, settled_at
+    select
+      id, kind, state, queue, error, staged_from, staged_before, min_attempts, until, why, matched, changed, created_at, started_at,
+      settled_at, stopped_why
     from bulk_actions
     where ${after}::uuid is null or id < ${after}::uuid
     order by id desc
     limit ${limit}`;
 
-/** Works on a bulk action: up to `limit` of its jobs. Returns whether there were any; without one it is settled. */
-export async function continueBulkAction(db: Db, id: string, limit: number): Promise<boolean> {
-  const { settled } = await onlyRow(db<{ settled: number | null }[]>`
-    select continue_bulk_action(${id}::uuid, ${limit}::integer)::integer as settled`);
-  return (settled ?? 0) > 0;
+/** Works on a bulk action: up to `limit` of its jobs. When there are none left it is settled. */
+export const continueBulkAction = (db: Db, id: string, limit: number) =>
+  db`select from continue_bulk_action(${id}::uuid, ${limit}::integer)`;
+
+/** Ends an open bulk action after the batch that is under way; returns how many jobs it has changed, undefined when it is not open. */
+export async function updateBulkActionStopped(db: Db, id: string, why: string): Promise<number | undefined> {
+  const stopped = await firstRow(db<{ changed: number }[]>`
+    update bulk_actions set settled_at = clock_timestamp(), stopped_why = ${why}
+    where id = ${id}::uuid and settled_at is null
+    returning changed`);
+  return stopped?.changed;
 }
 
-/** Works on the oldest open bulk action: up to `limit` of its jobs. Returns whether there is one. */
-export async function continueBulkActions(db: Db, limit: number): Promise<boolean> {
-  const open = await firstRow(
-    db<{ id: string }[]>`select id from bulk_actions where settled_at is null order by id limit 1`,
-  );
-  if (open) await continueBulkAction(db, open.id, limit);
-  return open !== undefined;
-}
+/** Finds the oldest open bulk action. */
+export const findOpenBulkAction = (db: Db) =>
+  firstRow(db<{ id: string; matched: number; changed: number }[]>`
+    select id, matched, changed from bulk_actions where settled_at is null order by id limit 1`);

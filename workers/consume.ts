@@ -2,19 +2,23 @@ import { UnrecoverableError } from "bullmq";
 import { describeError, describeErrorWithStack } from "../lib/process/describe-error.js";
 import { PermanentError, Snooze } from "../lib/process/errors.js";
 import { inBatches } from "../sql/in-batches.js";
-import { log, logsSuccess, type Logger } from "../lib/process/log.js";
+import type { ReportProgress } from "../lib/domain/progress.js";
+import { keptLog, log, logsSuccess, type Logger } from "../lib/process/log.js";
 import { startSpan, within, withTrace, type Span } from "../lib/process/traces.js";
 import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import { batches, hadNoConnection, isPassing, sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/outbox.js";
 import { jobDurations, type Outcome } from "./metrics.js";
+import { JobDisplay } from "./progress.js";
 
 /** What a handler gets. A handler may run twice for one job, even concurrently: its effect must be conditional. */
 export interface Task<P extends Payload> {
   readonly payload: P;
-  /** Logs with the queue, the job and the request that caused it. */
+  /** Logs with the queue, the job and the request that caused it. The dashboard shows the lines of a run that takes long or fails. */
   readonly log: Logger;
+  /** Shows how far the run is, once it takes longer than a second. */
+  readonly progress: ReportProgress;
   /** The request that caused the job, with the job's trace (`withTrace`); jobs staged by this one inherit it. */
   readonly requestId: string | undefined;
   /** 1 at the first attempt. */
@@ -98,7 +102,7 @@ export function consume<P extends Payload>(
   const afterOutage = () => new Date(Date.now() + contract.attempts * pauseMs());
 
   /** Runs a job that has a row: counts the start, runs the handler, updates the row before BullMQ gets the outcome. */
-  const runStaged = async (job: BrokerJob, id: string, generation: number): Promise<Ending> => {
+  const runStaged = async (job: BrokerJob, id: string, generation: number, display: JobDisplay): Promise<Ending> => {
     const row = await startJob({ id, generation });
     if (!row) {
       // a failover without synchronous replication loses the last rows, and Redis still has their jobs
@@ -112,7 +116,7 @@ export function consume<P extends Payload>(
       attributes: { "job.id": job.id, "job.attempt": row.attempts, "request.id": row.requestId ?? undefined },
     });
     try {
-      const ending = await within(span, () => attempt({ id, generation }, row, job, span));
+      const ending = await within(span, () => attempt({ id, generation }, row, { job, display }, span));
       span?.set({ "job.outcome": ending.outcome });
       if (ending.outcome === "failed" || ending.outcome === "dead") span?.fail(ending.outcome);
       return { ...ending, span };
@@ -124,28 +128,29 @@ export function consume<P extends Payload>(
   const attempt = async (
     { id, generation }: staged.JobRun,
     row: staged.StartedJob,
-    job: BrokerJob,
+    { job, display }: { job: BrokerJob; display: JobDisplay },
     span: Span | undefined,
   ): Promise<Ending> => {
     const requestId = row.requestId ?? undefined;
-    const jobLog = log.child({ queue: contract.queue, jobId: job.id, requestId });
-    const progress = { completed: false };
+    const origin = { queue: contract.queue, jobId: job.id, requestId };
+    const effect = { completed: false };
     try {
       if (row.attempts > MOST_STARTS * contract.attempts && !row.wasDead)
         throw new PermanentError("all its attempts were cut short");
       await handler({
         payload: parse(row.payload),
-        log: jobLog,
+        log: keptLog(origin, display.keep),
+        progress: display.report,
         requestId: span ? withTrace(requestId ?? "", span) : requestId,
         attempt: row.attempts,
         signal,
         done: async (tx) => {
-          progress.completed = await completeJobIn(tx)({ id, generation });
-          if (!progress.completed) throw new AlreadyDone();
+          effect.completed = await completeJobIn(tx)({ id, generation });
+          if (!effect.completed) throw new AlreadyDone();
         },
-        job: { run: { id, generation }, completed: () => void (progress.completed = true) },
+        job: { run: { id, generation }, completed: () => void (effect.completed = true) },
       });
-      if (!progress.completed) await completeJob({ id, generation });
+      if (!effect.completed) await completeJob({ id, generation });
       return { outcome: "done", requestId };
     } catch (error) {
       if (error instanceof AlreadyDone) return { outcome: "skipped", requestId };
@@ -154,29 +159,31 @@ export function consume<P extends Payload>(
         await staged.snoozeJob(sql, id, generation, { until: snooze.until, later: snooze.later, spent: false });
         return { outcome: "snoozed", requestId };
       }
-      const facts = { error: describeErrorWithStack(error), attempt: row.attempts };
+      // not in the job's log: the dashboard has the errors of the last attempts anyway, and an outage fails many jobs
+      const facts = { ...origin, error: describeErrorWithStack(error), attempt: row.attempts };
       const isLast = row.attempts >= contract.attempts;
       // an outage says little about the job; but one that brings its server down must not run for ever
       if (isLast && isPassing(error) && row.attempts < MOST_STARTS * contract.attempts && !row.wasDead) {
-        jobLog.warn(facts, "job failed for an outage, to be retried");
+        log.warn(facts, "job failed for an outage, to be retried");
         await staged.snoozeJob(sql, id, generation, { until: afterOutage(), later: 0, spent: true });
         return { outcome: "snoozed", requestId };
       }
       const dead = error instanceof PermanentError || row.wasDead || isLast;
       await staged.failJob(sql, id, generation, describeError(error), dead);
-      if (dead) jobLog.error(facts, "job given up");
-      else jobLog.warn(facts, "job failed, to be retried");
+      if (dead) log.error(facts, "job given up");
+      else log.warn(facts, "job failed, to be retried");
       return { outcome: dead ? "dead" : "failed", error, requestId };
     }
   };
 
   /** Runs a tick of a schedule, which has no row: the next tick makes up for one that is lost. */
-  const runTick = async (job: BrokerJob): Promise<Ending> => {
-    const jobLog = log.child({ queue: contract.queue, jobId: job.id });
+  const runTick = async (job: BrokerJob, display: JobDisplay): Promise<Ending> => {
+    const origin = { queue: contract.queue, jobId: job.id };
     try {
       await handler({
         payload: parse(job.data),
-        log: jobLog,
+        log: keptLog(origin, display.keep),
+        progress: display.report,
         requestId: undefined,
         attempt: job.attemptsMade + 1,
         signal,
@@ -185,16 +192,16 @@ export function consume<P extends Payload>(
       return { outcome: "done" };
     } catch (error) {
       if (error instanceof Snooze) return { outcome: "snoozed" };
-      jobLog.warn({ error: describeErrorWithStack(error) }, "scheduled job failed");
+      log.warn({ ...origin, error: describeErrorWithStack(error) }, "scheduled job failed");
       return { outcome: error instanceof PermanentError ? "dead" : "failed", error };
     }
   };
 
-  const run = async (job: BrokerJob): Promise<Ending> => {
+  const run = async (job: BrokerJob, display: JobDisplay): Promise<Ending> => {
     const [, id, generation] = /^(\d+)\.(\d+)$/.exec(job.id ?? "") ?? [];
     try {
-      if (id !== undefined && generation !== undefined) return await runStaged(job, id, Number(generation));
-      if (job.repeatJobKey !== undefined) return await runTick(job);
+      if (id !== undefined && generation !== undefined) return await runStaged(job, id, Number(generation), display);
+      if (job.repeatJobKey !== undefined) return await runTick(job, display);
       return { outcome: "dead", error: new PermanentError("only staged jobs and schedules are run") };
     } catch (error) {
       // the row could not be read or updated: BullMQ retries, and the relay does once BullMQ has given up
@@ -206,7 +213,8 @@ export function consume<P extends Payload>(
   const closing = new AbortController();
   const process = async (job: BrokerJob): Promise<void> => {
     const stop = jobDurations.startTimer();
-    const ending = run(job);
+    const display = new JobDisplay(job);
+    const ending = run(job, display);
     running.add(ending);
     const { outcome, error, requestId, span } = await ending;
     running.delete(ending);
@@ -216,6 +224,8 @@ export function consume<P extends Payload>(
     const facts = { queue: contract.queue, jobId: job.id, requestId, outcome, ms: Math.round(seconds * 10_000) / 10 };
     const succeeded = outcome === "done" || outcome === "skipped";
     if (!succeeded || logsSuccess(requestId ?? job.id ?? "")) within(span, () => log[level](facts, "job finished"));
+    const shown = display.end(outcome === "failed" || outcome === "dead");
+    if (shown) await shown;
     if (outcome === "failed") throw forBroker(error, Error);
     if (outcome === "dead") throw forBroker(error, UnrecoverableError);
   };

@@ -6,6 +6,7 @@ import type { Logger } from "../lib/process/log.js";
 import { findPlace, gaveNoResponse, hasGeocoder, type Place } from "../lib/geocoding/geocoder.js";
 import { Bulkhead, Busy, takePlace } from "../lib/outbound/bulkhead.js";
 import { recordCall } from "../lib/outbound/vendor-calls.js";
+import { geocode } from "../queues/index.js";
 import { sql } from "../sql/db.js";
 import {
   claimGeocode,
@@ -17,6 +18,7 @@ import {
 } from "../sql/queries/geocodes.js";
 import { signal } from "../sql/signals.js";
 import type { Handler } from "./consume.js";
+import { watchPauses } from "./slots.js";
 
 const FOUND_DAYS = 90;
 const NOT_FOUND_DAYS = 1;
@@ -24,7 +26,7 @@ const NOT_FOUND_DAYS = 1;
 const CLAIM_SECONDS = 60;
 
 /** The queue has one provider, which may take every slot; it is only paused while it does not answer. */
-const providers = new Bulkhead(Infinity, () => true);
+const providers = watchPauses(geocode.queue, new Bulkhead(Infinity, () => true));
 
 /** Calls the provider, and counts the call for operators. */
 async function callCounted(address: string): Promise<Place | null> {

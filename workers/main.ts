@@ -15,6 +15,7 @@ import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { serveMetrics } from "./metrics.js";
 import { startWorkers, unknownQueues } from "./start.js";
+import { pausedOrigins } from "./slots.js";
 import { untilMigrated } from "./until-migrated.js";
 
 /** Running jobs get this long to end, and then connections get CLOSE_LIMIT_MS to close. */
@@ -50,7 +51,7 @@ if (await untilMigrated(stopping.signal)) {
   void pingBroker().catch((error: unknown) => {
     if (error instanceof NodeOfCluster) exitWithLine(error.message);
   });
-  beats = startBeats("WORKER");
+  beats = startBeats("WORKER", pausedOrigins);
   workers = startWorkers(queues);
   await workers;
   announceUp();

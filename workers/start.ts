@@ -3,6 +3,7 @@ import { version } from "../lib/process/version.js";
 import type { Contract, Payload } from "../queues/contract.js";
 import * as queues from "../queues/index.js";
 import { consume, type Consumer, type Handler } from "./consume.js";
+import { startNumbering } from "./number-events.js";
 import { startRelay } from "./relay.js";
 import { startSchedules } from "./schedules.js";
 import { slotsOf } from "./slots.js";
@@ -39,6 +40,7 @@ const services: readonly Service[] = [
   service(queues.rollups, async () => (await import("./rollups.js")).rollUp),
   service(queues.sms, async () => (await import("./sms.js")).sendCode),
   service(queues.upkeep, async () => (await import("./upkeep.js")).runUpkeep),
+  service(queues.webhooks, async () => (await import("./webhooks.js")).sendWebhooks),
 ];
 
 /** Returns the names that no queue has. */
@@ -47,8 +49,9 @@ export function unknownQueues(names: readonly string[]): string[] {
 }
 
 /**
- * Loads and starts the workers of the named queues, or of all, and the relay and the schedules. `stop` takes no more jobs, aborts
- * the signal of the running ones, and resolves when they have ended; a job that does not end in time is run again by another process.
+ * Loads and starts the workers of the named queues, or of all, the relay, the numbering of events and the schedules. `stop` takes no
+ * more jobs, aborts the signal of the running ones, and resolves when they have ended; a job that does not end in time is run again by
+ * another process.
  */
 export async function startWorkers(names: readonly string[]): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
@@ -57,12 +60,14 @@ export async function startWorkers(names: readonly string[]): Promise<{ stop(): 
   for (const { contract, load } of served) loaded.push({ contract, serve: await load() });
   const workers = loaded.map(({ contract, serve }) => ({ contract, consumer: serve(stopping.signal) }));
   const relay = startRelay(queues.contracts);
+  const numbering = startNumbering();
   const schedules = startSchedules(workers);
   log.info({ version, queues: served.map(({ contract }) => contract.queue) }, "workers started");
   return {
     stop: async () => {
       stopping.abort();
-      await Promise.all([relay.stop(), schedules.stop(), ...workers.map(({ consumer }) => consumer.close())]);
+      const others = [relay.stop(), numbering.stop(), schedules.stop()];
+      await Promise.all([...others, ...workers.map(({ consumer }) => consumer.close())]);
     },
   };
 }

@@ -10,6 +10,7 @@ import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { deleteUnusedCities } from "../sql/queries/cities.js";
 import { expireBoxes, insertRepeatedBoxes } from "../sql/queries/boxes.js";
 import { deleteExpiredDataExports } from "../sql/queries/data-exports.js";
+import { dropOldEvents } from "../sql/queries/events.js";
 import { deleteUnusedFiles, retainShownImages } from "../sql/queries/files.js";
 import { deleteOldGeocodes } from "../sql/queries/geocodes.js";
 import { updateHeartbeat } from "../sql/queries/heartbeats.js";
@@ -24,10 +25,16 @@ import { settleAbandonedSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { deleteOldJobs } from "../sql/outbox.js";
-import { continueBulkActions, insertQueueMinute } from "../sql/outbox-operators.js";
+import {
+  continueBulkAction,
+  findOpenBulkAction,
+  insertQueueMinute,
+  listMinutesToRecord,
+} from "../sql/outbox-operators.js";
 import { deleteOldFigures, upsertUpkeepRun } from "../sql/queries/service-state.js";
 import { deleteOldInvitations } from "../sql/queries/staff.js";
-import { eraseAccounts } from "../sql/queries/users.js";
+import { countAccountsToErase, eraseAccounts } from "../sql/queries/users.js";
+import { deleteOldWebhooks } from "../sql/queries/webhooks.js";
 import type { Handler, Task } from "./consume.js";
 
 /** When a schedule ticks: every so many milliseconds, or by a cron pattern in the deployment's zone. */
@@ -50,18 +57,31 @@ const ABANDONED_MS = 24 * 60 * 60_000;
 /** Processes up to `limit` due rows; returns how many. */
 type Step = (db: Db, limit: number) => Promise<number>;
 
-/** Returns a task that processes due rows in batches, until none is left or the process stops; `done` is its log line. */
-const inBatches = (pattern: string, done: string, ...steps: Step[]): UpkeepDuty => ({
+/** Counts the rows that are due. */
+type Count = (db: Db) => Promise<number>;
+
+/**
+ * Returns a task that processes due rows in batches, until none is left or the process stops; `done` is its log line. `countDue` is
+ * for tasks that take long: their progress is a part of it.
+ */
+const inCountedBatches = (pattern: string, done: string, steps: readonly Step[], countDue?: Count): UpkeepDuty => ({
   rhythm: { pattern },
-  run: async ({ log, signal }) => {
+  run: async ({ log, progress, signal }) => {
+    const due = (await countDue?.(sql)) ?? null;
     let total = 0;
     for (const step of steps) {
-      for (let count = BATCH; count > 0 && !signal.aborted; total += count) count = await step(sql, BATCH);
+      for (let count = BATCH; count > 0 && !signal.aborted;) {
+        count = await step(sql, BATCH);
+        total += count;
+        progress(total, due);
+      }
     }
     if (total > 0) log.info({ rows: total }, done);
     return total;
   },
 });
+
+const inBatches = (pattern: string, done: string, ...steps: Step[]) => inCountedBatches(pattern, done, steps);
 
 /** Returns a task that deletes old rows. */
 const purging = (pattern: string, ...purges: Step[]) => inBatches(pattern, "old rows purged", ...purges);
@@ -96,8 +116,13 @@ export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
   /** Started by the bulk action itself, too. */
   "bulk-actions": {
     rhythm: { pattern: "*/10 * * * *" },
-    run: async ({ signal }) => {
-      for (let more = true; more && !signal.aborted;) more = await continueBulkActions(sql, BATCH);
+    run: async ({ progress, signal }) => {
+      while (!signal.aborted) {
+        const action = await findOpenBulkAction(sql);
+        if (!action) return;
+        progress(action.changed, action.matched);
+        await continueBulkAction(sql, action.id, BATCH);
+      }
     },
   },
   "purge-staged-jobs": purging("7 * * * *", deleteOldJobs),
@@ -121,7 +146,12 @@ export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
   "settle-menu-imports": inBatches("*/10 * * * *", "abandoned menu imports failed", settleMenuImports),
   "purge-menu-imports": purging("47 3 * * *", deleteOldMenuImports),
   /** A small batch, as each account has many rows. */
-  "erase-accounts": inBatches("23 * * * *", "accounts erased", (db) => eraseAccounts(db, 100)),
+  "erase-accounts": inCountedBatches(
+    "23 * * * *",
+    "accounts erased",
+    [(db) => eraseAccounts(db, 100)],
+    countAccountsToErase,
+  ),
   "erase-counter-addresses": purging("33 * * * *", eraseCounterAddresses),
   "purge-registrations": purging(
     "42 3 * * *",
@@ -134,12 +164,15 @@ export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
   "purge-geocodes": purging("37 3 * * *", deleteOldGeocodes),
   "clear-away-files": {
     rhythm: { pattern: "47 * * * *" },
-    run: async ({ log, signal }) => {
+    run: async ({ log, progress, signal }) => {
       await retainShownImages(sql);
       let total = 0;
       for (const step of [deleteUnused, deleteExpired]) {
-        for (let count = FILE_BATCH; count === FILE_BATCH && !signal.aborted; total += count)
+        for (let count = FILE_BATCH; count === FILE_BATCH && !signal.aborted;) {
           count = await transaction(step);
+          total += count;
+          progress(total, null);
+        }
       }
       if (total > 0) log.info({ files: total }, "unused files deleted");
       try {
@@ -174,11 +207,24 @@ export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
   /** For the console's charts. */
   "queue-figures": {
     rhythm: { pattern: "* * * * *" },
-    run: async () => {
-      await insertQueueMinute(sql);
+    run: async ({ signal }) => {
+      for (const minute of await listMinutesToRecord(sql)) {
+        if (signal.aborted) return;
+        await insertQueueMinute(sql, minute);
+      }
       await deleteOldFigures(sql);
     },
   },
+  /** Every hour, as a run gives up when readers are in its way. */
+  "drop-old-events": {
+    rhythm: { pattern: "13 * * * *" },
+    run: async ({ log }) => {
+      const days = await dropOldEvents(sql);
+      if (days > 0) log.info({ days }, "old days of the event log dropped");
+      return days;
+    },
+  },
+  "purge-webhooks": purging("3 * * * *", deleteOldWebhooks),
 };
 
 export const runUpkeep: Handler<{ task: string }> = async (task) => {

@@ -21,6 +21,8 @@ export const enums = {
   posSyncStatus: ["QUEUED", "RUNNING", "DONE", "FAILED"],
   processRole: ["API", "WORKER"],
   reviewStatus: ["PUBLISHED", "PENDING", "APPROVED", "REJECTED"],
+  webhookStatus: ["PENDING", "SENT", "FAILED"],
+  webhookStop: ["BY_OWNER", "GONE", "FAILING"],
 } as const;
 
 /** One value of an enum. */

@@ -13,4 +13,5 @@ export const queueNames = [
   "rollups",
   "sms",
   "upkeep",
+  "webhooks",
 ] as const;

@@ -4,7 +4,7 @@ import { config } from "./config.js";
 export type { Logger };
 
 // Synchronous, so that the last lines of a killed process are not lost.
-const destination = config.LOG_PRETTY
+const destination: pino.DestinationStream = config.LOG_PRETTY
   ? pino.transport({
       target: "pino-pretty",
       options: { colorize: true, translateTime: "HH:MM:ss", ignore: "pid,hostname", singleLine: true },
@@ -31,6 +31,27 @@ export const log: Logger = pino(
   },
   destination,
 );
+
+/** Levels whose lines are for the log alone. */
+const FOR_DEVELOPERS = /^\{"level":"(trace|debug)"/;
+
+/** Where a child's lines go: to the log and, from `info` on, to `keep`. */
+class Tee implements pino.DestinationStream {
+  readonly #keep: (line: string) => void;
+
+  constructor(keep: (line: string) => void) {
+    this.#keep = keep;
+  }
+
+  write(line: string): void {
+    destination.write(line);
+    if (!FOR_DEVELOPERS.test(line)) this.#keep(line);
+  }
+}
+
+/** Returns a child of the process's logger whose lines from `info` on `keep` gets too, as they are in the log: redacted, as JSON. */
+export const keptLog = (bindings: Readonly<Record<string, unknown>>, keep: (line: string) => void): Logger =>
+  Object.assign(log.child(bindings), { [pino.symbols.streamSym]: new Tee(keep) });
 
 /** Whether the success of a request is logged, and those of its jobs: all of them or none, by the request's id. */
 export function logsSuccess(id: string): boolean {

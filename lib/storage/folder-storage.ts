@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream } from "node:fs";
 import { access, open, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
@@ -42,7 +42,9 @@ export function folderStorage(folder: string): Storage {
     const unfinished = join(folder, "unfinished", randomUUID());
     await makeFolder(dirname(unfinished));
     try {
-      await pipeline(body, createWriteStream(unfinished, { flags: "wx", mode: 0o600, flush: true }));
+      // opened here: a stream that opens by itself may still create the file after it was deleted below
+      const file = await open(unfinished, "wx", 0o600);
+      await pipeline(body, file.createWriteStream({ flush: true }));
       const path = await place();
       await rename(unfinished, path);
       await syncFolder(dirname(path));

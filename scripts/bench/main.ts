@@ -1,4 +1,5 @@
 import { usage } from "../command.js";
+import { withProgress } from "../progress-bar.js";
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { chapters } from "./chapters.js";
@@ -70,18 +71,22 @@ try {
   print(`${describeRun(run)}; ${CLIENTS} clients, medians of alternating rounds.`);
   for (const line of earlier ? describeComparison(earlier, names) : []) print(line);
   await withLab(stopping.signal, async (lab) => {
-    const marketplace = await seedMarketplace(lab.databaseUrl);
-    for (const name of names) {
-      const chapter = chapters[name];
-      if (!chapter) continue;
-      const figures = beginChapter(`${chapter.title} (${name})`, earlier?.chapters[name]);
-      await chapter.measure(lab, marketplace, run.effort);
-      endChapter();
-      run.chapters[name] = figures;
-      // a run that is stopped keeps the chapters that have ended
-      if (json !== undefined) await writeRun(json, run);
-      await lab.stopPrograms();
-    }
+    await withProgress("chapters", async (report) => {
+      for (const [index, name] of names.entries()) {
+        const chapter = chapters[name];
+        if (!chapter) continue;
+        // what a chapter measures must not depend on the orders that those before it have left
+        const marketplace = await seedMarketplace(lab.databaseUrl);
+        const figures = beginChapter(`${chapter.title} (${name})`, earlier?.chapters[name]);
+        report(index, names.length);
+        await chapter.measure(lab, marketplace, run.effort);
+        endChapter();
+        run.chapters[name] = figures;
+        // a run that is stopped keeps the chapters that have ended
+        if (json !== undefined) await writeRun(json, run);
+        await lab.stopPrograms();
+      }
+    });
   });
 } catch (error) {
   process.stderr.write(`${stopping.signal.aborted ? "Stopped." : String(error)}\n`);

@@ -13,6 +13,8 @@ export const PRICE = 249.9;
  * quiet hours.
  */
 const SEED = `
+  truncate cities, users, staged_jobs cascade;
+
   insert into cities (id, name, timezone) values ('bench', 'Bench', 'Europe/Moscow');
 
   insert into users (service_id, phone, first_name, last_name)
@@ -53,7 +55,7 @@ const SEED = `
   insert into box_items (box_id, menu_item_id, qty)
   select b.id, m.id, 2 from boxes b join menu_items m on m.partner_id = b.partner_id`;
 
-/** Fills an empty database. */
+/** Fills the database with a marketplace without orders, whatever it had. */
 export async function seedMarketplace(databaseUrl: string): Promise<Marketplace> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

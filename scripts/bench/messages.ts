@@ -75,7 +75,6 @@ export type HotRowPlan = z.output<typeof HotRowPlan>;
 export const OrderSqlPlan = z.object({
   how: z.enum(["function", "bare"]),
   seconds: z.number(),
-  userIds: z.array(z.uuid()),
   boxes: z.array(z.object({ id: z.uuid(), partnerId: z.uuid() })),
   totalMinor: z.int(),
 });

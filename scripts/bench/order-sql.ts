@@ -8,7 +8,7 @@ import { print, printGoal, printRow } from "./report.js";
 const MOST_RATIO = 1.6;
 
 /** Compares Postgres's CPU time for an order with that of one statement that writes the same rows without a check. */
-export const compareOrderSql: Measure = async (lab, { userIds, boxes }, { rounds, seconds, warmUpSeconds }) => {
+export const compareOrderSql: Measure = async (lab, { boxes }, { rounds, seconds, warmUpSeconds }) => {
   if (!statSync("/proc/self/schedstat", { throwIfNoEntry: false })) {
     print("  skipped: this system has no /proc");
     return;
@@ -16,7 +16,7 @@ export const compareOrderSql: Measure = async (lab, { userIds, boxes }, { rounds
   const program = await lab.start("scripts/bench/programs/order-sql");
   const totalMinor = Math.round(PRICE * 100);
   const place = async (how: OrderSqlPlan["how"], duration: number) => {
-    const plan: OrderSqlPlan = { how, seconds: duration, userIds, boxes, totalMinor };
+    const plan: OrderSqlPlan = { how, seconds: duration, boxes, totalMinor };
     return (await program.ask(plan, DeliveryRate)).cpuMicros;
   };
   const micros: Record<OrderSqlPlan["how"], number[]> = { function: [], bare: [] };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { print as write } from "../progress-bar.js";
 
 /** What chapters measure: every figure is printed and recorded by the same call. */
 
@@ -29,7 +30,7 @@ export type Goal = z.output<typeof Goal>;
 export const Chapter = z.object({ rows: z.array(Row), goals: z.array(Goal) });
 export type Chapter = z.output<typeof Chapter>;
 
-export const print = (line: string): void => void process.stdout.write(`${line}\n`);
+export const print = (line: string): void => write(`${line}\n`);
 
 const emptyChapter = (): Chapter => ({ rows: [], goals: [] });
 

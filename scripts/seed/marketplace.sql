@@ -1,5 +1,6 @@
 -- A marketplace with two years behind it, in about a minute and a half at :scale 1: 50 000 partners, 200 000 boxes,
 -- 500 000 users and a million orders. The figures agree: stock and sales, totals and commissions, statuses and events.
+-- A semicolon at the end of a line ends a statement.
 
 -- Every run makes the same marketplace.
 select setseed(0.42);
@@ -186,4 +187,7 @@ where at > now() - interval '180 days';
 
 insert into staged_jobs (queue, payload, run_at, next_send_at, sends, attempts, created_at, done_at)
 select 'upkeep', '{"task": "canary"}', at, at, 1, 1, at, at
-from (select now() - interval '20 hours' * random() as at from generate_series(1, :orders / 10)) jobs;
+from (
+  -- ids ascend with the time
+  select now() - interval '20 hours' * random() as at from generate_series(1, :orders / 10) order by at
+) jobs;

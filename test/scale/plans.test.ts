@@ -35,7 +35,16 @@ const PURGED = [
   "refresh_tokens",
   "staff_invitations",
   "staged_jobs",
+  "webhook_deliveries",
 ];
+
+/** Fills the event log: events of a thousand partners, and some of the platform. */
+const EVENTS = `do $$ begin
+  insert into new_events (type, partner_id, data)
+  select 'box.back', case when p.n % 10 > 0 then p.id end, '{}'
+  from (select row_number() over () as n, id from (select id from partners limit 1000) chosen) p, generate_series(1, 20);
+  perform number_events(20000);
+end $$`;
 
 /** Often enough for a prepared statement to settle on one plan. */
 const REPETITIONS = 7;
@@ -65,6 +74,8 @@ let busyScene: Scene;
 beforeAll(async () => {
   await migrate(postgres.url);
   await seedMarketplace(postgres.url, scale);
+  await postgres.ask(EVENTS);
+  await postgres.ask("analyze");
   plans = await recordPlans(postgres);
   big = await bigTables();
   api = await startApi();
@@ -269,6 +280,11 @@ const KEPT = `do $$ begin
   insert into notifications (id, user_id, kind, status)
   select overlay(new_id()::text placing left(first_id_at(k.at)::text, 13) from 1)::uuid, u.id, 'ORDER_ACCEPTED', 'SENT'
   from kept k join some_users u using (n);
+  insert into webhook_endpoints (url, secret, position) values ('kept', '', 0);
+  insert into webhook_deliveries (endpoint_id, position, event_id, type, version, at, data, status, next_attempt_at, created_at)
+  select w.id, k.n, gen_random_uuid(), 'box.back', 1, k.at, '{}', 'SENT', null, k.at
+  from kept k cross join webhook_endpoints w
+  where w.url = 'kept';
   insert into notification_deliveries (notification_id, address_digest, device_id, platform, status)
   select id, sha256('kept'), user_id, 'android', 'SENT' from notifications order by id limit 10000;
 end $$`;

@@ -97,6 +97,11 @@ const cases: Case[] = [
     holds: { [one("outbox_lag_seconds")]: steady(60) },
   },
   {
+    alert: "EventLogLate",
+    fires: { [one("event_log_lag_seconds")]: steady(61) },
+    holds: { [one("event_log_lag_seconds")]: steady(60) },
+  },
+  {
     alert: "QueueGrows",
     fires: { [one("queue_jobs", 'queue="push",state="waiting"')]: steady(10_001) },
     holds: {

@@ -40,6 +40,11 @@ test("grants and revokes a look at the operators' console", async () => {
     code: 1,
     output: `${phone} is not an observer.\n`,
   });
+  await sql`update users set is_admin = true where phone = ${phone}`;
+  expect(await grantAdmin([phone, "--read-only"])).toEqual({
+    code: 0,
+    output: `${phone} is an observer now, and an admin still, who may act on the console.\n`,
+  });
 });
 
 test.each([[], ["79990000002"], [phone, phone], [phone, "--remove"]])(

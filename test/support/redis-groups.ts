@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import {
   NODE_TIMEOUT_MS,
@@ -20,6 +22,12 @@ const ANSWER_MS = 5_000;
 const SLOW_MOVE_MS = 3;
 const CUTS = 20;
 const CUT_PAUSE_MS = 10;
+
+/** A master, and its id in the cluster. */
+interface Owner {
+  master: TestRedis;
+  id: string;
+}
 
 const hostOf = ({ url }: TestRedis) => new URL(url).host;
 const portOf = ({ url }: TestRedis) => new URL(url).port;
@@ -74,6 +82,12 @@ export interface RedisCluster {
    * key left and sends clients to the other, their connections to that are cut some times.
    */
   moveSlotOf(key: string): Promise<void>;
+  /**
+   * Moves half the keys of this slot to another master, then kills the first one. Its replica takes over and knows nothing of the
+   * move. So nobody reaches the half that has moved, and the other master, to whom this slot now has no owner, refuses all its
+   * slots, until an operator mends the slot with redis-cli.
+   */
+  breakMoveOf(key: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -142,7 +156,7 @@ export async function startRedisCluster(tls?: SharedCertificate): Promise<RedisC
   const slotOf = async (key: string) =>
     Promise.any(nodes.map((node) => ask(node, (client) => client.cluster("KEYSLOT", key))));
   /** Asks the nodes in turn, as one may be dead or stopped. */
-  const findMaster = async (slot: number) => {
+  const findMaster = async (slot: number): Promise<Owner | undefined> => {
     for (const node of nodes) {
       const limit = delay(NODE_TIMEOUT_MS, undefined, { ref: false });
       const found = await Promise.race([
@@ -154,6 +168,32 @@ export async function startRedisCluster(tls?: SharedCertificate): Promise<RedisC
       if (master && range) return { master, id: range.id };
     }
     return undefined;
+  };
+
+  const beginMove = async (key: string) => {
+    const slot = await slotOf(key);
+    const source = await until(() => findMaster(slot));
+    const other = (await slotsOf(source.master)).find(({ id }) => id !== source.id);
+    if (!other) throw new Error("there is no other master");
+    const setSlot = (node: TestRedis, ...words: string[]) =>
+      ask(node, (client) => client.call("cluster", "setslot", String(slot), ...words));
+    const target = await until(() => findMaster(other.from));
+    await setSlot(target.master, "importing", source.id);
+    await setSlot(source.master, "migrating", target.id);
+    return { slot, source, target, setSlot };
+  };
+  /** Moves up to `most` keys; returns how many. */
+  const moveKeys = async (slot: number, source: Owner, target: Owner, most: number) =>
+    ask(source.master, async (client) => {
+      const keys = await client.cluster("GETKEYSINSLOT", slot, most);
+      const address = ["127.0.0.1", portOf(target.master), "", "0", "5000"];
+      if (keys.length > 0) await client.call("migrate", ...address, "KEYS", ...keys.map(String));
+      return keys.length;
+    });
+  /** Puts the keys of all slots together again, as an operator does. */
+  const fixSlots = () => {
+    const fix = ["--cluster", "fix", hostOf(first), "--cluster-replace", "--cluster-yes"];
+    return promisify(execFile)("redis-cli", fix);
   };
 
   const hosts = [first, second].map((node) => (name === undefined ? hostOf(node) : `${name}:${portOf(node)}`));
@@ -172,37 +212,25 @@ export async function startRedisCluster(tls?: SharedCertificate): Promise<RedisC
       });
     },
     moveSlotOf: async (key) => {
-      const slot = await slotOf(key);
-      const source = await until(() => findMaster(slot));
-      const other = (await slotsOf(source.master)).find(({ id }) => id !== source.id);
-      if (!other) throw new Error("there is no other master");
-      const setSlot = (node: TestRedis, ...words: string[]) =>
-        ask(node, (client) => client.call("cluster", "setslot", String(slot), ...words));
-      const target = await until(() => findMaster(other.from));
-      await setSlot(target.master, "importing", source.id);
-      await setSlot(source.master, "migrating", target.id);
-      await ask(source.master, async (client) => {
-        for (;;) {
-          const keys: unknown = await client.cluster("GETKEYSINSLOT", slot, 1);
-          if (!Array.isArray(keys) || keys.length === 0) break;
-          await client.call(
-            "migrate",
-            "127.0.0.1",
-            portOf(target.master),
-            "",
-            "0",
-            "5000",
-            "KEYS",
-            ...keys.map(String),
-          );
-          await delay(SLOW_MOVE_MS);
-        }
-      });
+      const { slot, source, target, setSlot } = await beginMove(key);
+      while ((await moveKeys(slot, source, target, 1)) > 0) await delay(SLOW_MOVE_MS);
       for (let cut = 0; cut < CUTS; cut += 1) {
         await ask(target.master, (client) => client.call("client", "kill", "type", "normal"));
         await delay(CUT_PAUSE_MS);
       }
       for (const node of [target.master, source.master]) await setSlot(node, "node", target.id);
+    },
+    breakMoveOf: async (key) => {
+      const { slot, source, target } = await beginMove(key);
+      const keys = await ask(source.master, (client) => client.cluster("COUNTKEYSINSLOT", slot));
+      await moveKeys(slot, source, target, Math.ceil(keys / 2));
+      await source.master.kill();
+      await until(async () => {
+        const found = await findMaster(slot);
+        return found !== undefined && found.master !== source.master;
+      });
+      await source.master.restart();
+      await fixSlots();
     },
     stop: async () => {
       await Promise.all(nodes.map((node) => node.stop()));

@@ -113,7 +113,8 @@ export class Meter {
   /** Counts the rows of each table. */
   private async rows(): Promise<Record<string, number>> {
     const tables = await this.ask<{ name: string }>(
-      "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
+      `select relname as name from pg_class
+       where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace`,
     );
     const counts: Record<string, number> = {};
     for (const { name } of tables) counts[name] = await this.one(`select count(*) as n from ${name}`);
@@ -125,9 +126,12 @@ export class Meter {
     await this.ask("vacuum full analyze");
     const rows = await this.rows();
     const sizes = await this.ask<{ name: string; bytes: string; indexes: string }>(
-      `select relname as name, pg_total_relation_size(oid) as bytes,
+      `select relname as name,
+              coalesce(
+                (select sum(pg_total_relation_size(relid)) from pg_partition_tree(pg_class.oid)), pg_total_relation_size(oid)
+              ) as bytes,
               (select count(*) from pg_index where indrelid = pg_class.oid) as indexes
-       from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
+       from pg_class where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace`,
     );
     const each: Record<string, number> = {};
     for (const { name, bytes, indexes } of sizes) {

@@ -141,6 +141,8 @@ export const retention: Readonly<Record<string, readonly [days: number, task: st
   rate_counters: [0.01, "purge-rate-counters"],
   action_counts: [0.01, "purge-rate-counters"],
   rollup_changes: [1, "the rollup of the day"],
+  events: [30, "drop-old-events"],
+  new_events: [0.01, "the numbering of events"],
 };
 
 export interface TableSize {

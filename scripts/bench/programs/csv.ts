@@ -49,7 +49,8 @@ async function byWorker(stored: Stored): Promise<() => Promise<void>> {
   });
   const { signal } = new AbortController();
   const done = () => Promise.resolve();
-  return () => importMenu({ payload: { importId }, log, requestId: undefined, attempt: 1, signal, done });
+  const progress = () => undefined;
+  return () => importMenu({ payload: { importId }, log, progress, requestId: undefined, attempt: 1, signal, done });
 }
 
 const BATCH = 5_000;

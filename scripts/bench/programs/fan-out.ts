@@ -48,6 +48,7 @@ async function notifyAll(boxId: string): Promise<number> {
     await fanOutEvent({
       payload: fanOut.payload.parse(open.payload),
       log,
+      progress: () => undefined,
       requestId: undefined,
       attempt: 1,
       signal: new AbortController().signal,

@@ -36,6 +36,7 @@ async function stage(userId: string): Promise<() => Promise<void>> {
     convertUpload({
       payload: { fileId },
       log,
+      progress: () => undefined,
       requestId: undefined,
       attempt: 1,
       signal: new AbortController().signal,

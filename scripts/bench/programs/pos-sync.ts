@@ -92,6 +92,7 @@ async function pullAsWorker(): Promise<void> {
   await pullMenu({
     payload: { syncId },
     log,
+    progress: () => undefined,
     requestId: undefined,
     attempt: 1,
     signal: new AbortController().signal,

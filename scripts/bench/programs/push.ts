@@ -21,6 +21,7 @@ async function prepareWorker(service: string, count: number): Promise<(() => Pro
       deliverPush({
         payload: { notificationId },
         log,
+        progress: () => undefined,
         requestId: undefined,
         attempt: 1,
         signal: new AbortController().signal,

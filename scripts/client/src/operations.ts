@@ -803,7 +803,7 @@ export type KeyScopeMissingProblem = {
     code: "FORBIDDEN";
     reason: "KEY_SCOPE_MISSING";
     requestId: string;
-    scope: "ads:read" | "geo:write" | "ops:read";
+    scope: "ads:read" | "events:read" | "geo:write" | "ops:read";
 };
 export type UserProfile = {
     /** UUID v7 */
@@ -969,6 +969,8 @@ export type MenuSync = {
     status: "QUEUED" | "RUNNING" | "DONE" | "FAILED";
     /** 0 to 1; null while the length of the menu is unknown */
     progress: number | null;
+    /** when it will be done if it goes on as it did; null while that cannot be told, and when it has ended */
+    estimatedEndAt: string | null;
     itemsSynced: number;
     itemsFailed: number;
     /** items that the POS no longer has */
@@ -1318,6 +1320,8 @@ export type MenuImport = {
     status: "QUEUED" | "RUNNING" | "DONE" | "FAILED";
     /** the part of the file that is processed */
     progress: number;
+    /** when it will be done if it goes on as it did; null while that cannot be told, and when it has ended */
+    estimatedEndAt: string | null;
     /** why rows were skipped, the first of them; preceded by what ended an import that FAILED */
     errors: {
         /** the row's first line; null when the file is not at fault */
@@ -2057,6 +2061,564 @@ export type CampaignDay = {
     invalidImpressions: number;
     invalidClicks: number;
 };
+export type OrderPlacedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "order.placed";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        /** minor units */
+        amountDueCents: number;
+        /** minor units */
+        commissionCents: number;
+        /** by a POS */
+        takenElsewhere: boolean;
+    };
+};
+export type OrderReadyEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "order.ready";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        "from": "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+        by: "CUSTOMER" | "PARTNER" | "SERVICE";
+    };
+};
+export type OrderCompletedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "order.completed";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        "from": "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+        by: "CUSTOMER" | "PARTNER" | "SERVICE";
+    };
+};
+export type OrderCancelledEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "order.cancelled";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        "from": "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+        by: "CUSTOMER" | "PARTNER" | "SERVICE";
+    };
+};
+export type OrderNoShowEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "order.no_show";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        "from": "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+        by: "CUSTOMER" | "PARTNER" | "SERVICE";
+    };
+};
+export type BoxListedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "box.listed";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type BoxChangedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "box.changed";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type BoxSoldOutEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "box.sold_out";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type BoxBackEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "box.back";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type BoxExpiredEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "box.expired";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type MenuItemCreatedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "menu_item.created";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        menuItemId: string;
+        /** minor units */
+        priceCents: number;
+        available: boolean;
+    };
+};
+export type MenuItemChangedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "menu_item.changed";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        menuItemId: string;
+        /** minor units */
+        priceCents: number;
+        available: boolean;
+    };
+};
+export type MenuItemArchivedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "menu_item.archived";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        menuItemId: string;
+        /** minor units */
+        priceCents: number;
+        available: boolean;
+    };
+};
+export type MenuImportFinishedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "menu_import.finished";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        importId: string;
+        status: "DONE" | "FAILED";
+        rowsCreated: number;
+        rowsUpdated: number;
+        rowsFailed: number;
+    };
+};
+export type PosSyncFinishedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "pos_sync.finished";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        syncId: string;
+        status: "DONE" | "FAILED";
+        failure: ("REFUSED" | "UNAVAILABLE" | "TOO_LARGE" | "REPLACED" | "ABANDONED" | "EMPTY") | null;
+        itemsSynced: number;
+        itemsFailed: number;
+        itemsArchived: number;
+    };
+};
+export type PartnerRegisteredEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "partner.registered";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+        /** null when it is new */
+        "from": ("PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") | null;
+    };
+};
+export type PartnerApprovedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "partner.approved";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+        /** null when it is new */
+        "from": ("PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") | null;
+    };
+};
+export type PartnerRejectedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "partner.rejected";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+        /** null when it is new */
+        "from": ("PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") | null;
+    };
+};
+export type PartnerSuspendedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "partner.suspended";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+        /** null when it is new */
+        "from": ("PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") | null;
+    };
+};
+export type ReviewPublishedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "review.published";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        reviewId: string;
+        /** UUID v7 */
+        orderId: string;
+        rating: number;
+    };
+};
+export type ReviewModeratedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "review.moderated";
+    version: 1;
+    /** UUID v7 */
+    partnerId: string;
+    at: string;
+    data: {
+        /** UUID v7 */
+        reviewId: string;
+        /** UUID v7 */
+        orderId: string;
+        rating: number;
+        status: "APPROVED" | "REJECTED";
+    };
+};
+export type PointsEarnedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "points.earned";
+    version: 1;
+    partnerId: null;
+    at: string;
+    data: {
+        /** UUID v7 */
+        userId: string;
+        points: number;
+        /** null for a welcome by referral */
+        orderId: string | null;
+    };
+};
+export type CampaignCompletedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "campaign.completed";
+    version: 1;
+    partnerId: null;
+    at: string;
+    data: {
+        /** UUID v7 */
+        campaignId: string;
+    };
+};
+export type FileReadyEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "file.ready";
+    version: 1;
+    partnerId: null;
+    at: string;
+    data: {
+        /** UUID v7 */
+        fileId: string;
+        /** UUID v7 */
+        userId: string;
+        contentType: string;
+    };
+};
+export type AccountDeletedEvent = {
+    /** its place in the log; later events have higher ones */
+    position: number;
+    /** the same however often the event is read or sent */
+    id: string;
+    "type": "account.deleted";
+    version: 1;
+    partnerId: null;
+    at: string;
+    data: {
+        /** UUID v7 */
+        userId: string;
+    };
+};
+export type EventPage = {
+    events: (OrderPlacedEvent | OrderReadyEvent | OrderCompletedEvent | OrderCancelledEvent | OrderNoShowEvent | BoxListedEvent | BoxChangedEvent | BoxSoldOutEvent | BoxBackEvent | BoxExpiredEvent | MenuItemCreatedEvent | MenuItemChangedEvent | MenuItemArchivedEvent | MenuImportFinishedEvent | PosSyncFinishedEvent | PartnerRegisteredEvent | PartnerApprovedEvent | PartnerRejectedEvent | PartnerSuspendedEvent | ReviewPublishedEvent | ReviewModeratedEvent | PointsEarnedEvent | CampaignCompletedEvent | FileReadyEvent | AccountDeletedEvent)[];
+    /** the `after` of the next request */
+    after: number;
+    /** whether there may be more already: then ask again at once */
+    more: boolean;
+};
+export type EventsGoneProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#EVENTS_GONE";
+    title: "Gone";
+    status: 410;
+    /** for people; its wording may change */
+    detail: string;
+    code: "NOT_FOUND";
+    reason: "EVENTS_GONE";
+    requestId: string;
+};
+export type TooManyWaitsProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#TOO_MANY_WAITS";
+    title: "Too many requests";
+    status: 429;
+    /** for people; its wording may change */
+    detail: string;
+    code: "RATE_LIMIT";
+    reason: "TOO_MANY_WAITS";
+    requestId: string;
+    /** as in the header `Retry-After` */
+    retryAfterSeconds: number;
+};
+export type NewWebhookEndpoint = {
+    /** UUID v7 */
+    id: string;
+    url: string;
+    description: string | null;
+    types: string[] | null;
+    enabled: boolean;
+    /** GONE: it answered 410. FAILING: it failed for a day. Null while it is enabled */
+    stoppedWhy: ("BY_OWNER" | "GONE" | "FAILING") | null;
+    /** since its last success */
+    failingSince: string | null;
+    /** after a failure it is left alone for a while */
+    pausedUntil: string | null;
+    createdAt: string;
+    /** shown only now; verifies the header `webhook-signature` (Standard Webhooks) */
+    secret: string;
+};
+export type TooManyWebhookEndpointsProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#TOO_MANY_WEBHOOK_ENDPOINTS";
+    title: "Conflict";
+    status: 409;
+    /** for people; its wording may change */
+    detail: string;
+    code: "CONFLICT";
+    reason: "TOO_MANY_WEBHOOK_ENDPOINTS";
+    requestId: string;
+    most: number;
+};
+export type WebhookEndpoint = {
+    /** UUID v7 */
+    id: string;
+    url: string;
+    description: string | null;
+    types: string[] | null;
+    enabled: boolean;
+    /** GONE: it answered 410. FAILING: it failed for a day. Null while it is enabled */
+    stoppedWhy: ("BY_OWNER" | "GONE" | "FAILING") | null;
+    /** since its last success */
+    failingSince: string | null;
+    /** after a failure it is left alone for a while */
+    pausedUntil: string | null;
+    createdAt: string;
+};
+export type WebhookDelivery = {
+    /** of the event in the log */
+    position: number;
+    /** `webhook-id` */
+    eventId: string;
+    "type": string;
+    status: "PENDING" | "SENT" | "FAILED";
+    attempts: number;
+    /** the status of the last answer; null without one */
+    answered: number | null;
+    /** how the last answer begins, or why there was none */
+    answer: string | null;
+    ms: number | null;
+    attemptedAt: string | null;
+    /** null: it is settled */
+    nextAttemptAt: string | null;
+};
+export type WebhookEndpointStoppedProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#WEBHOOK_ENDPOINT_STOPPED";
+    title: "Conflict";
+    status: 409;
+    /** for people; its wording may change */
+    detail: string;
+    code: "CONFLICT";
+    reason: "WEBHOOK_ENDPOINT_STOPPED";
+    requestId: string;
+};
 export type VendorCalls = {
     vendor: string;
     /** in the last five minutes */
@@ -2107,11 +2669,29 @@ export type Overview = {
             lagSeconds: number;
         }[];
         vendors: VendorCalls[];
+        paused: {
+            queue: string;
+            origin: string;
+            /** of the first pause; it has not answered since */
+            since: string;
+            /** when it is called again, by one call at a time until it answers */
+            until: string;
+        }[];
     }[];
     /** of all processes; those that were called in five minutes */
     vendors: VendorCalls[];
+    /** third parties that processes do not call for a while, as they did not answer */
+    paused: {
+        queue: string;
+        origin: string;
+        /** of the first pause; it has not answered since */
+        since: string;
+        /** when it is called again, by one call at a time until it answers */
+        until: string;
+        processes: number;
+    }[];
     upkeep: {
-        task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures";
+        task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures" | "drop-old-events" | "purge-webhooks";
         /** of the last run; null when there was none */
         startedAt: string | null;
         ms: number | null;
@@ -2141,8 +2721,8 @@ export type QueueMinute = {
     queue: string;
     staged: number;
     done: number;
-    /** of the oldest due job, at the end of the minute */
-    oldestDueSeconds: number;
+    /** of the oldest due job, at the end of the minute; null when the minute was recorded later */
+    oldestDueSeconds: number | null;
 };
 export type Found = {
     kind: "ORDER" | "NOTIFICATION" | "PARTNER" | "USER" | "BOX" | "FILE" | "MENU_IMPORT" | "POS_SYNC" | "POS_EVENT" | "JOB";
@@ -2222,18 +2802,27 @@ export type BulkAction = {
     state: "DEAD" | "DUE" | "WAITING";
     queue: string | null;
     error: string | null;
+    stagedFrom: string | null;
+    stagedBefore: string | null;
+    minAttempts: number | null;
     until: string | null;
     why: string;
     /** how many jobs matched when it was asked for */
     matched: number;
     /** how many have been changed so far */
     changed: number;
+    /** the part that is done */
+    progress: number;
+    /** when it will be done if it goes on as it did; null while that cannot be told, and when it has ended */
+    estimatedEndAt: string | null;
     createdAt: string;
     /** null while it goes on */
     settledAt: string | null;
+    /** null when no operator has stopped it */
+    stoppedWhy: string | null;
 };
 export type QueueSettings = {
-    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
     /** null when it is not paused */
     pausedAt: string | null;
     pausedWhy: string | null;
@@ -2250,6 +2839,386 @@ export type WrongDaysProblem = {
     code: "VALIDATION_ERROR";
     reason: "WRONG_DAYS";
     requestId: string;
+};
+export type OrderPlacedWebhook = {
+    "type": "order.placed";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        /** minor units */
+        amountDueCents: number;
+        /** minor units */
+        commissionCents: number;
+        /** by a POS */
+        takenElsewhere: boolean;
+    };
+};
+export type OrderReadyWebhook = {
+    "type": "order.ready";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        "from": "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+        by: "CUSTOMER" | "PARTNER" | "SERVICE";
+    };
+};
+export type OrderCompletedWebhook = {
+    "type": "order.completed";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        "from": "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+        by: "CUSTOMER" | "PARTNER" | "SERVICE";
+    };
+};
+export type OrderCancelledWebhook = {
+    "type": "order.cancelled";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        "from": "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+        by: "CUSTOMER" | "PARTNER" | "SERVICE";
+    };
+};
+export type OrderNoShowWebhook = {
+    "type": "order.no_show";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        orderId: string;
+        "from": "ACCEPTED" | "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
+        by: "CUSTOMER" | "PARTNER" | "SERVICE";
+    };
+};
+export type BoxListedWebhook = {
+    "type": "box.listed";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type BoxChangedWebhook = {
+    "type": "box.changed";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type BoxSoldOutWebhook = {
+    "type": "box.sold_out";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type BoxBackWebhook = {
+    "type": "box.back";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type BoxExpiredWebhook = {
+    "type": "box.expired";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        boxId: string;
+        quantityAvailable: number;
+        /** minor units */
+        priceCents: number;
+        pickupWindowStart: string;
+        pickupWindowEnd: string;
+        /** also when it is deleted */
+        hidden: boolean;
+    };
+};
+export type MenuItemCreatedWebhook = {
+    "type": "menu_item.created";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        menuItemId: string;
+        /** minor units */
+        priceCents: number;
+        available: boolean;
+    };
+};
+export type MenuItemChangedWebhook = {
+    "type": "menu_item.changed";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        menuItemId: string;
+        /** minor units */
+        priceCents: number;
+        available: boolean;
+    };
+};
+export type MenuItemArchivedWebhook = {
+    "type": "menu_item.archived";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        menuItemId: string;
+        /** minor units */
+        priceCents: number;
+        available: boolean;
+    };
+};
+export type MenuImportFinishedWebhook = {
+    "type": "menu_import.finished";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        importId: string;
+        status: "DONE" | "FAILED";
+        rowsCreated: number;
+        rowsUpdated: number;
+        rowsFailed: number;
+    };
+};
+export type PosSyncFinishedWebhook = {
+    "type": "pos_sync.finished";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        syncId: string;
+        status: "DONE" | "FAILED";
+        failure: ("REFUSED" | "UNAVAILABLE" | "TOO_LARGE" | "REPLACED" | "ABANDONED" | "EMPTY") | null;
+        itemsSynced: number;
+        itemsFailed: number;
+        itemsArchived: number;
+    };
+};
+export type PartnerRegisteredWebhook = {
+    "type": "partner.registered";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+        /** null when it is new */
+        "from": ("PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") | null;
+    };
+};
+export type PartnerApprovedWebhook = {
+    "type": "partner.approved";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+        /** null when it is new */
+        "from": ("PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") | null;
+    };
+};
+export type PartnerRejectedWebhook = {
+    "type": "partner.rejected";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+        /** null when it is new */
+        "from": ("PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") | null;
+    };
+};
+export type PartnerSuspendedWebhook = {
+    "type": "partner.suspended";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        status: "PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED";
+        /** null when it is new */
+        "from": ("PENDING_REVIEW" | "ACTIVE" | "REJECTED" | "SUSPENDED") | null;
+    };
+};
+export type ReviewPublishedWebhook = {
+    "type": "review.published";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        reviewId: string;
+        /** UUID v7 */
+        orderId: string;
+        rating: number;
+    };
+};
+export type ReviewModeratedWebhook = {
+    "type": "review.moderated";
+    timestamp: string;
+    version: 1;
+    position: number;
+    /** UUID v7 */
+    partnerId: string;
+    data: {
+        /** UUID v7 */
+        reviewId: string;
+        /** UUID v7 */
+        orderId: string;
+        rating: number;
+        status: "APPROVED" | "REJECTED";
+    };
+};
+export type PointsEarnedWebhook = {
+    "type": "points.earned";
+    timestamp: string;
+    version: 1;
+    position: number;
+    partnerId: null;
+    data: {
+        /** UUID v7 */
+        userId: string;
+        points: number;
+        /** null for a welcome by referral */
+        orderId: string | null;
+    };
+};
+export type CampaignCompletedWebhook = {
+    "type": "campaign.completed";
+    timestamp: string;
+    version: 1;
+    position: number;
+    partnerId: null;
+    data: {
+        /** UUID v7 */
+        campaignId: string;
+    };
+};
+export type FileReadyWebhook = {
+    "type": "file.ready";
+    timestamp: string;
+    version: 1;
+    position: number;
+    partnerId: null;
+    data: {
+        /** UUID v7 */
+        fileId: string;
+        /** UUID v7 */
+        userId: string;
+        contentType: string;
+    };
+};
+export type AccountDeletedWebhook = {
+    "type": "account.deleted";
+    timestamp: string;
+    version: 1;
+    position: number;
+    partnerId: null;
+    data: {
+        /** UUID v7 */
+        userId: string;
+    };
 };
 export type ActionRefusedProblem = {
     /** explains the reason, below the API's address */
@@ -2345,7 +3314,7 @@ export type OtherOriginProblem = {
     reason: "OTHER_ORIGIN";
     requestId: string;
 };
-export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OverloadedProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
+export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | EventsGoneProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OverloadedProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | TooManyWaitsProblem | TooManyWebhookEndpointsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WebhookEndpointStoppedProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
 /**
  * List the boxes on offer
  */
@@ -3662,6 +4631,13 @@ export function syncMenu(none: Record<string, never> = {}, opts?: Oazapfts.Reque
         data: {
             /** UUID v7 */
             syncId: string;
+            status?: "QUEUED" | "RUNNING" | "DONE" | "FAILED";
+            /** 0 to 1; null while the length of the menu is unknown */
+            progress?: number | null;
+            /** when it will be done if it goes on as it did; null while that cannot be told, and when it has ended */
+            estimatedEndAt?: string | null;
+            itemsSynced?: number;
+            itemsFailed?: number;
         };
     } | {
         status: 401;
@@ -4166,6 +5142,18 @@ export function importMenu({ body }: {
         data: {
             /** UUID v7 */
             importId: string;
+            /** rows that created an item */
+            created?: number;
+            /** rows of existing items, changed or not */
+            updated?: number;
+            /** rows that were skipped */
+            failed?: number;
+            /** FAILED: it ended before the end of the file; the rows imported before remain */
+            status?: "QUEUED" | "RUNNING" | "DONE" | "FAILED";
+            /** the part of the file that is processed */
+            progress?: number;
+            /** when it will be done if it goes on as it did; null while that cannot be told, and when it has ended */
+            estimatedEndAt?: string | null;
         };
     } | {
         status: 400;
@@ -6646,7 +7634,7 @@ export function createServiceKey({ body }: {
     body: {
         /** who holds it */
         name: string;
-        scopes: ("ads:read" | "geo:write" | "ops:read")[];
+        scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read")[];
     };
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -6655,7 +7643,7 @@ export function createServiceKey({ body }: {
             /** UUID v7 */
             id: string;
             name: string;
-            scopes: ("ads:read" | "geo:write" | "ops:read")[];
+            scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read")[];
             key: string;
         };
     } | {
@@ -6701,7 +7689,7 @@ export function listServiceKeys({ limit, cursor }: {
             /** UUID v7 */
             id: string;
             name: string;
-            scopes: ("ads:read" | "geo:write" | "ops:read")[];
+            scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read")[];
             createdAt: string;
         }[];
     } | {
@@ -7335,6 +8323,369 @@ export function readCampaignStats({ id, $from, to }: {
     });
 }
 /**
+ * Follow the log of events
+ */
+export function listEvents({ after, types, wait, limit }: {
+    after?: string;
+    types?: string;
+    wait?: number;
+    limit?: number;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: EventPage;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+    } | {
+        status: 403;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+    } | {
+        status: 410;
+        data: EventsGoneProblem;
+    } | {
+        status: 429;
+        data: TooManyWaitsProblem | TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/events${QS.query(QS.explode({
+        after,
+        types,
+        wait,
+        limit
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Have events sent to an address
+ */
+export function createWebhookEndpoint({ body }: {
+    body: {
+        /** an https address that anybody can reach; redirects are not followed */
+        url: string;
+        types?: string[] | null;
+        /** for people */
+        description?: string | null;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 201;
+        data: NewWebhookEndpoint;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 409;
+        data: TooManyWebhookEndpointsProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/webhook-endpoints", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * List the webhook endpoints
+ */
+export function listWebhookEndpoints({ limit, cursor }: {
+    limit?: number;
+    cursor?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: WebhookEndpoint[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints${QS.query(QS.explode({
+        limit,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Read a webhook endpoint
+ */
+export function readWebhookEndpoint({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: WebhookEndpoint;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}`, {
+        ...opts
+    });
+}
+/**
+ * Change, stop or start a webhook endpoint
+ */
+export function changeWebhookEndpoint({ id, body }: {
+    id: string;
+    body: {
+        /** an https address that anybody can reach; redirects are not followed */
+        url?: string;
+        types?: string[] | null;
+        description?: string | null;
+        enabled?: boolean;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: WebhookEndpoint;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}`, oazapfts.json({
+        ...opts,
+        method: "PATCH",
+        body
+    }));
+}
+/**
+ * Delete a webhook endpoint and its deliveries
+ */
+export function deleteWebhookEndpoint({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 204;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}`, {
+        ...opts,
+        method: "DELETE"
+    });
+}
+/**
+ * Replace the secret of a webhook endpoint
+ */
+export function rotateWebhookSecret({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            /** shown only now; verifies the header `webhook-signature` (Standard Webhooks) */
+            secret: string;
+            oldSecretUntil: string;
+        };
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}/rotate-secret`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * List what was sent to a webhook endpoint, the latest event first
+ */
+export function listWebhookDeliveries({ id, limit, cursor, status }: {
+    id: string;
+    limit?: number;
+    cursor?: string;
+    status?: "PENDING" | "SENT" | "FAILED";
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: WebhookDelivery[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}/deliveries${QS.query(QS.explode({
+        limit,
+        cursor,
+        status
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Send an event to a webhook endpoint again
+ */
+export function resendWebhook({ id, position }: {
+    id: string;
+    position: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: {
+            position: number;
+        };
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 409;
+        data: WebhookEndpointStoppedProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(position)}/resend`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
  * Show the platform's figures
  */
 export function readDashboard({ period, partnerId }: {
@@ -7721,7 +9072,7 @@ export function readOverview(none: Record<string, never> = {}, opts?: Oazapfts.R
  * Read what a queue did in each minute of the last hours
  */
 export function listQueueMinutes({ queue, hours }: {
-    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
     hours?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -7958,12 +9309,15 @@ export function inspectRequest({ id, at }: {
 /**
  * List jobs that are dead, due or waiting, newest first
  */
-export function listJobs({ limit, cursor, state, queue, error }: {
+export function listJobs({ limit, cursor, state, queue, error, stagedFrom, stagedBefore, minAttempts }: {
     limit?: number;
     cursor?: string;
     state?: "DEAD" | "DUE" | "WAITING";
-    queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+    queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
     error?: string;
+    stagedFrom?: string;
+    stagedBefore?: string;
+    minAttempts?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
         status: 200;
@@ -7991,7 +9345,10 @@ export function listJobs({ limit, cursor, state, queue, error }: {
         cursor,
         state,
         queue,
-        error
+        error,
+        stagedFrom,
+        stagedBefore,
+        minAttempts
     }))}`, {
         ...opts
     });
@@ -8055,9 +9412,15 @@ export function createBulkAction({ body }: {
         kind: "REPLAY" | "DISMISS" | "RUN" | "SNOOZE" | "CANCEL";
         /** which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled */
         state?: "DEAD" | "DUE" | "WAITING";
-        queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+        queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
         /** a part of the last error, in any case */
         error?: string;
+        /** only jobs that were staged at this time or later */
+        stagedFrom?: string;
+        /** only jobs that were staged before this time */
+        stagedBefore?: string;
+        /** only jobs that were tried at least so often */
+        minAttempts?: number;
         /** when snoozed jobs are to run; only for SNOOZE */
         until?: string;
         /** for the audit log */
@@ -8167,10 +9530,56 @@ export function readBulkAction({ id }: {
     });
 }
 /**
+ * Stop a bulk action before its end
+ */
+export function stopBulkAction({ id, body }: {
+    id: string;
+    body: {
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: BulkAction;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/bulk-actions/${encodeURIComponent(id)}/stop`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * Pause or resume a queue, or change how many of its jobs a process runs at once
  */
 export function changeQueue({ queue, body }: {
-    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep";
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
     body: {
         paused?: boolean;
         /** null: as configured */
@@ -8270,7 +9679,7 @@ export function settleParkedEvents({ body }: {
  * Run an upkeep task now, beside its schedule
  */
 export function runUpkeepTask({ task, body }: {
-    task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures";
+    task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures" | "drop-old-events" | "purge-webhooks";
     body: {
         /** for the audit log */
         why: string;

@@ -8,6 +8,7 @@ export const QUEUE = "{push}";
 export function faultsOfCluster(cluster: RedisCluster): Fault[] {
   const faults: Record<string, () => Promise<void>> = {
     "the slot of a queue moves": () => cluster.moveSlotOf(QUEUE),
+    "a master is killed while the slot of a queue moves": () => cluster.breakMoveOf(QUEUE),
     "a master is killed": async () => {
       const master = await cluster.masterOf(QUEUE);
       await master.kill();

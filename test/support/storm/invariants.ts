@@ -52,6 +52,54 @@ const work: readonly Invariant[] = [
   },
 ];
 
+/** The moves of orders as types of events, in their order. */
+const orderFacts = `
+  select order_id, position,
+         'order.' || case when from_status is null then 'placed' else lower(to_status::text) end as type
+  from order_events`;
+
+const log: readonly Invariant[] = [
+  {
+    rule: "the event log has each move of an order once",
+    broken: `
+      with fact as (${orderFacts}), event as (
+        select (data ->> 'orderId')::uuid as order_id, type from events where type like 'order.%'
+        union all
+        select (data ->> 'orderId')::uuid, type from new_events where type like 'order.%'
+      ), counted as (
+        select order_id, type, 1 as facts, 0 as events from fact
+        union all
+        select order_id, type, 0, 1 from event
+      )
+      select 'order ' || order_id || ' has ' || sum(facts) || ' moves and ' || sum(events) || ' events ' || type as what
+      from counted
+      group by order_id, type
+      having sum(facts) <> sum(events)`,
+  },
+  {
+    rule: "the events of an order are in the order of its moves",
+    broken: `
+      with fact as (${orderFacts}), placed as (
+        select fact.order_id, fact.position, e.type,
+               rank() over (partition by fact.order_id order by e.position) as place
+        from events e
+        join fact on fact.order_id = (e.data ->> 'orderId')::uuid and fact.type = e.type
+        where e.type like 'order.%'
+      )
+      select 'event ' || type || ' of order ' || order_id || ' is number ' || place || ', its move ' || position as what
+      from placed
+      where place <> position`,
+  },
+  {
+    rule: "positions of the event log have no gap, but at another server or day",
+    broken: `
+      select 'no event has a position between ' || earlier || ' and ' || position as what
+      from (select position, lag(position) over (order by position) as earlier from events) as placed
+      where position <> earlier + 1 and position - earlier < 1000000000
+        and position / positions_a_day() = earlier / positions_a_day()`,
+  },
+];
+
 const sales: readonly Invariant[] = [
   {
     rule: "a box has reserved what its orders hold",
@@ -206,4 +254,4 @@ const messages: readonly Invariant[] = [
   },
 ];
 
-export const invariants: readonly Invariant[] = [...work, ...sales, ...partners, ...messages];
+export const invariants: readonly Invariant[] = [...work, ...log, ...sales, ...partners, ...messages];
