@@ -693,7 +693,7 @@ CREATE UNIQUE INDEX menu_items_by_external_id ON menu_items USING btree (partner
 CREATE INDEX menu_items_by_name ON menu_items USING btree (category_id, lower(name), (archived_at IS NOT NULL), (source = 'POS'::item_source), external_id NULLS FIRST, id);
 CREATE INDEX menu_items_by_name_without_key ON menu_items USING btree (category_id, lower(name), (source = 'POS'::item_source), (archived_at IS NOT NULL), id) WHERE external_id IS NULL;
 CREATE INDEX menu_items_by_partner ON menu_items USING btree (partner_id, id);
-CREATE TRIGGER note_event AFTER UPDATE ON menu_items FOR EACH ROW WHEN (old.category_id IS DISTINCT FROM new.category_id OR old.name IS DISTINCT FROM new.name OR old.description IS DISTINCT FROM new.description OR old.price_minor IS DISTINCT FROM new.price_minor OR old.weight_grams IS DISTINCT FROM new.weight_grams OR old.available IS DISTINCT FROM new.available OR (old.archived_at IS NULL) IS DISTINCT FROM (new.archived_at IS NULL)) EXECUTE FUNCTION note_event();
+CREATE TRIGGER note_events AFTER UPDATE ON menu_items REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_events_of_menu();
 CREATE TRIGGER note_weight_change AFTER UPDATE OF weight_grams ON menu_items FOR EACH ROW WHEN (old.weight_grams IS DISTINCT FROM new.weight_grams) EXECUTE FUNCTION note_weight_change();
 
 CREATE TABLE new_events (
@@ -1414,6 +1414,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION next_pos_sync(of_partner uuid, after timestamp with time zone) RETURNS timestamp with time zone
 -- FUNCTION next_webhook(of_endpoint uuid) RETURNS bigint
 -- FUNCTION note_event() RETURNS trigger
+-- FUNCTION note_events_of_menu() RETURNS trigger
 -- FUNCTION note_rollup_change() RETURNS trigger
 -- FUNCTION note_weight_change() RETURNS trigger
 -- FUNCTION number_events(most integer) RETURNS integer

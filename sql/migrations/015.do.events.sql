@@ -43,8 +43,9 @@ create table event_log (
 );
 insert into event_log default values;
 
--- Triggers need a function when they are created; functions/events.sql has the body.
+-- Triggers need a function when they are created; functions/events.sql has the bodies.
 create function note_event() returns trigger language plpgsql as $$ begin return null; end $$;
+create function note_events_of_menu() returns trigger language plpgsql as $$ begin return null; end $$;
 
 -- Changes that several statements make have a trigger, so that none of them can forget the event. What only one statement does,
 -- and all that is inserted, is written by that statement.
@@ -60,13 +61,9 @@ after update of
 on boxes for each row
 execute function note_event();
 
-create trigger note_event after update on menu_items for each row
-when (
-  (old.category_id, old.name, old.description, old.price_minor, old.weight_grams, old.available, old.archived_at is null)
-  is distinct from
-  (new.category_id, new.name, new.description, new.price_minor, new.weight_grams, new.available, new.archived_at is null)
-)
-execute function note_event();
+create trigger note_events after update on menu_items
+referencing old table as before new table as changed
+for each statement execute function note_events_of_menu();
 
 create trigger note_event after update of status on menu_imports for each row
 when (old.settled_at is null and new.settled_at is not null)
