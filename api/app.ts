@@ -51,7 +51,9 @@ import { partnerOrders } from "./routes/orders/partner-orders.js";
 import { adminPromo, promo } from "./routes/rewards/promo-codes.js";
 import { reviews } from "./routes/reviews/reviews.js";
 import { invitations, staff } from "./routes/partners/staff.js";
+import { webhookDeliveries } from "./routes/events/webhook-deliveries.js";
 import { webhookEndpoints } from "./routes/events/webhooks.js";
+import { webhookOperations } from "./routes/operations/webhooks.js";
 import { users } from "./routes/accounts/profile.js";
 
 /** Every section of the interface, the busiest first. */
@@ -96,9 +98,11 @@ const sections: Section[] = [
   campaignStats,
   events,
   webhookEndpoints,
+  webhookDeliveries,
   analytics,
   ownAnalytics,
   operations,
+  webhookOperations,
 ];
 
 export const endpoints = sections.flatMap((section) => section.endpoints);

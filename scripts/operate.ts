@@ -12,6 +12,7 @@ import {
   stopBulkAction,
   type By,
 } from "../api/common/operate.js";
+import { resendForOperator, switchEndpoint } from "../api/common/webhook-endpoints.js";
 import { inspectOrder, jobsIn, overview, queueSetting, recently, search } from "../api/common/inspect.js";
 import { enums } from "../lib/domain/enums.js";
 import { ApiError } from "../lib/process/errors.js";
@@ -28,6 +29,7 @@ import {
   type JobRow,
 } from "../sql/outbox-operators.js";
 import { listPosEvents } from "../sql/queries/pos-events.js";
+import { listWatchedEndpoints } from "../sql/queries/webhook-operations.js";
 import { usage } from "./command.js";
 import { finishBulkAction } from "./finish-bulk-action.js";
 
@@ -37,7 +39,7 @@ const commands =
   "now | find <words> | order <id> | jobs | replay, dismiss, run, snooze, cancel <number>… or --all | " +
   "actions | stop <id of an action> | " +
   "pause, resume <queue> | concurrency <queue> <number>|default | events [replay|dismiss [<number>…|--all]] | " +
-  "upkeep <task> | rollup --from <day> [--to <day>]";
+  "webhooks [stop|start|resend <id>] [--since <time>] | upkeep <task> | rollup --from <day> [--to <day>]";
 
 const Queue = z.enum(contracts.map(({ queue }) => queue));
 const RowNumber = z.coerce.number().int().positive();
@@ -51,6 +53,7 @@ const Options = z.object({
   limit: z.coerce.number().int().min(1).max(10_000).default(50),
   at: z.coerce.date().optional(),
   until: z.coerce.date().optional(),
+  since: z.coerce.date().optional(),
   from: z.iso.date().optional(),
   to: z.iso.date().optional(),
   partner: z.uuid().optional(),
@@ -71,7 +74,7 @@ function readArguments() {
       options: {
         ...{ state: text, queue: text, error: text, limit: text, at: text, until: text, from: text, to: text },
         ...{ "staged-from": text, "staged-before": text, attempts: text },
-        ...{ partner: text, why: text, all: flag, yes: flag, json: flag },
+        ...{ since: text, partner: text, why: text, all: flag, yes: flag, json: flag },
       },
     });
     return { ...Options.parse(values), words: positionals };
@@ -241,6 +244,33 @@ async function events(): Promise<void> {
   print([{ changed: await actOnParkedEvents(act, { ids, partnerId: options.partner ?? null }, by, null) }]);
 }
 
+async function webhooks(): Promise<void> {
+  const [kind, endpoint] = rest;
+  const { since, limit, all } = options;
+  if (kind === undefined) {
+    const rows = await listWatchedEndpoints(sql, { failing: !all, id: null }, null, limit);
+    print(
+      rows.map(({ id, partner, url, stoppedWhy, failures, failingSince, pending, oldestAt }) => ({
+        ...{ id, partner, host: new URL(url).host, stopped: stoppedWhy, failures, failingSince, pending, oldestAt },
+      })),
+    );
+    return;
+  }
+  const act = parsed(z.enum(["stop", "start", "resend"]), kind);
+  const id = parsed(z.uuid(), endpoint);
+  if (act === "resend") {
+    if (since === undefined) throw new Refused("Say since when: --since 2026-06-01T02:00Z");
+    const by = consent(`send the events since ${since.toISOString()} again`);
+    const resent = await resendForOperator(id, { since, before: new Date(), after: 0 }, by);
+    if (!resent) throw new Refused("There is no such endpoint.");
+    print([{ ...resent }]);
+    return;
+  }
+  const changed = await switchEndpoint(id, act === "start", consent(`${act} the endpoint ${id}`));
+  if (changed === undefined) throw new Refused("There is no such endpoint.");
+  print([{ changed }]);
+}
+
 async function setQueue(what: string, change: Parameters<typeof changeQueue>[1]): Promise<void> {
   const queue = onlyQueue();
   await changeQueue(queue, change, consent(`${what} ${queue}`));
@@ -283,6 +313,7 @@ const acts: Readonly<Record<string, () => Promise<void>>> = {
     return setQueue(`run ${number ?? "as many jobs as configured"} at once of`, { concurrency: number });
   },
   events,
+  webhooks,
   upkeep: async () => {
     const task = parsed(z.enum(upkeepTasks), rest[0]);
     print([{ job: await runUpkeepNow(task, consent(`stage ${task}`)) }]);

@@ -179,6 +179,7 @@ CREATE TYPE webhook_status AS ENUM (
 
 CREATE TYPE webhook_stop AS ENUM (
   'BY_OWNER',
+  'BY_OPERATOR',
   'GONE',
   'FAILING'
 );
@@ -300,7 +301,7 @@ CREATE TABLE api_keys (
   CONSTRAINT api_keys_digest_check CHECK (length(digest) = 32),
   CONSTRAINT api_keys_digest_key UNIQUE (digest),
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
-  CONSTRAINT api_keys_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ '{ads:read,events:read,geo:write,ops:read}'::text[])
+  CONSTRAINT api_keys_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ '{ads:read,events:read,geo:write,ops:read,webhooks:write}'::text[])
 );
 
 CREATE TABLE audit_events (
@@ -1313,7 +1314,7 @@ CREATE TABLE webhook_deliveries (
   CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (endpoint_id, "position")
 );
 CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries USING btree (created_at);
-CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (endpoint_id, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (endpoint_id, "position") INCLUDE (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 
 CREATE TABLE webhook_endpoints (
   id uuid DEFAULT new_id() NOT NULL,
@@ -1330,6 +1331,7 @@ CREATE TABLE webhook_endpoints (
   failures integer DEFAULT 0 NOT NULL,
   failing_since timestamp with time zone,
   paused_until timestamp with time zone,
+  told_stopped boolean DEFAULT false NOT NULL,
   job_id bigint,
   claim uuid,
   claimed_until timestamp with time zone,
@@ -1441,6 +1443,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION replay_job(job_id bigint, due_at timestamp with time zone DEFAULT now()) RETURNS boolean
 -- FUNCTION request_pos_sync(of_partner uuid, by_user boolean, caused_by text) RETURNS uuid
 -- FUNCTION reschedule_stalled_inboxes(max_inboxes integer) RETURNS integer
+-- FUNCTION resend_webhooks(of_endpoint uuid, since timestamp with time zone, before timestamp with time zone, after_position bigint, most integer, OUT resent integer, OUT last_position bigint) RETURNS record
 -- FUNCTION review_is_shown(status review_status) RETURNS boolean
 -- FUNCTION roll_up(of_day date, in_zone text) RETURNS void
 -- FUNCTION rotate_refresh_token(presented bytea, successors bytea[]) RETURNS TABLE(user_id uuid, session_id uuid, successor bytea)
@@ -1460,4 +1463,6 @@ CREATE TABLE weight_changes (
 -- FUNCTION uncancelled_orders(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, status order_status, created_at timestamp with time zone, total_minor bigint, amount_due_minor bigint, commission_minor bigint)
 -- FUNCTION utc_text(at timestamp with time zone) RETURNS text
 -- FUNCTION wake_relays(due_at timestamp with time zone) RETURNS void
+-- FUNCTION webhook_backlog_at(of_partner uuid, of_types text[], after_position bigint) RETURNS timestamp with time zone
+-- FUNCTION webhook_editors(of_endpoint uuid) RETURNS SETOF uuid
 -- FUNCTION withdraw_review(of_order uuid) RETURNS void

@@ -1,5 +1,5 @@
 import { config } from "../lib/process/config.js";
-import { Bulkhead } from "../lib/outbound/bulkhead.js";
+import { Bulkhead, type Shares } from "../lib/outbound/bulkhead.js";
 import type { Contract } from "../queues/contract.js";
 
 type Queue = Pick<Contract, "queue" | "concurrency">;
@@ -34,8 +34,8 @@ export function pausedOrigins() {
 }
 
 /** Returns a bulkhead that shares the slots of a queue among third parties, however many there are. */
-export function shareSlots(contract: Queue, isKnown: (origin: string) => boolean): Bulkhead {
-  const bulkhead = new Bulkhead(slotsOf(contract), isKnown);
+export function shareSlots(contract: Queue, isKnown: (origin: string) => boolean, shares?: Shares): Bulkhead {
+  const bulkhead = new Bulkhead(slotsOf(contract), isKnown, shares);
   bulkheads.set(contract.queue, bulkhead);
   return watchPauses(contract.queue, bulkhead);
 }

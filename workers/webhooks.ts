@@ -1,19 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { nextWait, pauseAfter } from "../lib/domain/webhook-retries.js";
-import { Busy, takePlace } from "../lib/outbound/bulkhead.js";
+import { Busy, SHARES_OF_OTHERS, takePlace } from "../lib/outbound/bulkhead.js";
 import { recordCall } from "../lib/outbound/vendor-calls.js";
 import { callWebhook, isAccepted, type WebhookOutcome } from "../lib/outbound/webhook.js";
 import { Snooze } from "../lib/process/errors.js";
-import { decryptEnvelope } from "../lib/security/envelope.js";
 import { webhooks } from "../queues/webhooks.js";
 import { sql } from "../sql/db.js";
 import {
   claimWebhookEndpoint,
+  decryptWebhookSecrets,
   endWebhookRun,
   findWebhookClaim,
   settleWebhook,
   takeNextWebhook,
-  webhookSecretContext,
   type ClaimedEndpoint,
   type WebhookRow,
 } from "../sql/queries/webhooks.js";
@@ -26,27 +25,26 @@ const TURN_MS = 20_000;
 const CLAIMED_MS = 2_000;
 
 /** Endpoints that do not answer leave half of the slots to others. */
-const receivers = shareSlots(webhooks, () => false);
+const receivers = shareSlots(webhooks, () => false, SHARES_OF_OTHERS);
 
 const bodyOf = ({ type, version, position, partnerId, at, data }: WebhookRow): string =>
   JSON.stringify({ type, timestamp: at.toISOString(), version, position, partnerId, data });
 
-/** The secrets that sign, the newest first. */
-const secretsOf = (id: string, { secret, oldSecret }: ClaimedEndpoint): string[] =>
-  [secret, oldSecret]
-    .filter((envelope) => envelope !== null)
-    .map((envelope) => decryptEnvelope(envelope, webhookSecretContext(id)));
-
 /** Sends an event once; returns when to go on if there is no place for the call now. */
-async function send(id: string, endpoint: ClaimedEndpoint, event: WebhookRow): Promise<WebhookOutcome | Busy> {
+async function send(
+  call: typeof callWebhook,
+  id: string,
+  endpoint: ClaimedEndpoint,
+  event: WebhookRow,
+): Promise<WebhookOutcome | Busy> {
   const { url, partnerId } = endpoint;
   const place = await takePlace(receivers, { origin: new URL(url).origin, owner: partnerId ?? id });
   if (place instanceof Busy) return place;
-  const outcome = await callWebhook({
+  const outcome = await call({
     url,
     id: event.eventId,
     body: bodyOf(event),
-    secrets: secretsOf(id, endpoint),
+    secrets: decryptWebhookSecrets(id, endpoint),
   });
   place.leave(outcome.status !== null);
   recordCall("webhooks", !isAccepted(outcome));
@@ -54,47 +52,56 @@ async function send(id: string, endpoint: ClaimedEndpoint, event: WebhookRow): P
 }
 
 /**
- * Sends to an endpoint what it waits for. A failure pauses the endpoint, and its event has its own time to be sent again: so one event
- * that always fails holds up the others for seconds only, and an endpoint that is down is called rarely.
+ * Returns the handler that sends to an endpoint what it waits for. A failure pauses the endpoint, and its event has its own time to be sent
+ * again: so one event that always fails holds up the others for seconds only, and an endpoint that is down is called rarely.
  */
-export const sendWebhooks: Handler<{ endpointId: string }> = async ({ payload: { endpointId }, signal, log }) => {
-  const run = randomUUID();
-  const began = performance.now();
-  for (;;) {
-    // 1. Claim, or renew the claim.
-    const endpoint = await claimWebhookEndpoint(sql, endpointId, run);
-    if (!endpoint) {
-      if (!(await findWebhookClaim(sql, endpointId))) return;
-      throw new Snooze(new Date(Date.now() + CLAIMED_MS));
+export const webhookSender =
+  (call: typeof callWebhook): Handler<{ endpointId: string }> =>
+  async ({ payload: { endpointId }, signal, log }) => {
+    const run = randomUUID();
+    const began = performance.now();
+    for (;;) {
+      // 1. Claim, or renew the claim.
+      const endpoint = await claimWebhookEndpoint(sql, endpointId, run);
+      if (!endpoint) {
+        if (!(await findWebhookClaim(sql, endpointId))) {
+          // it was stopped meanwhile: the claim would hold up the first run after its start
+          await endWebhookRun(sql, endpointId, run, null);
+          return;
+        }
+        throw new Snooze(new Date(Date.now() + CLAIMED_MS));
+      }
+      // 2. Let others go on, and the endpoint rest.
+      if (signal.aborted || endpoint.isPaused || performance.now() - began > TURN_MS) {
+        await endWebhookRun(sql, endpointId, run, new Date());
+        return;
+      }
+      // 3. Send the next event.
+      const event = await takeNextWebhook(sql, endpointId);
+      if (!event) {
+        await endWebhookRun(sql, endpointId, run, null);
+        return;
+      }
+      const outcome = await send(call, endpointId, endpoint, event);
+      if (outcome instanceof Busy) {
+        await endWebhookRun(sql, endpointId, run, outcome.until);
+        return;
+      }
+      // 4. Record it, with the waits that follow from it.
+      const { status, answer, ms, retryAfterSeconds } = outcome;
+      const stop = await settleWebhook(sql, {
+        endpointId,
+        position: event.position,
+        accepted: isAccepted(outcome),
+        status,
+        answer,
+        ms,
+        againIn: nextWait(event.attempts + 1, retryAfterSeconds, Math.random()),
+        pause: pauseAfter(endpoint.failures + 1, retryAfterSeconds, Math.random()),
+      });
+      if (stop !== null) log.warn({ endpoint: endpointId, why: stop }, "no more events are sent to an endpoint");
     }
-    // 2. Let others go on, and the endpoint rest.
-    if (signal.aborted || endpoint.isPaused || performance.now() - began > TURN_MS) {
-      await endWebhookRun(sql, endpointId, run, new Date());
-      return;
-    }
-    // 3. Send the next event.
-    const event = await takeNextWebhook(sql, endpointId);
-    if (!event) {
-      await endWebhookRun(sql, endpointId, run, null);
-      return;
-    }
-    const outcome = await send(endpointId, endpoint, event);
-    if (outcome instanceof Busy) {
-      await endWebhookRun(sql, endpointId, run, outcome.until);
-      return;
-    }
-    // 4. Record it, with the waits that follow from it.
-    const { status, answer, ms, retryAfterSeconds } = outcome;
-    const stop = await settleWebhook(sql, {
-      endpointId,
-      position: event.position,
-      accepted: isAccepted(outcome),
-      status,
-      answer,
-      ms,
-      againIn: nextWait(event.attempts + 1, retryAfterSeconds, Math.random()),
-      pause: pauseAfter(endpoint.failures + 1, retryAfterSeconds, Math.random()),
-    });
-    if (stop !== null) log.warn({ endpoint: endpointId, why: stop }, "no more events are sent to an endpoint");
-  }
-};
+  };
+
+/** Sends to an endpoint what it waits for. */
+export const sendWebhooks = webhookSender(callWebhook);

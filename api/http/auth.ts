@@ -24,7 +24,7 @@ import {
  * PARTNER_OR_ADMIN: as PARTNER, or an admin, who acts for no partner.
  * BANNER_READER: as OPTIONAL_USER, or a service key with the scope. LOCATION_WRITER: an admin, or such a service key.
  * OBSERVER: an admin, a user who may look at the operators' console, or such a service key.
- * EVENT_READER: as PARTNER_OR_ADMIN, or such a service key.
+ * EVENT_READER, WEBHOOK_WRITER: as PARTNER_OR_ADMIN, or such a service key.
  */
 export type Auth =
   | "ANYONE"
@@ -37,7 +37,8 @@ export type Auth =
   | "BANNER_READER"
   | "LOCATION_WRITER"
   | "OBSERVER"
-  | "EVENT_READER";
+  | "EVENT_READER"
+  | "WEBHOOK_WRITER";
 
 /** The scope that a service key needs at endpoints that take one in place of a user's token. */
 export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
@@ -45,7 +46,16 @@ export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
   LOCATION_WRITER: "geo:write",
   OBSERVER: "ops:read",
   EVENT_READER: "events:read",
+  WEBHOOK_WRITER: "webhooks:write",
 };
+
+/** The endpoints that are for partners and for admins. */
+type ForPartnersAndAdmins = "PARTNER_OR_ADMIN" | "EVENT_READER" | "WEBHOOK_WRITER";
+const forPartnersAndAdmins: readonly Auth[] = [
+  "PARTNER_OR_ADMIN",
+  "EVENT_READER",
+  "WEBHOOK_WRITER",
+] satisfies ForPartnersAndAdmins[];
 
 export interface User {
   id: string;
@@ -60,14 +70,10 @@ export interface Partner {
 export interface Caller<A extends Auth> {
   user: A extends "ANYONE"
     ? null
-    : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER" | "OBSERVER" | "EVENT_READER"
+    : A extends "OPTIONAL_USER" | "BANNER_READER" | "LOCATION_WRITER" | "OBSERVER" | "EVENT_READER" | "WEBHOOK_WRITER"
       ? User | null
       : User;
-  partner: A extends "PARTNER" | "ACTIVE_PARTNER"
-    ? Partner
-    : A extends "PARTNER_OR_ADMIN" | "EVENT_READER"
-      ? Partner | null
-      : null;
+  partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : A extends ForPartnersAndAdmins ? Partner | null : null;
 }
 
 /** A valid credential: the user and the session of an access token, or null for a service key. */
@@ -123,7 +129,7 @@ export async function authorize(credential: Credential | null, auth: Auth): Prom
     if (!principal.isAdmin && !principal.isObserver) throw operatorsOnly();
     return null;
   }
-  if ((auth === "PARTNER_OR_ADMIN" || auth === "EVENT_READER") && principal.isAdmin) return null;
+  if (forPartnersAndAdmins.includes(auth) && principal.isAdmin) return null;
   if (principal.partnerId === null || principal.partnerStatus === null) throw partnersOnly();
   if (auth === "ACTIVE_PARTNER" && principal.partnerStatus !== "ACTIVE") {
     throw partnerNotActive({ partnerStatus: principal.partnerStatus });

@@ -10,7 +10,7 @@ import {
   type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from "zod-openapi";
-import { eventTypes, schemaNameOf, type EventType } from "../../lib/domain/event-types.js";
+import { eventTypes, ping, schemaNameOf, type EventType } from "../../lib/domain/event-types.js";
 import { config } from "../../lib/process/config.js";
 import { version } from "../../lib/process/version.js";
 import { hasTag } from "./answer.js";
@@ -66,9 +66,12 @@ const callers: Record<Auth, string | null> = {
     "For admins, for users who may look at the operators' console, and for service keys with the scope `ops:read`.",
   EVENT_READER:
     "For a partner's owner or staff, whatever the partner's status, for admins, and for service keys with the scope `events:read`.",
+  WEBHOOK_WRITER:
+    "For a partner's owner or staff, whatever the partner's status, for admins, and for service keys with the scope `webhooks:write`.",
 };
 
-const isForPartners = (auth: Auth) => ["PARTNER", "ACTIVE_PARTNER", "PARTNER_OR_ADMIN", "EVENT_READER"].includes(auth);
+const isForPartners = (auth: Auth) =>
+  ["PARTNER", "ACTIVE_PARTNER", "PARTNER_OR_ADMIN", "EVENT_READER", "WEBHOOK_WRITER"].includes(auth);
 
 /** The reasons for which an endpoint may refuse a request: those that its declaration implies, then those it names. */
 export function refusalsOf(endpoint: Endpoint): Refusal[] {
@@ -303,7 +306,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]) {
       examples: Object.fromEntries(answered.map(({ reason, example }) => [reason, { value: example }])),
     },
     paths,
-    webhooks: Object.fromEntries([...eventTypes].map((type) => [type[0], webhookOf(type)])),
+    webhooks: Object.fromEntries([...eventTypes, ["ping", ping] as const].map((type) => [type[0], webhookOf(type)])),
   };
   const document = createDocument(described, options);
   for (const { path, method, tag } of endpoints) addExamples(document.paths?.[inBraces(path)]?.[method], tag);

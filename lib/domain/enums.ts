@@ -22,7 +22,7 @@ export const enums = {
   processRole: ["API", "WORKER"],
   reviewStatus: ["PUBLISHED", "PENDING", "APPROVED", "REJECTED"],
   webhookStatus: ["PENDING", "SENT", "FAILED"],
-  webhookStop: ["BY_OWNER", "GONE", "FAILING"],
+  webhookStop: ["BY_OWNER", "BY_OPERATOR", "GONE", "FAILING"],
 } as const;
 
 /** One value of an enum. */

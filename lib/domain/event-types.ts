@@ -126,3 +126,21 @@ export const eventTypes: ReadonlyMap<string, EventType> = new Map([
 /** Returns the name of a type's schema: `OrderPlaced` for `order.placed`. */
 export const schemaNameOf = (type: string): string =>
   type.replace(/(?:^|[._])([a-z])/g, (_part, letter: string) => letter.toUpperCase());
+
+/** What an endpoint gets to try it: a message that is in no log. */
+export const ping: EventType = {
+  summary: "The owner of a webhook endpoint tries it. It is of no partner, and at no position of the log.",
+  ofPartner: false,
+  version: 1,
+  data: z.object({ endpointId: Id }),
+};
+
+/** Returns a ping as it is sent. */
+export const pingOf = (endpointId: string, now: Date) => ({
+  type: "ping",
+  timestamp: now.toISOString(),
+  version: ping.version,
+  position: 0,
+  partnerId: null,
+  data: { endpointId },
+});

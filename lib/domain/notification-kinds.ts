@@ -36,6 +36,32 @@ const boxIsOnOffer = { box: "ON_OFFER" } as const;
 /** News that can wait and stays true. */
 const news = { sentWhile: "ALWAYS", urgency: "normal", expiry: { hours: 72 } } as const;
 const aboutPartner = { ...toPartner, sentWhile: "ALWAYS", group: "partner", expiry: { hours: 168 } } as const;
+const toAdmin = {
+  audience: "admin",
+  sentWhile: "ALWAYS",
+  preference: "push",
+  urgency: "normal",
+  expiry: { hours: 168 },
+} as const;
+/** Events are not sent to other systems any more, or are again. */
+const webhookStopped = {
+  group: "webhook",
+  ru: ({ endpoint }: ReturnType<typeof russian>) =>
+    [
+      "События не доходят",
+      `${endpoint} не принимает их, и мы больше не шлём. Исправьте сервер и включите снова.`,
+    ] as const,
+  en: ({ endpoint }: ReturnType<typeof english>) =>
+    [
+      "Events do not arrive",
+      `${endpoint} does not take them, and we send no more. Mend it, and enable it again.`,
+    ] as const,
+};
+const webhookBack = {
+  group: "webhook",
+  ru: ({ endpoint }: ReturnType<typeof russian>) => ["События снова доходят", `${endpoint} принимает их.`] as const,
+  en: ({ endpoint }: ReturnType<typeof english>) => ["Events arrive again", `${endpoint} takes them.`] as const,
+};
 const aboutOffer = {
   audience: "customer",
   preference: "marketing",
@@ -190,13 +216,13 @@ export const notificationKinds = {
     ru: ({ partner }) => ["Магазин приостановлен", `${partner}: боксы сейчас не видны клиентам.`],
     en: ({ partner }) => ["Shop suspended", `${partner}: customers do not see your boxes now.`],
   },
+  WEBHOOK_STOPPED: { ...aboutPartner, ...webhookStopped },
+  WEBHOOK_BACK: { ...aboutPartner, ...webhookBack },
+  PLATFORM_WEBHOOK_STOPPED: { ...toAdmin, ...webhookStopped },
+  PLATFORM_WEBHOOK_BACK: { ...toAdmin, ...webhookBack },
   CAMPAIGN_COMPLETED: {
-    audience: "admin",
-    sentWhile: "ALWAYS",
-    preference: "push",
-    urgency: "normal",
+    ...toAdmin,
     group: "campaign",
-    expiry: { hours: 168 },
     ru: ({ campaign }) => ["Кампания завершена", `${campaign}: баннеры больше не показываются.`],
     en: ({ campaign }) => ["Campaign completed", `${campaign}: its banners are not shown any more.`],
   },

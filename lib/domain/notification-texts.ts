@@ -25,6 +25,8 @@ export interface Facts {
   rating: number | null;
   /** An advertising campaign's name. */
   campaign: string | null;
+  /** The host of a webhook endpoint. */
+  endpoint: string | null;
 }
 
 export type Language = "ru" | "en";
@@ -74,6 +76,7 @@ export const russian = (facts: Facts) => ({
   ],
   stars: counted("ru", facts.rating ?? 5, { one: "звезда", few: "звезды", many: "звёзд" }),
   campaign: quoted("ru", facts.campaign, "Реклама"),
+  endpoint: quoted("ru", facts.endpoint, "ваш сервер"),
 });
 
 /** Returns the facts formatted for English texts, with a word for what is missing. */
@@ -86,6 +89,7 @@ export const english = (facts: Facts) => ({
   level: { BRONZE: "bronze", SILVER: "silver", GOLD: "gold", PLATINUM: "platinum" }[facts.level ?? "BRONZE"],
   stars: counted("en", facts.rating ?? 5, { one: "star", other: "stars" }),
   campaign: quoted("en", facts.campaign, "Your campaign"),
+  endpoint: quoted("en", facts.endpoint, "your server"),
 });
 
 function words(language: Language, { zone, pickupFrom, priceMinor, currency }: Facts) {

@@ -11,6 +11,9 @@ const SHARES = {
   /** Calls to one of them, and calls to them for one user or partner. */
   one: 1 / 8,
 };
+export type Shares = Readonly<typeof SHARES>;
+/** For a queue that calls no known origin. */
+export const SHARES_OF_OTHERS: Shares = { ...SHARES, others: 1, unproven: 1 / 2 };
 /** An answer that takes longer proves nothing: an origin may answer its calls, and yet hold slots on purpose. */
 const PROMPT_MS = 5_000;
 /** An origin is paused when it did not answer this many calls in a row. */
@@ -162,13 +165,14 @@ export class Bulkhead {
   constructor(
     private slots: number,
     private readonly isKnown: (origin: string) => boolean,
+    private readonly shares: Shares = SHARES,
   ) {
     this.#others = new Gate(this.#share("others"));
     this.#unproven = new Gate(this.#share("unproven"));
   }
 
-  #share(of: keyof typeof SHARES): number {
-    return Math.ceil(this.slots * SHARES[of]);
+  #share(of: keyof Shares): number {
+    return Math.ceil(this.slots * this.shares[of]);
   }
 
   #shareOf = (known: boolean): number => this.#share(known ? "known" : "one");

@@ -1,7 +1,10 @@
 import { randomToken, sha256 } from "./crypto.js";
 
-/** What a service key may do: read banners, follow the log of events, set where partners are, and look at what operators see. */
-export const apiKeyScopes = ["ads:read", "events:read", "geo:write", "ops:read"] as const;
+/**
+ * What a service key may do: read banners, follow the log of events, set where partners are, look at what operators see, and have
+ * events sent.
+ */
+export const apiKeyScopes = ["ads:read", "events:read", "geo:write", "ops:read", "webhooks:write"] as const;
 export type ApiKeyScope = (typeof apiKeyScopes)[number];
 
 /** By this, people and scanners for leaked secrets recognise a key. */

@@ -12,6 +12,7 @@ import {
   underLoad,
   type Requests,
 } from "./http.js";
+import { compareEvents } from "./events.js";
 import { convertImages, uploadFiles } from "./files.js";
 import { readBesideSearches } from "./searches.js";
 import { sendCodesBesideBombs } from "./hostile-files.js";
@@ -29,6 +30,7 @@ import { deliverBesideSilence, deliverMessages, processNotifications, notifyFoll
 import { print, printGoal, printRow } from "./report.js";
 import { rollUpDays } from "./rollups.js";
 import { measureStarts } from "./start.js";
+import { sendBesideSilence } from "./webhooks-out.js";
 import { addWorkers } from "./workers.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
@@ -203,6 +205,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
     title: "Place an order in Postgres, against one statement that checks nothing",
     measure: compareOrderSql,
   },
+  events: { title: "Place an order in Postgres with and without its event", measure: compareEvents },
   "hot-box": { title: "All clients order the same box", measure: orderHotBox },
   overload: { title: "Place more orders than can be answered", measure: orderTooMuch },
   box: { title: "Read one box", measure: readBox },
@@ -220,6 +223,10 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   csv: { title: "Import menus of a partner as CSV", measure: importMenus },
   push: { title: "Deliver a notification through Web Push", measure: deliverMessages },
   isolation: { title: "Deliver a notification while push services do not answer", measure: deliverBesideSilence },
+  "webhooks-out": {
+    title: "Send events to a thousand endpoints while some do not answer",
+    measure: sendBesideSilence,
+  },
   notifications: {
     title: "Process notifications from the staged job to the final status",
     measure: processNotifications,

@@ -161,6 +161,25 @@ export type IsolationPlan = z.output<typeof IsolationPlan>;
 export const Durations = z.object({ latencies: z.array(z.array(z.number())) });
 export type Durations = z.output<typeof Durations>;
 
+/** Events for endpoints of webhooks, for each in turn, while `hanging` of them never answer. */
+export const WebhooksPlan = z.object({
+  endpoints: z.int(),
+  hanging: z.int(),
+  perSecond: z.number(),
+  seconds: z.number(),
+});
+export type WebhooksPlan = z.output<typeof WebhooksPlan>;
+
+/** In milliseconds, from the commit of each event to its arrival at an endpoint that answers; `null` is never. */
+export const Arrived = z.object({
+  latencies: z.array(
+    z
+      .number()
+      .nullable()
+      .transform((ms) => ms ?? Number.POSITIVE_INFINITY),
+  ),
+});
+
 /** Requests of these paths over many connections from `addresses` client addresses, each sent when the last one is answered. */
 export const FloodPlan = z.object({
   url: z.url(),

@@ -119,6 +119,10 @@ begin
   if accepted then
     update webhook_endpoints set failures = 0, failing_since = null, paused_until = null
     where id = of_endpoint and failures > 0;
+    update webhook_endpoints set told_stopped = false where id = of_endpoint and told_stopped and stopped_at is null;
+    if found then
+      perform stage_job('fan-out', jsonb_build_object('event', 'WEBHOOK_BACK', 'subjectId', of_endpoint));
+    end if;
     return null;
   end if;
   select * into known from webhook_endpoints where id = of_endpoint for no key update;
@@ -126,8 +130,13 @@ begin
   update webhook_endpoints
   set failures = failures + 1, failing_since = coalesce(failing_since, now()), paused_until = now() + pause,
       stopped_at = case when stop is null then stopped_at else coalesce(stopped_at, now()) end,
-      stopped_why = coalesce(stopped_why, stop)
+      stopped_why = coalesce(stopped_why, stop),
+      told_stopped = told_stopped or stop is not null and stopped_at is null
   where id = of_endpoint;
+  -- its owner has stopped it meanwhile, or it is deleted: there is nothing to tell
+  if stop is not null and known.id is not null and known.stopped_at is null then
+    perform stage_job('fan-out', jsonb_build_object('event', 'WEBHOOK_STOPPED', 'subjectId', of_endpoint));
+  end if;
   return stop;
 end
 $$;
@@ -145,5 +154,89 @@ begin
   if due_at is not null then
     perform schedule_webhooks(of_endpoint, due_at);
   end if;
+end
+$$;
+
+-- Returns the users who changed an endpoint of the platform.
+create or replace function webhook_editors(of_endpoint uuid) returns setof uuid
+language sql stable
+as $$
+  select distinct e.actor_id
+  from webhook_endpoints w
+  join audit_events e on e.subject_id = w.id and e.actor_id is not null
+  where w.id = of_endpoint and w.partner_id is null
+$$;
+
+-- Sends an endpoint events again that are for it and happened in a time, also those that it missed while it was stopped: the first
+-- `most` of them after a position, in their order. Returns their number and the last position. Events that it has not reached yet
+-- come by themselves.
+create or replace function resend_webhooks(
+  of_endpoint uuid, since timestamptz, before timestamptz, after_position bigint, most integer, out resent integer, out last_position bigint
+)
+language plpgsql
+as $$
+declare
+  known webhook_endpoints;
+  -- an event has a position of its day, or of a later one
+  from_position constant bigint := greatest(
+    after_position, ((since at time zone 'UTC')::date - date '1970-01-01') * positions_a_day()
+  );
+begin
+  select * into known from webhook_endpoints where id = of_endpoint;
+  -- one of the two is left out at once; so a partner's events are found by their index
+  with chosen as materialized (
+    (
+      select e.* from events e
+      where known.partner_id is null and e.position > from_position and e.position <= known.position
+        and e.at >= since and e.at < before and (known.types is null or e.type = any (known.types))
+      order by e.position
+      limit most
+    )
+    union all
+    (
+      select e.* from events e
+      where e.partner_id = known.partner_id and e.position > from_position and e.position <= known.position
+        and e.at >= since and e.at < before and (known.types is null or e.type = any (known.types))
+      order by e.position
+      limit most
+    )
+  ), again as (
+    insert into webhook_deliveries (endpoint_id, position, event_id, type, version, partner_id, at, data)
+    select of_endpoint, c.position, c.id, c.type, c.version, c.partner_id, c.at, c.data from chosen c
+    -- as single deliveries are locked by their runs, which then lock the endpoint
+    order by c.position
+    on conflict (endpoint_id, position) do update set status = 'PENDING', attempts = 0, next_attempt_at = now()
+  )
+  select count(*), max(c.position) into resent, last_position from chosen c;
+  if resent > 0 then
+    perform schedule_webhooks(of_endpoint, now());
+  end if;
+end
+$$;
+
+-- Returns when the first event happened after a position that is for an endpoint of a partner, or of the platform (null), with these
+-- types (null: all); null without one.
+create or replace function webhook_backlog_at(of_partner uuid, of_types text[], after_position bigint) returns timestamptz
+language plpgsql stable
+as $$
+declare
+  log_end constant bigint := (select last_position from event_log);
+begin
+  -- two statements, as in next_webhook
+  if of_partner is null then
+    return (
+      select e.at from events e
+      where e.position > after_position and e.position <= log_end and (of_types is null or e.type = any (of_types))
+      order by e.position
+      limit 1
+    );
+  end if;
+  return (
+    select e.at from events e
+    where e.partner_id = of_partner and e.position > after_position and e.position <= log_end
+      and (of_types is null or e.type = any (of_types))
+    order by e.position
+    limit 1
+  );
 end
 $$;

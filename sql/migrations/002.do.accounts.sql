@@ -102,7 +102,7 @@ create table api_keys (
   id uuid primary key default new_id(),
   name text not null,
   digest bytea not null unique check (length(digest) = 32),
-  scopes text[] not null check (cardinality(scopes) > 0 and scopes <@ '{ads:read,events:read,geo:write,ops:read}'),
+  scopes text[] not null check (cardinality(scopes) > 0 and scopes <@ '{ads:read,events:read,geo:write,ops:read,webhooks:write}'),
   created_at timestamptz not null default now()
 );
 

@@ -1,5 +1,5 @@
--- Why nothing is sent to an endpoint: its owner does not want it, it answered that it is gone, or it failed for a day.
-create type webhook_stop as enum ('BY_OWNER', 'GONE', 'FAILING');
+-- Why nothing is sent to an endpoint: its owner or an operator has stopped it, it answered that it is gone, or it failed for a day.
+create type webhook_stop as enum ('BY_OWNER', 'BY_OPERATOR', 'GONE', 'FAILING');
 
 -- Where other systems want events to be sent.
 create table webhook_endpoints (
@@ -22,6 +22,8 @@ create table webhook_endpoints (
   failures integer not null default 0,
   failing_since timestamptz,
   paused_until timestamptz,
+  -- its owner was told that it was stopped, and is to be told when it works again
+  told_stopped boolean not null default false,
   -- the job that will send to it and has not started
   job_id bigint,
   -- one run at a time sends to it; a claim that is not renewed lapses
@@ -62,5 +64,7 @@ create table webhook_deliveries (
   check ((status = 'PENDING') = (next_attempt_at is not null))
 );
 
-create index webhook_deliveries_due on webhook_deliveries (endpoint_id, next_attempt_at) where next_attempt_at is not null;
+-- by position: of thousands that are sent again at once the first is taken, again and again
+create index webhook_deliveries_due on webhook_deliveries (endpoint_id, position) include (next_attempt_at)
+where next_attempt_at is not null;
 create index webhook_deliveries_by_age on webhook_deliveries (created_at);

@@ -35,6 +35,7 @@ const KeptFacts = z.object({
   level: z.enum(loyaltyLevels).nullable().default(null),
   rating: z.int().nullable().default(null),
   campaign: z.string().nullable().default(null),
+  endpoint: z.string().nullable().default(null),
 });
 
 /** Returns the values for the notification's text. */

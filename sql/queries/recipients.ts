@@ -227,6 +227,42 @@ const listOwnersOfExports: ListRecipients = async (db, exportIds) =>
       where e.id = any (${[...exportIds]}::uuid[]) and e.expires_at > now()`
   ).map(({ subjectId, userId }) => ({ subjectId, recipient: { userId } }));
 
+interface EndpointRecipient {
+  subjectId: string;
+  userId: string;
+  url: string;
+}
+
+/** Without the path of the address, which may be secret. */
+const endpointFacts = ({ url }: EndpointRecipient) => ({ endpoint: new URL(url).host });
+
+/** Lists the owners and staff of the partners whose webhook endpoints these are. */
+const listPartnersOfEndpoints: ListRecipients = async (db, endpointIds) =>
+  (
+    await db<(EndpointRecipient & { partnerId: string })[]>`
+      select w.id as subject_id, u.id as user_id, w.url, p.id as partner_id
+      from webhook_endpoints w
+      join partners p on p.id = w.partner_id
+      cross join lateral (select id from partner_members(p.id) as id) as person
+      join users u on u.id = person.id
+      where w.id = any (${[...endpointIds]}::uuid[])`
+  ).map((row) => ({
+    subjectId: row.subjectId,
+    recipient: { userId: row.userId, partnerId: row.partnerId, facts: endpointFacts(row) },
+  }));
+
+/** Lists the admins who have changed webhook endpoints of the platform. */
+const listAdminsOfEndpoints: ListRecipients = async (db, endpointIds) =>
+  (
+    await db<EndpointRecipient[]>`
+      select w.id as subject_id, u.id as user_id, w.url
+      from webhook_endpoints w
+      cross join lateral (select id from webhook_editors(w.id) as id) as person
+      join users u on u.id = person.id
+      where w.id = any (${[...endpointIds]}::uuid[]) and (u.is_admin or u.phone = any (${config.ADMIN_PHONES}::text[]))
+        and u.deleted_at is null`
+  ).map((row) => ({ subjectId: row.subjectId, recipient: { userId: row.userId, facts: endpointFacts(row) } }));
+
 /**
  * An event for the followers of a box, or of its partner. A batch has the followers who want such notifications and had fewer
  * than `max.times` of this kind within `max.inHours`. One statement, since their rows need not come here.
@@ -320,6 +356,18 @@ export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudie
   PARTNER_SUSPENDED: { notify: [{ kind: "PARTNER_SUSPENDED", to: listPartners }] },
   CAMPAIGN_COMPLETED: { notify: [{ kind: "CAMPAIGN_COMPLETED", to: listAdminsOfCampaigns }] },
   DATA_EXPORT_READY: { notify: [{ kind: "DATA_EXPORT_READY", to: listOwnersOfExports }] },
+  WEBHOOK_STOPPED: {
+    notify: [
+      { kind: "WEBHOOK_STOPPED", to: listPartnersOfEndpoints },
+      { kind: "PLATFORM_WEBHOOK_STOPPED", to: listAdminsOfEndpoints },
+    ],
+  },
+  WEBHOOK_BACK: {
+    notify: [
+      { kind: "WEBHOOK_BACK", to: listPartnersOfEndpoints },
+      { kind: "PLATFORM_WEBHOOK_BACK", to: listAdminsOfEndpoints },
+    ],
+  },
   BOX_LISTED: followers("PARTNER", "FAVORITE_LISTED", { times: 3, inHours: 24 }),
   BOX_BACK: followers("BOX", "BOX_BACK", { times: 1, inHours: 6 }),
   BOX_CHEAPER: {

@@ -1,4 +1,5 @@
 import type { Enum } from "../../lib/domain/enums.js";
+import { decryptEnvelope } from "../../lib/security/envelope.js";
 import type { Db } from "../db.js";
 import { countRows, firstRow, hasRows, onlyValue } from "../rows.js";
 
@@ -26,6 +27,15 @@ export async function newWebhookEndpointId(db: Db): Promise<string> {
 
 /** The context of an endpoint's secrets, which are envelopes. */
 export const webhookSecretContext = (id: string) => `webhook ${id}`;
+
+/** Decrypts the secrets of an endpoint that sign now, the newest first. */
+export const decryptWebhookSecrets = (
+  id: string,
+  { secret, oldSecret }: { secret: string; oldSecret: string | null },
+) =>
+  [secret, oldSecret]
+    .filter((envelope) => envelope !== null)
+    .map((envelope) => decryptEnvelope(envelope, webhookSecretContext(id)));
 
 /** Inserts an endpoint, which gets the events from now on. */
 export const insertWebhookEndpoint = (db: Db, endpoint: NewWebhookEndpoint) =>
@@ -193,6 +203,7 @@ export const updateWebhookEndpoint = (
   id: string,
   owner: Owner,
   { url, description, types, enabled }: WebhookEndpointChanges,
+  stoppedBy: Extract<Enum<"webhookStop">, "BY_OWNER" | "BY_OPERATOR"> = "BY_OWNER",
 ) =>
   hasRows(db`
     with changed as (
@@ -202,7 +213,7 @@ export const updateWebhookEndpoint = (
           types = case when ${types !== undefined}::boolean then ${types ?? null}::text[] else w.types end,
           stopped_at = case ${enabled ?? null}::boolean when false then coalesce(w.stopped_at, now()) when true then null else w.stopped_at end,
           stopped_why = case ${enabled ?? null}::boolean
-            when false then coalesce(w.stopped_why, 'BY_OWNER') when true then null else w.stopped_why
+            when false then coalesce(w.stopped_why, ${stoppedBy}::webhook_stop) when true then null else w.stopped_why
           end,
           position = case when ${enabled ?? false}::boolean and w.stopped_at is not null then l.last_position else w.position end,
           failures = case when ${enabled ?? false}::boolean then 0 else w.failures end,

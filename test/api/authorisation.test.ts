@@ -46,6 +46,7 @@ const admitted: Record<Auth, readonly CallerName[]> = {
   LOCATION_WRITER: ["admin", "location key"],
   OBSERVER: ["admin", "observer", "observer key"],
   EVENT_READER: [...everyPartner, "admin", "event key"],
+  WEBHOOK_WRITER: [...everyPartner, "admin", "webhook key"],
 };
 
 const unknown = ["anonymous", "forged token", "former customer"];

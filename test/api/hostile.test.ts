@@ -45,6 +45,7 @@ beforeAll(async () => {
     LOCATION_WRITER: admin.client,
     OBSERVER: admin.client,
     EVENT_READER: admin.client,
+    WEBHOOK_WRITER: admin.client,
   };
   restore = async () => {
     await database.query("update users set deleted_at = null, is_admin = id = $1", [admin.id]);

@@ -224,6 +224,51 @@ describeWithChromium("the operators' console in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
+  /** Inserts an endpoint of the platform that fails; returns its id. */
+  async function failingEndpoint(): Promise<string> {
+    const [row] = await sql<{ id: string }[]>`
+      with endpoint as (
+        insert into webhook_endpoints (url, secret, position, failures, failing_since)
+        select 'https://hooks.example.com/events', '', last_position, 3, now() from event_log
+        returning id
+      ), delivery as (
+        insert into webhook_deliveries (
+          endpoint_id, position, event_id, type, version, at, data, attempts, answered, answer, ms, attempted_at
+        )
+        select id, 1, gen_random_uuid(), 'box.back', 1, now(), '{}', 3, 503, '<b>later</b>', 20, now() from endpoint
+      )
+      select id from endpoint`;
+    return row?.id ?? "";
+  }
+
+  test("an endpoint of webhooks that fails is found, its deliveries are shown, and it is stopped and started", async () => {
+    await failingEndpoint();
+    await page.goto("/admin/ops");
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByRole("link", { name: "hooks.example.com" }).first().click();
+    await page.getByRole("cell", { name: "503 <b>later</b>" }).waitFor();
+    const form = page.getByRole("group", { name: "Stop it" });
+    await form.getByLabel("Why").fill("its owner asked for it");
+    await form.getByLabel("I am sure").check();
+    await form.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("an operator has stopped it").waitFor();
+    const start = page.getByRole("group", { name: "Start it" });
+    await start.getByLabel("Why").fill("its owner has mended it");
+    await start.getByLabel("I am sure").check();
+    await start.getByRole("button", { name: "Start" }).click();
+    await page.getByText("Of the platform: works.").waitFor();
+    const again = page.getByRole("group", { name: "Send the events of a time again" });
+    await again.getByLabel("Since, UTC").fill("2026-06-01T00:00");
+    await again.getByLabel("Why").fill("its owner asked for it");
+    await again.getByLabel("I am sure").check();
+    await again.getByRole("button", { name: "Send again" }).click();
+    await page
+      .getByRole("status")
+      .getByText(/^Changed: \d+ events?\.$/)
+      .waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   describe("on every page, in either colour scheme, axe finds nothing:", () => {
     const paths: Record<string, () => Promise<string>> = {
       now: () => Promise.resolve(""),
@@ -237,6 +282,8 @@ describeWithChromium("the operators' console in a browser", () => {
       },
       "a queue": () => Promise.resolve("/queues/push"),
       "POS events": () => Promise.resolve("/pos-events"),
+      webhooks: () => Promise.resolve("/webhooks?show=ALL"),
+      "an endpoint of webhooks": async () => `/webhooks/${await failingEndpoint()}`,
       upkeep: () => Promise.resolve("/upkeep"),
       "a search without a result": () => Promise.resolve("/search?q=nothing"),
       "a refusal": () => Promise.resolve("/orders/none"),

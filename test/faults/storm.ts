@@ -40,6 +40,7 @@ export function testStorm(broker: string, redis: TestRedis | RedisCluster | null
     async () => {
       const { closeDatabase } = await import("../../sql/db.js");
       const { check } = await import("../support/storm/check.js");
+      const { sendWebhooksNow } = await import("../support/storm/check-webhooks.js");
       const { faultsOf, inflict } = await import("../support/storm/faults.js");
       const { prepareStormService } = await import("../support/storm/service.js");
       const { startStandIns } = await import("../support/storm/stand-ins.js");
@@ -66,9 +67,11 @@ export function testStorm(broker: string, redis: TestRedis | RedisCluster | null
         const recoveryMs = msSince();
 
         const journal = await clients.finish();
+        await sendWebhooksNow(ask);
         const listTicks = () => ask("select from heartbeats where name = 'canary' and beat_at > $1", [calm]);
         await until(async () => {
-          const open = await ask(`select ${openJobs}`);
+          // an event that gets its position stages jobs
+          const open = [...(await ask("select from new_events")), ...(await ask(`select ${openJobs}`))];
           return (open.length === 0 && (await listTicks()).length === 1) || msSince() > SETTLE_LIMIT_MS;
         });
         const settledMs = msSince();

@@ -82,8 +82,26 @@ test("pauses and resumes a queue, and changes its concurrency, as the audit log 
   expect(audited.map(({ action }) => action)).toEqual(["QUEUE_PAUSE", "QUEUE_CONCURRENCY"]);
 });
 
+test("lists webhook endpoints, stops and starts one, and has events sent again", async () => {
+  const [row] = await sql<{ id: string }[]>`
+    insert into webhook_endpoints (url, secret, position, failures, failing_since)
+    select 'https://hooks.example.com/events', '', last_position, 3, now() from event_log
+    returning id`;
+  const id = row?.id ?? "";
+  expect(await json("webhooks")).toEqual([expect.objectContaining({ id, host: "hooks.example.com", failures: 3 })]);
+  expect(await json("webhooks", "stop", id, ...sure)).toEqual([{ changed: true }]);
+  expect(await ops("webhooks", "resend", id, "--since", "2026-06-01", ...sure)).toMatchObject({ code: 1 });
+  expect(await json("webhooks", "start", id, ...sure)).toEqual([{ changed: true }]);
+  expect(await json("webhooks", "resend", id, "--since", "2026-06-01", ...sure)).toEqual([
+    { events: 0, after: null, more: false },
+  ]);
+  expect(await json("webhooks", "--all")).toHaveLength(1);
+});
+
 test("what is wrong is refused, with the reason", async () => {
   const refused: [string[], string][] = [
+    [["webhooks", "resend", randomUUID(), ...sure], "--since"],
+    [["webhooks", "stop", randomUUID(), ...sure], "There is no such endpoint"],
     [[], "Usage: "],
     [["now", "--nothing"], "Usage: "],
     [["pause", "sms ", ...sure], "Invalid option"],

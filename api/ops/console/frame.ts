@@ -49,6 +49,7 @@ export const page =
             <a href="${consoleRoot}/jobs">Jobs</a>
             <a href="${consoleRoot}/bulk-actions">Bulk actions</a>
             <a href="${consoleRoot}/pos-events">POS events</a>
+            <a href="${consoleRoot}/webhooks">Webhooks</a>
             <a href="${consoleRoot}/upkeep">Upkeep</a>
             ${mayAct ? html`<a href="/admin/queues">Queues</a>` : null}
             <a href="/admin/queues/sign-out">Sign out</a>

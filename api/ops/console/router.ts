@@ -1,7 +1,6 @@
-import express, { Router, type Request, type RequestHandler, type Response } from "express";
+import { Router, type Response } from "express";
 import { z } from "zod";
 import { enums } from "../../../lib/domain/enums.js";
-import { ApiError } from "../../../lib/process/errors.js";
 import { contracts, rollups } from "../../../queues/index.js";
 import { upkeepTasks } from "../../../queues/upkeep.js";
 import { sql } from "../../../sql/db.js";
@@ -38,29 +37,17 @@ import { guardPages, requireOperator } from "../dashboard/guard.js";
 import { listRunningJobs } from "./running-jobs.js";
 import { actionsPage, fieldsOf, jobPage, jobsPage, posEventsPage, stopPage } from "./actions.js";
 import { notificationPage, orderPage, requestPage, searchPage } from "./found.js";
-import { consoleRoot, jobsAt, refusalPage, type Page } from "./frame.js";
+import { consoleRoot, jobsAt } from "./frame.js";
+import { acts, by, Changed, Consent, IdParams, operatorOf, orEmpty, readForm, shows, Time } from "./handle.js";
 import { nowPage } from "./now.js";
 import { queuePage, upkeepPage } from "./upkeep.js";
+import { webhookPages } from "./webhooks-router.js";
 
 const PAGE_SIZE = 50;
 const LATEST_ACTIONS = 50;
 const CHART_HOURS = 3;
 
-/** A field of a form that is left empty is null. */
-const orEmpty = <S extends z.ZodType>(field: S) =>
-  z
-    .literal("")
-    .transform(() => null)
-    .or(field)
-    .optional()
-    .transform((value) => value ?? null);
-
 const Queue = z.enum(contracts.map(({ queue }) => queue));
-/** A form's local time is meant as UTC, which the pages show. */
-const Time = z
-  .string()
-  .transform((at) => new Date(/(Z|[+-]\d\d:\d\d)$/.test(at) ? at : `${at}Z`))
-  .refine((at) => !Number.isNaN(at.getTime()), "must be a time");
 const Filter = z.object({
   queue: orEmpty(Queue),
   error: orEmpty(text(200)),
@@ -74,8 +61,6 @@ const JobsQuery = Filter.extend({
 });
 const PosEventsQuery = z.object({ after: z.coerce.number().int().positive().optional() });
 const SearchQuery = z.object({ q: text(200), at: Time.optional() });
-/** What every form has that does something. */
-const Consent = z.object({ why: text(500), sure: z.literal("on") });
 const Act = Consent.extend({ kind: z.enum(enums.bulkActionKind), until: orEmpty(Time) });
 /** The time is for snoozed jobs only; for others the field is ignored. */
 const timed = <A extends z.output<typeof Act>>(act: A) => ({ ...act, until: act.kind === "SNOOZE" ? act.until : null });
@@ -106,46 +91,8 @@ const PosEventsForm = Consent.extend({
 }).refine(isChosen, notChosen);
 const UpkeepForm = Consent.extend({ task: z.enum(upkeepTasks) });
 const RollupForm = Consent.extend({ from: z.iso.date(), to: z.iso.date() });
-/** The number that a form has changed, in the address that it leads to. */
-const Changed = z.object({ changed: orEmpty(z.coerce.number().int()) });
 const JobParams = z.object({ id: RowNumber });
-const IdParams = z.object({ id: z.uuid() });
-const operatorOf = (response: Response) => String(response.locals["operatorId"]);
 const requestIdOf = (response: Response) => String(response.getHeader("x-request-id"));
-const by = (response: Response, { why }: { why: string }) => ({ actorId: operatorOf(response), why });
-
-const mayActOf = (response: Response) => response.locals["mayAct"] === true;
-
-/** Shows invalid input and refusals on a page. */
-const explains =
-  (handle: (request: Request, response: Response) => Promise<void>): RequestHandler =>
-  async (request, response) => {
-    try {
-      await handle(request, response);
-    } catch (error) {
-      if (error instanceof z.ZodError)
-        response.status(400).send(refusalPage(z.prettifyError(error))(mayActOf(response)));
-      else if (error instanceof ApiError)
-        response.status(error.status).send(refusalPage(error.message)(mayActOf(response)));
-      else throw error;
-    }
-  };
-
-/** Handles a request for a page. */
-const shows = (make: (request: Request, response: Response) => Promise<Page>): RequestHandler =>
-  explains(async (request, response) => {
-    response.send((await make(request, response))(mayActOf(response)));
-  });
-
-const readForm = express.urlencoded({ extended: false, limit: 8_000 });
-
-/** Handles a form, and leads to the page that `act` returns. */
-const acts = (act: (request: Request, response: Response) => Promise<string>): RequestHandler[] => [
-  readForm,
-  explains(async (request, response) => {
-    response.redirect(303, await act(request, response));
-  }),
-];
 
 const pages = Router();
 pages.use(guardPages(consoleRoot), requireOperator);
@@ -295,6 +242,7 @@ pages.post(
     return `${consoleRoot}/pos-events?changed=${changed}`;
   }),
 );
+pages.use("/webhooks", webhookPages);
 pages.get(
   "/upkeep",
   shows(async () => upkeepPage(await upkeepRuns())),

@@ -3,27 +3,27 @@ import { enums } from "../../../lib/domain/enums.js";
 import { eventTypes } from "../../../lib/domain/event-types.js";
 import { newWebhookSecret, refusalOfAddress } from "../../../lib/outbound/webhook.js";
 import { encryptEnvelope } from "../../../lib/security/envelope.js";
-import { sql, transaction } from "../../../sql/db.js";
+import { sql, transaction, type Db } from "../../../sql/db.js";
+import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
 import {
   deleteWebhookEndpoint,
   findWebhookEndpoint,
   insertWebhookEndpoint,
-  listWebhookDeliveries,
   listWebhookEndpoints,
   lockWebhookEndpoints,
   newWebhookEndpointId,
-  resendWebhook,
   scheduleWebhooks,
   updateWebhookEndpoint,
   updateWebhookSecret,
   webhookSecretContext,
   type WebhookEndpointRow,
 } from "../../../sql/queries/webhooks.js";
-import { accepted, created, found, noContent, ok, section } from "../../http/endpoint.js";
-import { page, pageBy, PageQuery, pageQuery } from "../../http/pagination.js";
-import { refusal, refusalWith } from "../../http/refusal.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
+import { page, PageQuery } from "../../http/pagination.js";
+import { refusalWith } from "../../http/refusal.js";
 import { invalidFields, notFound } from "../../http/refusals.js";
-import { changesOf, Id, orNull, shownAs, text, Timestamp } from "../../http/schemas.js";
+import { changesOf, Id, orNull, text, Timestamp } from "../../http/schemas.js";
+import { ownerOf } from "./owner.js";
 
 /** Endpoints of a partner, and of the platform. */
 const MOST_ENDPOINTS = { partner: 10, platform: 100 };
@@ -37,13 +37,6 @@ const tooManyEndpoints = refusalWith(409, "CONFLICT", "TOO_MANY_WEBHOOK_ENDPOINT
   facts: { most: z.int() },
   example: { most: MOST_ENDPOINTS.partner },
 });
-const endpointStopped = refusal(
-  409,
-  "CONFLICT",
-  "WEBHOOK_ENDPOINT_STOPPED",
-  "Nothing is sent to this endpoint now.",
-  "Enable the endpoint first.",
-);
 
 const Types = z
   .array(z.string())
@@ -89,23 +82,6 @@ const Secret = z.string().meta({
   example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw0123456789A=",
 });
 
-const DeliveryStatus = z.enum(enums.webhookStatus);
-
-const DeliveryView = z
-  .object({
-    position: z.int().meta({ description: "of the event in the log", example: 2_078_200_000_000_042 }),
-    eventId: Id.meta({ description: "`webhook-id`" }),
-    type: z.string().meta({ example: "order.placed" }),
-    status: DeliveryStatus,
-    attempts: z.int(),
-    answered: z.int().nullable().meta({ description: "the status of the last answer; null without one", example: 200 }),
-    answer: z.string().nullable().meta({ description: "how the last answer begins, or why there was none" }),
-    ms: z.int().nullable(),
-    attemptedAt: Timestamp.nullable(),
-    nextAttemptAt: Timestamp.nullable().meta({ description: "null: it is settled" }),
-  })
-  .meta({ id: "WebhookDelivery" });
-
 const present = ({ stoppedAt, ...row }: WebhookEndpointRow) => ({ ...row, enabled: stoppedAt === null });
 
 /** Throws 400 for an address that may not be called. */
@@ -114,7 +90,16 @@ function refuseAddress(url: string | undefined): void {
   if (reason !== null) throw invalidFields("VALIDATION_ERROR", [{ path: "url", message: reason }]);
 }
 
-const ownerOf = (partner: { id: string } | null) => partner?.id ?? null;
+/** Who made a change, for the audit log, and which. */
+interface Change {
+  user: { id: string } | null;
+  id: string;
+  action: string;
+  details?: Readonly<Record<string, string>>;
+}
+
+const audit = (tx: Db, { user, id, action, details = {} }: Change) =>
+  insertAuditEvent(tx, { actorId: user?.id ?? null, action, subjectId: id, details });
 
 export const webhookEndpoints = section({ prefix: "/webhook-endpoints", tag: "Events" });
 
@@ -124,14 +109,15 @@ webhookEndpoints.post(
     name: "createWebhookEndpoint",
     summary: "Have events sent to an address",
     description:
-      "A partner's endpoint gets the partner's events from now on, an admin's those of all partners and of the platform. " +
+      "A partner's endpoint gets the partner's events from now on; that of an admin or a service key those of all partners and of " +
+      "the platform. " +
       `409: a partner has ${MOST_ENDPOINTS.partner} endpoints already, or the platform ${MOST_ENDPOINTS.platform}.`,
-    auth: "PARTNER_OR_ADMIN",
+    auth: "WEBHOOK_WRITER",
     body: NewEndpoint,
     answers: { 201: EndpointView.extend({ secret: Secret }).meta({ id: "NewWebhookEndpoint" }) },
     errors: [tooManyEndpoints],
   },
-  async ({ partner, body: { url, types, description } }) => {
+  async ({ user, partner, body: { url, types, description } }) => {
     refuseAddress(url);
     const owner = ownerOf(partner);
     const secret = newWebhookSecret();
@@ -141,6 +127,7 @@ webhookEndpoints.post(
       const id = await newWebhookEndpointId(tx);
       const envelope = encryptEnvelope(secret, webhookSecretContext(id));
       await insertWebhookEndpoint(tx, { id, partnerId: owner, url, types, description, secret: envelope });
+      await audit(tx, { user, id, action: "WEBHOOK_ENDPOINT_CREATE" });
       return found(await findWebhookEndpoint(tx, id, owner), "This endpoint");
     });
     return created({ ...present(row), secret });
@@ -152,7 +139,7 @@ webhookEndpoints.get(
   {
     name: "listWebhookEndpoints",
     summary: "List the webhook endpoints",
-    auth: "PARTNER_OR_ADMIN",
+    auth: "WEBHOOK_WRITER",
     query: PageQuery,
     answers: { 200: z.array(EndpointView) },
   },
@@ -165,7 +152,7 @@ webhookEndpoints.get(
   {
     name: "readWebhookEndpoint",
     summary: "Read a webhook endpoint",
-    auth: "PARTNER_OR_ADMIN",
+    auth: "WEBHOOK_WRITER",
     answers: { 200: EndpointView },
   },
   async ({ partner, params }) =>
@@ -178,16 +165,21 @@ webhookEndpoints.patch(
     name: "changeWebhookEndpoint",
     summary: "Change, stop or start a webhook endpoint",
     description:
-      "One that is enabled again gets the events from now on. What happened meanwhile is in the log (`GET /events`).",
-    auth: "PARTNER_OR_ADMIN",
+      "One that is enabled again gets the events from now on. What happened meanwhile is in the log (`GET /events`), and can be " +
+      "sent again (`resend`).",
+    auth: "WEBHOOK_WRITER",
     body: changesOf({ url: Url, types: Types.nullable(), description: text(200).nullable(), enabled: z.boolean() }),
     answers: { 200: EndpointView },
   },
-  async ({ partner, params: { id }, body }) => {
+  async ({ user, partner, params: { id }, body }) => {
     refuseAddress(body.url);
+    const fields = Object.entries(body).flatMap(([name, value]) => (value === undefined ? [] : [name]));
     const owner = ownerOf(partner);
     const row = await transaction(async (tx) => {
       if (!(await updateWebhookEndpoint(tx, id, owner, body))) throw notFound("This endpoint");
+      const enabled = body.enabled === undefined ? {} : { enabled: String(body.enabled) };
+      const details = { fields: fields.join(" "), ...enabled };
+      await audit(tx, { user, id, action: "WEBHOOK_ENDPOINT_CHANGE", details });
       if (body.enabled === true) await scheduleWebhooks(tx, id);
       return found(await findWebhookEndpoint(tx, id, owner), "This endpoint");
     });
@@ -200,11 +192,17 @@ webhookEndpoints.delete(
   {
     name: "deleteWebhookEndpoint",
     summary: "Delete a webhook endpoint and its deliveries",
-    auth: "PARTNER_OR_ADMIN",
+    auth: "WEBHOOK_WRITER",
     answers: { 204: null },
   },
-  async ({ partner, params }) => {
-    if (!(await deleteWebhookEndpoint(sql, params.id, ownerOf(partner)))) throw notFound("This endpoint");
+  async ({ user, partner, params: { id } }) => {
+    const owner = ownerOf(partner);
+    // stopped before its many deliveries are deleted: the numbering of events locks the endpoints that run
+    if (!(await updateWebhookEndpoint(sql, id, owner, { enabled: false }))) throw notFound("This endpoint");
+    await transaction(async (tx) => {
+      if (!(await deleteWebhookEndpoint(tx, id, owner))) throw notFound("This endpoint");
+      await audit(tx, { user, id, action: "WEBHOOK_ENDPOINT_DELETE" });
+    });
     return noContent();
   },
 );
@@ -215,65 +213,17 @@ webhookEndpoints.post(
     name: "rotateWebhookSecret",
     summary: "Replace the secret of a webhook endpoint",
     description: `For ${OVERLAP_HOURS} hours each message has a signature by the old secret, too.`,
-    auth: "PARTNER_OR_ADMIN",
+    auth: "WEBHOOK_WRITER",
     answers: { 200: z.object({ secret: Secret, oldSecretUntil: Timestamp }) },
   },
-  async ({ partner, params: { id } }) => {
+  async ({ user, partner, params: { id } }) => {
     const secret = newWebhookSecret();
     const until = new Date(Date.now() + OVERLAP_HOURS * HOUR_MS);
     const envelope = encryptEnvelope(secret, webhookSecretContext(id));
-    if (!(await updateWebhookSecret(sql, id, ownerOf(partner), envelope, until))) throw notFound("This endpoint");
+    await transaction(async (tx) => {
+      if (!(await updateWebhookSecret(tx, id, ownerOf(partner), envelope, until))) throw notFound("This endpoint");
+      await audit(tx, { user, id, action: "WEBHOOK_SECRET_ROTATE" });
+    });
     return ok({ secret, oldSecretUntil: until });
-  },
-);
-
-webhookEndpoints.get(
-  "/:id/deliveries",
-  {
-    name: "listWebhookDeliveries",
-    summary: "List what was sent to a webhook endpoint, the latest event first",
-    description: "Of the last 30 days.",
-    auth: "PARTNER_OR_ADMIN",
-    query: pageQuery(z.int()).extend({
-      status: DeliveryStatus.transform((status) => [status])
-        .default([...DeliveryStatus.options])
-        .meta({ override: shownAs({ type: "string", enum: [...DeliveryStatus.options] }) }),
-    }),
-    answers: { 200: z.array(DeliveryView) },
-  },
-  async ({ partner, params: { id }, query, address }) => {
-    found(await findWebhookEndpoint(sql, id, ownerOf(partner)), "This endpoint");
-    const { rows, headers } = await pageBy(
-      address,
-      query,
-      (after, limit) => listWebhookDeliveries(sql, id, query.status, after, limit),
-      ({ position }) => position,
-    );
-    return ok(rows, headers);
-  },
-);
-
-webhookEndpoints.post(
-  "/:id/deliveries/:position/resend",
-  {
-    name: "resendWebhook",
-    summary: "Send an event to a webhook endpoint again",
-    auth: "PARTNER_OR_ADMIN",
-    params: z.object({
-      id: Id,
-      position: z
-        .string()
-        .regex(/^[1-9]\d{0,15}$/, "must be a whole number")
-        .transform(Number)
-        .meta({ example: "2078200000000042" }),
-    }),
-    answers: { 202: z.object({ position: z.int().meta({ example: 2_078_200_000_000_042 }) }) },
-    errors: [endpointStopped],
-  },
-  async ({ partner, params: { id, position } }) => {
-    const endpoint = found(await findWebhookEndpoint(sql, id, ownerOf(partner)), "This endpoint");
-    if (endpoint.stoppedAt !== null) throw endpointStopped();
-    if (!(await resendWebhook(sql, id, position))) throw notFound("This delivery");
-    return accepted({ position }, `/api/v1/webhook-endpoints/${id}/deliveries`);
   },
 );

@@ -31,6 +31,7 @@ const exampleFacts: Facts = {
   level: "SILVER",
   rating: 5,
   campaign: "Summer without waste",
+  endpoint: "hooks.example.com",
 };
 const explained = kinds.map((kind) => {
   const { title, body } = textOf(kind, "en-GB", exampleFacts);

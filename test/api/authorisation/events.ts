@@ -2,7 +2,8 @@ import { foreign, type Expectations, type Scene } from "./scene.js";
 
 const path = "/api/v1/events";
 const endpoints = "/api/v1/webhook-endpoints";
-const endpoint = { url: "https://example.com/events" };
+/** No such host exists. */
+const endpoint = { url: "https://receiver.invalid/events" };
 /** The bakery's endpoint, made by the first who asks: a partner may have only some. */
 async function prepare({ callers: { bakery } }: Scene): Promise<string> {
   const [known] = (await bakery.get(endpoints)).list;
@@ -36,5 +37,15 @@ export const events: Expectations = {
     ...ofBakery,
     ask: (as, _scene, id) => as.post(`${endpoints}/${id}/deliveries/1/resend`),
     answer: "404 NOT_FOUND",
+  },
+  [`POST ${endpoints}/:id/resend`]: {
+    ...ofBakery,
+    ask: (as, _scene, id) => as.post(`${endpoints}/${id}/resend`, { since: "2026-06-01T00:00:00Z" }),
+    answer: "202",
+  },
+  [`POST ${endpoints}/:id/test`]: {
+    ...ofBakery,
+    ask: (as, _scene, id) => as.post(`${endpoints}/${id}/test`),
+    answer: "200",
   },
 };

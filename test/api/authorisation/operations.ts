@@ -31,6 +31,15 @@ export const operations: Expectations = {
     ask: (as, { bakeryId }) => as.post(`${ops}/pos-events/settle`, { kind: "DISMISS", partnerId: bakeryId, why }),
     answer: "200",
   },
+  [`GET ${ops}/webhook-endpoints`]: { ask: (as) => as.get(`${ops}/webhook-endpoints`), answer: "200" },
+  [`PATCH ${ops}/webhook-endpoints/:id`]: {
+    ask: (as) => as.patch(`${ops}/webhook-endpoints/${unknownId}`, { enabled: false, why }),
+    answer: "404 NOT_FOUND",
+  },
+  [`POST ${ops}/webhook-endpoints/:id/resend`]: {
+    ask: (as) => as.post(`${ops}/webhook-endpoints/${unknownId}/resend`, { since: "2026-06-01T00:00:00Z", why }),
+    answer: "404 NOT_FOUND",
+  },
   [`POST ${ops}/upkeep/:task/run`]: {
     ask: (as) => as.post(`${ops}/upkeep/no-shows/run`, { why }),
     answer: "202",

@@ -14,6 +14,7 @@ export const callers = [
   "location key",
   "observer key",
   "event key",
+  "webhook key",
   "customer",
   "stranger",
   "bakery",
@@ -33,7 +34,7 @@ export const everyPartner: CallerName[] = [
   "rejected partner",
   "suspended partner",
 ];
-export const serviceKeys: CallerName[] = ["banner key", "location key", "observer key", "event key"];
+export const serviceKeys: CallerName[] = ["banner key", "location key", "observer key", "event key", "webhook key"];
 export const everyUser: CallerName[] = ["false claims", "customer", "stranger", ...everyPartner, "observer", "admin"];
 
 export interface Scene {
@@ -83,6 +84,7 @@ export async function setScene(client: Client): Promise<Scene> {
       "location key": await key("geo:write"),
       "observer key": await key("ops:read"),
       "event key": await key("events:read"),
+      "webhook key": await key("webhooks:write"),
       customer: customer.client,
       stranger: stranger.client,
       bakery: bakery.owner.client,

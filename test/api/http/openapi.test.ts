@@ -133,7 +133,7 @@ test("kinds of notifications are listed and explained; an app must expect others
 });
 
 test("each type of the event log is a webhook, with the schema of what is sent", () => {
-  expect(Object.keys(document.webhooks ?? {})).toEqual([...eventTypes.keys()]);
+  expect(Object.keys(document.webhooks ?? {})).toEqual([...eventTypes.keys(), "ping"]);
   expect(document.components?.schemas?.["OrderPlacedWebhook"]).toMatchObject({
     properties: { type: { const: "order.placed" }, data: { properties: { orderId: { format: "uuid" } } } },
   });

@@ -24,6 +24,7 @@ const facts: Facts = {
   level: "GOLD",
   rating: 5,
   campaign: "Лето",
+  endpoint: "example.com",
 };
 const nothing: Facts = {
   ...facts,
@@ -37,6 +38,7 @@ const nothing: Facts = {
   level: null,
   rating: null,
   campaign: null,
+  endpoint: null,
 };
 const kinds = Object.keys(notificationKinds).filter(isNotificationKind);
 /** Replaces non-breaking spaces by ordinary ones. */

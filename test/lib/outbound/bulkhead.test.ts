@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { Bulkhead, Busy, type Place } from "../../../lib/outbound/bulkhead.js";
+import { Bulkhead, Busy, SHARES_OF_OTHERS, type Place } from "../../../lib/outbound/bulkhead.js";
 
 const SLOTS = 20;
 /** What calls may take of them. */
@@ -52,6 +52,15 @@ describe("of 20 slots", () => {
     const good = times(40, (n) => ({ origin: `good ${n % 5}`, owner: `other ${n}` }));
     expect(fill(bulkhead, good, 2)).toHaveLength(shares.others - shares.unproven);
     expect(fill(bulkhead, bad, 3)).toEqual([]);
+  });
+
+  test("all are for other origins where none is known, and 10 for those of them that have not answered", () => {
+    const bulkhead = new Bulkhead(SLOTS, () => false, SHARES_OF_OTHERS);
+    for (const place of times(8, (n) => enter(bulkhead, `good ${n}`, `user ${n}`, 0))) place.leave(true, 1);
+    const bad = times(40, (n) => ({ origin: `bad ${n}`, owner: `user ${n}` }));
+    expect(fill(bulkhead, bad, 2)).toHaveLength(SLOTS / 2);
+    const good = times(40, (n) => ({ origin: `good ${n % 8}`, owner: `other ${n}` }));
+    expect(fill(bulkhead, good, 2)).toHaveLength(SLOTS / 2);
   });
 
   test("as many are shared as there are, also when that changes", () => {

@@ -1,6 +1,7 @@
 import sharp from "sharp";
 import { toMajor } from "../../../lib/domain/money.js";
 import type { OwnPostgres } from "../own-postgres.js";
+import { checkWebhooks } from "./check-webhooks.js";
 import { invariants } from "./invariants.js";
 import { outcomes, type Journal, type Move, type OrderTaken, type Outcome, type Work } from "./journal.js";
 import { posMenu, type Market } from "./market.js";
@@ -230,6 +231,10 @@ async function* checkInvariants({ ask }: Evidence): AsyncGenerator<string> {
     for (const { what } of await ask<{ what: string }>(broken)) yield `${what} (but ${rule})`;
 }
 
+async function* checkEvents({ ask, market }: Evidence): AsyncGenerator<string> {
+  yield* checkWebhooks(ask, market);
+}
+
 const checks: readonly Check[] = [
   checkOrders,
   checkStock,
@@ -238,6 +243,7 @@ const checks: readonly Check[] = [
   checkSyncs,
   checkPictures,
   checkDeliveries,
+  checkEvents,
   checkReports,
   checkInvariants,
 ];
@@ -279,6 +285,7 @@ export async function check(evidence: Evidence): Promise<Verdict> {
       pushes: pushesOf(standIns).length,
       "pushes unknown": unknown?.count ?? 0,
       texts: standIns.sms.accepted.length,
+      webhooks: evidence.market.endpoints.reduce((sum, { receiver }) => sum + receiver.received.length, 0),
     },
   };
 }

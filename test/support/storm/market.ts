@@ -5,9 +5,8 @@ import { addMenuItem, admin, bakery, listBox, user, type Character } from "../ca
 import { makeReachable } from "../notifications.js";
 import { newSecret } from "../till.js";
 import { unexpected } from "./journal.js";
-import type { StandIns } from "./stand-ins.js";
+import { SELLERS, type StandIns, type WebhookReceiver } from "./stand-ins.js";
 
-const BAKERIES = 3;
 const CUSTOMERS = 8;
 const HOUR_MS = 3_600_000;
 
@@ -45,11 +44,22 @@ export interface Seller {
   products: Product[];
 }
 
+/** Where events are sent to. */
+export interface Endpoint {
+  id: string;
+  /** Null: the platform's, for the events of all. */
+  partnerId: string | null;
+  receiver: WebhookReceiver;
+}
+
 export interface Market {
   client: Client;
   operator: Character;
   sellers: Seller[];
   customers: Character[];
+  endpoints: Endpoint[];
+  /** Events that happened later are for the endpoints. */
+  endpointsSince: Date;
 }
 
 /** Connects a seller's till; returns its webhook secret. Syncs happen on request only. */
@@ -100,16 +110,36 @@ async function openSeller(client: Client, operator: Character, standIns: StandIn
   return { id: opened.id, owner: opened.owner, tillSecret, peopleIds: [opened.owner.id, staff.id], products };
 }
 
-/** Creates sellers, customers and promo codes. */
+/** Has a partner's events sent to a receiver, or with null those of all. */
+async function subscribe(
+  { client }: Character,
+  partnerId: string | null,
+  receiver: WebhookReceiver,
+): Promise<Endpoint> {
+  const reply = await client.post("/api/v1/webhook-endpoints", { url: receiver.url });
+  if (reply.status !== 201) throw unexpected("a webhook endpoint", reply);
+  receiver.trust(reply.string("secret"));
+  return { id: reply.string("id"), partnerId, receiver };
+}
+
+/** Creates sellers, customers, promo codes and webhook endpoints. */
 export async function openMarket(client: Client, standIns: StandIns): Promise<Market> {
   standIns.till.serve(posMenu);
   const operator = await admin(client);
-  const sellers = await Promise.all(Array.from({ length: BAKERIES }, () => openSeller(client, operator, standIns)));
+  const sellers = await Promise.all(Array.from({ length: SELLERS }, () => openSeller(client, operator, standIns)));
   const customers = await Promise.all(Array.from({ length: CUSTOMERS }, () => user(client)));
   await makeReachable(customers.map(({ id }) => id));
   for (const promo of promos) {
     const reply = await operator.client.post("/api/v1/admin/promo/create", { ...promo, discountPercent: 10 });
     if (reply.status !== 201) throw unexpected("a promo code", reply);
   }
-  return { client, operator, sellers, customers };
+  const endpoints = await Promise.all([
+    subscribe(operator, null, standIns.audit),
+    ...standIns.receivers.flatMap((receiver, n) => {
+      const seller = sellers[n];
+      return seller ? [subscribe(seller.owner, seller.id, receiver)] : [];
+    }),
+  ]);
+  const [clock] = await sql<{ now: Date }[]>`select now() as now`;
+  return { client, operator, sellers, customers, endpoints, endpointsSince: clock?.now ?? new Date() };
 }

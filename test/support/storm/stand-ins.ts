@@ -4,7 +4,12 @@ import type { Reaction } from "../push/service.js";
 import { startWebPush } from "../push/web-push.js";
 import { startSmsGateway, type GatewayAnswer } from "../sms-gateway.js";
 import { startTill, type Till } from "../till.js";
+import { startWebhookReceiver } from "../webhook-receiver.js";
 
+/** How many bakeries sell. */
+export const SELLERS = 3;
+/** Until a receiver knows that of its endpoint. */
+const NO_SECRET = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 /** More than are asked for while a trouble lasts. */
 const MANY_ANSWERS = 20_000;
 
@@ -15,12 +20,18 @@ export interface Trouble {
   end: () => void;
 }
 
+export type WebhookReceiver = Awaited<ReturnType<typeof startWebhookReceiver>>;
+
 /** The third parties of the service, as servers in this process. */
 export interface StandIns {
   fcm: Awaited<ReturnType<typeof startFcm>>;
   web: Awaited<ReturnType<typeof startWebPush>>;
   sms: Awaited<ReturnType<typeof startSmsGateway>>;
   till: Till;
+  /** What gets the webhooks of the platform, and never fails. */
+  audit: WebhookReceiver;
+  /** What gets those of each seller. */
+  receivers: readonly WebhookReceiver[];
   /** The public key that browsers subscribe with. */
   vapidKey: string;
   /** The configuration by which the service finds them. */
@@ -54,12 +65,33 @@ function troublesOfTill(till: Till): Trouble[] {
   ];
 }
 
-/** Starts push services, an SMS gateway and a POS. */
+function troublesOfReceivers(receivers: readonly WebhookReceiver[]): Trouble[] {
+  const answering = (name: string, answer: Parameters<WebhookReceiver["answerWith"]>[0]) => ({
+    name: `receivers of webhooks answer ${name}`,
+    begin: () => {
+      for (const receiver of receivers) receiver.answerWith(answer);
+    },
+    end: () => {
+      for (const receiver of receivers) receiver.answerWith();
+    },
+  });
+  return [
+    answering("429", (response) => void response.writeHead(429, { "retry-after": "1" }).end()),
+    answering("500", (response) => void response.writeHead(500).end()),
+    answering("never", () => undefined),
+  ];
+}
+
+/** Starts push services, an SMS gateway, a POS and receivers of webhooks. */
 export async function startStandIns(): Promise<StandIns> {
   const [fcm, web, sms, till] = await Promise.all([startFcm(), startWebPush(), startSmsGateway(), startTill()]);
+  const [audit, ...receivers] = await Promise.all([
+    startWebhookReceiver(NO_SECRET),
+    ...Array.from({ length: SELLERS }, () => startWebhookReceiver(NO_SECRET)),
+  ]);
   const vapid = newVapidKeys();
   return {
-    ...{ fcm, web, sms, till },
+    ...{ fcm, web, sms, till, audit, receivers },
     vapidKey: vapid.VAPID_PUBLIC_KEY,
     env: {
       ...vapid,
@@ -83,9 +115,10 @@ export async function startStandIns(): Promise<StandIns> {
       }),
       ...troublesOf<GatewayAnswer>("the SMS gateway", sms.answerWith, { 429: 429, 500: 500, never: "hang" }),
       ...troublesOfTill(till),
+      ...troublesOfReceivers(receivers),
     ],
     stop: async () => {
-      await Promise.all([fcm, web, sms, till].map((each) => each.stop()));
+      await Promise.all([fcm, web, sms, till, audit, ...receivers].map((each) => each.stop()));
     },
   };
 }

@@ -1,0 +1,77 @@
+import { sql, transaction, type Db } from "../../sql/db.js";
+import { insertAuditEvent } from "../../sql/queries/audit-events.js";
+import {
+  listWatchedEndpoints,
+  resendWebhooks,
+  type ResentRange,
+  type WatchedEndpoint,
+} from "../../sql/queries/webhook-operations.js";
+import { scheduleWebhooks, updateWebhookEndpoint } from "../../sql/queries/webhooks.js";
+import { refusal } from "../http/refusal.js";
+import type { By } from "./operate.js";
+
+/** What owners and operators do to webhook endpoints. */
+
+/** Events that one request sends again: each is a row that is written. */
+export const MOST_RESENT = 10_000;
+
+export const endpointStopped = refusal(
+  409,
+  "CONFLICT",
+  "WEBHOOK_ENDPOINT_STOPPED",
+  "Nothing is sent to this endpoint now.",
+  "Enable the endpoint first.",
+);
+
+/** Which events were sent again. */
+export interface Resent {
+  events: number;
+  /** The position of the last; null when there was none. */
+  after: number | null;
+  /** Whether there may be more. */
+  more: boolean;
+}
+
+/** Sends an endpoint events of a time again. */
+export async function resendEvents(tx: Db, id: string, range: ResentRange): Promise<Resent> {
+  const { events, last } = await resendWebhooks(tx, id, range, MOST_RESENT);
+  return { events, after: last, more: events === MOST_RESENT };
+}
+
+/** Returns an endpoint, whosever it is, as operators see it; undefined without one. */
+export const watchedEndpoint = async (id: string): Promise<WatchedEndpoint | undefined> =>
+  (await listWatchedEndpoints(sql, { failing: false, id }, null, 1))[0];
+
+/** Stops sending to an endpoint, or starts again; returns whether that was a change, undefined without such an endpoint. */
+export async function switchEndpoint(id: string, enabled: boolean, { actorId, why }: By): Promise<boolean | undefined> {
+  const endpoint = await watchedEndpoint(id);
+  if (!endpoint) return undefined;
+  if ((endpoint.stoppedAt === null) === enabled) return false;
+  return transaction(async (tx) => {
+    if (!(await updateWebhookEndpoint(tx, id, endpoint.partnerId, { enabled }, "BY_OPERATOR"))) return undefined;
+    if (enabled) await scheduleWebhooks(tx, id);
+    const action = enabled ? "WEBHOOK_ENDPOINT_START" : "WEBHOOK_ENDPOINT_STOP";
+    await insertAuditEvent(tx, { actorId, action, subjectId: id, details: { why } });
+    return true;
+  });
+}
+
+/** Sends an endpoint events of a time again, for an operator; undefined without such an endpoint. Throws 409 when it is stopped. */
+export async function resendForOperator(
+  id: string,
+  range: ResentRange,
+  { actorId, why }: By,
+): Promise<Resent | undefined> {
+  const endpoint = await watchedEndpoint(id);
+  if (!endpoint) return undefined;
+  if (endpoint.stoppedAt !== null) throw endpointStopped();
+  return transaction(async (tx) => {
+    const resent = await resendEvents(tx, id, range);
+    const details = { since: range.since.toISOString(), before: range.before.toISOString(), why };
+    await insertAuditEvent(tx, {
+      ...{ actorId, action: "WEBHOOKS_RESEND", subjectId: id },
+      details: { ...details, events: String(resent.events) },
+    });
+    return resent;
+  });
+}
