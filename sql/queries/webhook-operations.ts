@@ -79,7 +79,7 @@ export const listWatchedEndpoints = (db: Db, { failing, id }: WatchedFilter, aft
       (
         select count(*) from (
           select from webhook_deliveries d where d.endpoint_id = w.id and d.next_attempt_at is not null limit 1000
-        ) as some
+        ) as sent_later
       ) as pending,
       (
         select min(waiting.at) from (

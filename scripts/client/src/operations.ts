@@ -803,7 +803,7 @@ export type KeyScopeMissingProblem = {
     code: "FORBIDDEN";
     reason: "KEY_SCOPE_MISSING";
     requestId: string;
-    scope: "ads:read" | "events:read" | "geo:write" | "ops:read";
+    scope: "ads:read" | "events:read" | "geo:write" | "ops:read" | "webhooks:write";
 };
 export type UserProfile = {
     /** UUID v7 */
@@ -1832,7 +1832,7 @@ export type Device = {
     locale: string;
     createdAt: string;
 };
-export type NotificationKind = "ORDER_ACCEPTED" | "ORDER_READY" | "ORDER_CANCELLED" | "ORDER_NO_SHOW" | "PICKUP_SOON" | "POINTS_EARNED" | "FRIEND_CAME" | "LEVEL_REACHED" | "REVIEW_APPROVED" | "REVIEW_REJECTED" | "DATA_EXPORT_READY" | "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER" | "NEW_ORDER" | "ORDER_CANCELLED_BY_CUSTOMER" | "REVIEW_RECEIVED" | "PARTNER_OWNED" | "PARTNER_APPROVED" | "PARTNER_REJECTED" | "PARTNER_SUSPENDED" | "CAMPAIGN_COMPLETED";
+export type NotificationKind = "ORDER_ACCEPTED" | "ORDER_READY" | "ORDER_CANCELLED" | "ORDER_NO_SHOW" | "PICKUP_SOON" | "POINTS_EARNED" | "FRIEND_CAME" | "LEVEL_REACHED" | "REVIEW_APPROVED" | "REVIEW_REJECTED" | "DATA_EXPORT_READY" | "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER" | "NEW_ORDER" | "ORDER_CANCELLED_BY_CUSTOMER" | "REVIEW_RECEIVED" | "PARTNER_OWNED" | "PARTNER_APPROVED" | "PARTNER_REJECTED" | "PARTNER_SUSPENDED" | "WEBHOOK_STOPPED" | "WEBHOOK_BACK" | "PLATFORM_WEBHOOK_STOPPED" | "PLATFORM_WEBHOOK_BACK" | "CAMPAIGN_COMPLETED";
 export type Notification = {
     /** UUID v7 */
     id: string;
@@ -2555,7 +2555,7 @@ export type NewWebhookEndpoint = {
     types: string[] | null;
     enabled: boolean;
     /** GONE: it answered 410. FAILING: it failed for a day. Null while it is enabled */
-    stoppedWhy: ("BY_OWNER" | "GONE" | "FAILING") | null;
+    stoppedWhy: ("BY_OWNER" | "BY_OPERATOR" | "GONE" | "FAILING") | null;
     /** since its last success */
     failingSince: string | null;
     /** after a failure it is left alone for a while */
@@ -2584,7 +2584,7 @@ export type WebhookEndpoint = {
     types: string[] | null;
     enabled: boolean;
     /** GONE: it answered 410. FAILING: it failed for a day. Null while it is enabled */
-    stoppedWhy: ("BY_OWNER" | "GONE" | "FAILING") | null;
+    stoppedWhy: ("BY_OWNER" | "BY_OPERATOR" | "GONE" | "FAILING") | null;
     /** since its last success */
     failingSince: string | null;
     /** after a failure it is left alone for a while */
@@ -2618,6 +2618,23 @@ export type WebhookEndpointStoppedProblem = {
     code: "CONFLICT";
     reason: "WEBHOOK_ENDPOINT_STOPPED";
     requestId: string;
+};
+export type ResentWebhooks = {
+    /** how many are sent again */
+    events: number;
+    /** the position of the last of them */
+    after: number | null;
+    /** whether there may be more */
+    more: boolean;
+};
+export type WebhookTest = {
+    /** whether the answer was 2xx */
+    accepted: boolean;
+    /** the status of the answer; null without one */
+    answered: number | null;
+    /** how the answer begins, or why there was none */
+    answer: string;
+    ms: number;
 };
 export type VendorCalls = {
     vendor: string;
@@ -2839,6 +2856,32 @@ export type WrongDaysProblem = {
     code: "VALIDATION_ERROR";
     reason: "WRONG_DAYS";
     requestId: string;
+};
+export type WatchedEndpoint = {
+    /** UUID v7 */
+    id: string;
+    /** null: the platform's */
+    partnerId: string | null;
+    partner: string | null;
+    /** the rest of the address may be secret */
+    host: string;
+    /** null: all */
+    types: string[] | null;
+    stoppedAt: string | null;
+    stoppedWhy: ("BY_OWNER" | "BY_OPERATOR" | "GONE" | "FAILING") | null;
+    /** in a row */
+    failures: number;
+    failingSince: string | null;
+    pausedUntil: string | null;
+    /** deliveries that have no success yet, at most 1,000 */
+    pending: number;
+    /** when the oldest event happened that is still to be sent; null: it has all */
+    oldestAt: string | null;
+};
+export type ResentByOperator = {
+    events: number;
+    after: number | null;
+    more: boolean;
 };
 export type OrderPlacedWebhook = {
     "type": "order.placed";
@@ -3218,6 +3261,17 @@ export type AccountDeletedWebhook = {
     data: {
         /** UUID v7 */
         userId: string;
+    };
+};
+export type PingWebhook = {
+    "type": "ping";
+    timestamp: string;
+    version: 1;
+    position: number;
+    partnerId: null;
+    data: {
+        /** UUID v7 */
+        endpointId: string;
     };
 };
 export type ActionRefusedProblem = {
@@ -7634,7 +7688,7 @@ export function createServiceKey({ body }: {
     body: {
         /** who holds it */
         name: string;
-        scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read")[];
+        scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read" | "webhooks:write")[];
     };
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -7643,7 +7697,7 @@ export function createServiceKey({ body }: {
             /** UUID v7 */
             id: string;
             name: string;
-            scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read")[];
+            scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read" | "webhooks:write")[];
             key: string;
         };
     } | {
@@ -7689,7 +7743,7 @@ export function listServiceKeys({ limit, cursor }: {
             /** UUID v7 */
             id: string;
             name: string;
-            scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read")[];
+            scopes: ("ads:read" | "events:read" | "geo:write" | "ops:read" | "webhooks:write")[];
             createdAt: string;
         }[];
     } | {
@@ -8384,10 +8438,10 @@ export function createWebhookEndpoint({ body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -8427,10 +8481,10 @@ export function listWebhookEndpoints({ limit, cursor }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -8461,10 +8515,10 @@ export function readWebhookEndpoint({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -8502,10 +8556,10 @@ export function changeWebhookEndpoint({ id, body }: {
         data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -8543,10 +8597,10 @@ export function deleteWebhookEndpoint({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -8582,10 +8636,10 @@ export function rotateWebhookSecret({ id }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -8620,10 +8674,10 @@ export function listWebhookDeliveries({ id, limit, cursor, status }: {
         data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -8661,10 +8715,10 @@ export function resendWebhook({ id, position }: {
         data: UnreadableProblem | OutOfRangeProblem;
     } | {
         status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -8681,6 +8735,94 @@ export function resendWebhook({ id, position }: {
         status: 503;
         data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(position)}/resend`, {
+        ...opts,
+        method: "POST"
+    });
+}
+/**
+ * Send the events of a time to a webhook endpoint again
+ */
+export function resendWebhooks({ id, body }: {
+    id: string;
+    body: {
+        /** events that happened then or later */
+        since: string;
+        /** only events that happened before this time; all by default */
+        before?: string;
+        /** only events at later positions */
+        after?: number;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: ResentWebhooks;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+    } | {
+        status: 403;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 409;
+        data: WebhookEndpointStoppedProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}/resend`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Send a ping to a webhook endpoint, and read what it answers
+ */
+export function testWebhookEndpoint({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: WebhookTest;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+    } | {
+        status: 403;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/webhook-endpoints/${encodeURIComponent(id)}/test`, {
         ...opts,
         method: "POST"
     });
@@ -9765,6 +9907,145 @@ export function runRollups({ body }: {
         status: 503;
         data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
     }>("/api/v1/admin/ops/rollups/run", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * List the webhook endpoints of all, and how sending to them goes
+ */
+export function listWatchedEndpoints({ limit, cursor, failing }: {
+    limit?: number;
+    cursor?: string;
+    failing?: "0" | "1" | "true" | "false";
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: WatchedEndpoint[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+    } | {
+        status: 403;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/webhook-endpoints${QS.query(QS.explode({
+        limit,
+        cursor,
+        failing
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Stop or start a webhook endpoint of anyone
+ */
+export function switchWebhookEndpoint({ id, body }: {
+    id: string;
+    body: {
+        enabled: boolean;
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: WatchedEndpoint;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/webhook-endpoints/${encodeURIComponent(id)}`, oazapfts.json({
+        ...opts,
+        method: "PATCH",
+        body
+    }));
+}
+/**
+ * Send the events of a time to a webhook endpoint of anyone again
+ */
+export function resendWebhooksOf({ id, body }: {
+    id: string;
+    body: {
+        /** ISO 8601 with an offset */
+        since: string;
+        /** ISO 8601 with an offset */
+        before?: string;
+        /** only events at later positions */
+        after?: number;
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ResentByOperator;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 409;
+        data: WebhookEndpointStoppedProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/webhook-endpoints/${encodeURIComponent(id)}/resend`, oazapfts.json({
         ...opts,
         method: "POST",
         body

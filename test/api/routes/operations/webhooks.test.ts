@@ -28,6 +28,7 @@ beforeEach(async () => {
   await sql`delete from webhook_endpoints`;
   await sql`delete from audit_events`;
   await numberEvents(sql, 1_000);
+  await sql`delete from events`;
   id = await newEndpoint(shop.owner);
 });
 
