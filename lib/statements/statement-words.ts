@@ -1,0 +1,88 @@
+import type { Minor } from "../domain/money.js";
+import type { Language } from "../domain/notification-texts.js";
+
+interface Words {
+  statement: string;
+  period: string;
+  made: string;
+  sales: string;
+  orders: string;
+  price: string;
+  till: string;
+  ownPromo: string;
+  platformPromo: string;
+  balance: string;
+  opening: string;
+  commission: string;
+  earlier: string;
+  corrections: string;
+  payouts: string;
+  closing: string;
+  /** Who owes whom, by the sign of the closing balance; `amount` has none. */
+  owed: (closing: Minor, amount: string) => string;
+  manual: string;
+  days: string;
+  day: string;
+  rules: string;
+}
+
+const ru: Words = {
+  statement: "Отчёт №",
+  period: "Период",
+  made: "Составлен",
+  sales: "Выданные заказы",
+  orders: "Заказы",
+  price: "Цена",
+  till: "Оплачено покупателями на месте",
+  ownPromo: "Скидки за счёт партнёра",
+  platformPromo: "Скидки за счёт платформы",
+  balance: "Расчёты с платформой",
+  opening: "Остаток на начало",
+  commission: "Комиссия",
+  earlier: "Заказы прошлых месяцев",
+  corrections: "Исправления",
+  payouts: "Платежи",
+  closing: "Остаток на конец",
+  owed: (closing, amount) => {
+    if (closing === 0) return "Долгов нет.";
+    return closing < 0 ? `Партнёр должен платформе ${amount}.` : `Платформа должна партнёру ${amount}.`;
+  },
+  manual: "Платежи и исправления",
+  days: "По дням",
+  day: "День",
+  rules:
+    "Заказ относится к дню, в который его выдали. За отменённые и невостребованные заказы комиссии нет. " +
+    "Что учтено после составления отчёта, войдёт в следующий.",
+};
+
+const en: Words = {
+  statement: "Statement No.",
+  period: "Period",
+  made: "Made on",
+  sales: "Orders handed over",
+  orders: "Orders",
+  price: "Price",
+  till: "Paid by customers at pickup",
+  ownPromo: "Discounts at the partner's expense",
+  platformPromo: "Discounts at the platform's expense",
+  balance: "Account with the platform",
+  opening: "Opening balance",
+  commission: "Commission",
+  earlier: "Orders of earlier months",
+  corrections: "Corrections",
+  payouts: "Payments",
+  closing: "Closing balance",
+  owed: (closing, amount) => {
+    if (closing === 0) return "Nothing is owed.";
+    return closing < 0 ? `The partner owes the platform ${amount}.` : `The platform owes the partner ${amount}.`;
+  },
+  manual: "Payments and corrections",
+  days: "By day",
+  day: "Day",
+  rules:
+    "An order belongs to the day on which it was handed over. Cancelled orders and no-shows cost no commission. " +
+    "What is booked after this statement was made is on the next one.",
+};
+
+/** The texts of a statement's document. */
+export const statementWords: Readonly<Record<Language, Words>> = { ru, en };

@@ -1,0 +1,82 @@
+import { buffer } from "node:stream/consumers";
+import { expect, test } from "@jest/globals";
+import { statementDocument, type PrintedStatement } from "../../../lib/statements/statement-document.js";
+import { statementWords } from "../../../lib/statements/statement-words.js";
+import { textOfPdf } from "../../support/pdf-text.js";
+
+const statement: PrintedStatement = {
+  language: "ru",
+  number: 4_711,
+  partner: "Пекарня «Ёлка»",
+  month: "2026-05-01",
+  zone: "Europe/Moscow",
+  currency: "RUB",
+  createdAt: new Date("2026-05-31T21:20:00Z"),
+  orders: 1_204,
+  salesMinor: 12_345_678,
+  tillMinor: 12_000_000,
+  ownPromoMinor: 45_678,
+  platformPromoMinor: 300_000,
+  commissionMinor: 1_800_001,
+  earlierMinor: -150,
+  correctionsMinor: 5_000,
+  payoutsMinor: 900_000,
+  openingMinor: -900_000,
+  closingMinor: -1_495_151,
+  days: [{ day: "2026-05-31", orders: 40, salesMinor: 410_000, commissionMinor: 61_500 }],
+  manual: [{ at: new Date("2026-05-20T09:00:00Z"), amountMinor: 5_000, reference: "C-17", reason: "Двойной заказ" }],
+};
+
+const print = async (changes: Partial<PrintedStatement> = {}) =>
+  buffer(statementDocument({ ...statement, ...changes }));
+
+test("a document has the partner's name, the month and the figures, in Russian", async () => {
+  const pdf = await print();
+  expect(pdf.subarray(0, 5).toString()).toBe("%PDF-");
+  const text = textOfPdf(pdf);
+  for (const shown of [
+    "Отчёт № 4711",
+    "Пекарня «Ёлка»",
+    "май 2026",
+    "123 456,78 ₽",
+    "-18 000,01 ₽",
+    "Партнёр должен платформе 14 951,51 ₽.",
+    "C-17: Двойной заказ",
+    "31 мая 2026",
+  ])
+    expect(text).toContain(shown);
+  expect(text).not.toContain("?");
+});
+
+test("it was made on the day that it is in the statement's zone", async () => {
+  expect(textOfPdf(await print())).toContain("1 июн. 2026");
+});
+
+test("in English it says who owes whom", async () => {
+  const owing = async (closingMinor: number) => textOfPdf(await print({ language: "en", closingMinor }));
+  expect(await owing(-100)).toContain("The partner owes the platform");
+  expect(await owing(100)).toContain("The platform owes the partner");
+  expect(await owing(0)).toContain("Nothing is owed.");
+});
+
+test("the same statement gives the same bytes", async () => {
+  expect((await print()).equals(await print())).toBe(true);
+});
+
+test("a long list goes on on further pages, and long reasons are cut", async () => {
+  const manual = Array.from({ length: 100 }, (_, n) => ({
+    at: statement.createdAt,
+    amountMinor: n,
+    reference: `C-${n}`,
+    reason: "ж".repeat(500),
+  }));
+  const pdf = await print({ manual });
+  expect(pdf.toString("latin1").match(/\/Type \/Page\n/g)?.length).toBeGreaterThan(3);
+  const text = textOfPdf(pdf).replaceAll("\n", "");
+  expect(text).toContain("C-99: жж");
+  expect(text).not.toContain("ж".repeat(121));
+});
+
+test("every text is there in both languages", () => {
+  expect(Object.keys(statementWords.ru)).toEqual(Object.keys(statementWords.en));
+});
