@@ -16,6 +16,7 @@ const rooms = {
   "lib/messaging": ["lib/domain", "lib/process", "lib/outbound"],
   "lib/geocoding": ["lib/process", "lib/security"],
   "lib/menu-csv": ["lib/domain"],
+  "lib/statements": ["lib/domain"],
   "lib/pos": ["lib/domain", "lib/process", "lib/security", "lib/outbound"],
   queues: ["lib"],
   "sql/driver": ["lib"],
@@ -46,6 +47,7 @@ const homes = [
   },
   { packages: ["pg"], rooms: ["lib/process/find-primary.ts", "queues/broker.ts", "sql", "scripts", "test"] },
   { packages: ["@opentelemetry"], rooms: ["lib/process/otlp.ts"] },
+  { packages: ["pdfkit"], rooms: ["lib/statements"] },
   { packages: ["postgres", "postgrator"], rooms: ["sql", "scripts/bench", "test"] },
 ];
 

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { contract } from "./contract.js";
 
 /**
- * Events that users are notified of; the subject is an order, a review, a partner, a box, a campaign, an export of a user's data or a webhook
- * endpoint. The recipients are in
+ * Events that users are notified of; the subject is an order, a review, a partner, a box, a campaign, an export of a user's data, a
+ * webhook endpoint or a statement. The recipients are in
  * `sql/queries/recipients.ts`, the texts in `lib/domain/notification-kinds.ts`.
  */
 export const events = [
@@ -27,6 +27,7 @@ export const events = [
   "DATA_EXPORT_READY",
   "WEBHOOK_STOPPED",
   "WEBHOOK_BACK",
+  "STATEMENT_READY",
 ] as const;
 
 export type EventKind = (typeof events)[number];

@@ -11,6 +11,7 @@ import { posSync } from "./pos-sync.js";
 import { push } from "./push.js";
 import { rollups } from "./rollups.js";
 import { sms } from "./sms.js";
+import { statements } from "./statements.js";
 import { upkeep } from "./upkeep.js";
 import { webhooks } from "./webhooks.js";
 
@@ -27,6 +28,7 @@ export {
   push,
   rollups,
   sms,
+  statements,
   upkeep,
   webhooks,
 };
@@ -45,6 +47,7 @@ export const contracts: readonly Contract[] = [
   push,
   rollups,
   sms,
+  statements,
   upkeep,
   webhooks,
 ];

@@ -30,6 +30,8 @@ export const upkeepTasks = [
   "queue-figures",
   "drop-old-events",
   "purge-webhooks",
+  "book-ledger",
+  "make-statements",
 ] as const;
 export type UpkeepTask = (typeof upkeepTasks)[number];
 

@@ -69,6 +69,24 @@ CREATE TYPE item_source AS ENUM (
   'POS'
 );
 
+CREATE TYPE ledger_account AS ENUM (
+  'TILL',
+  'BALANCE',
+  'BANK',
+  'SALES',
+  'PROMO',
+  'COMMISSION',
+  'ADJUSTMENTS'
+);
+
+CREATE TYPE ledger_kind AS ENUM (
+  'SALE',
+  'PROMO',
+  'COMMISSION',
+  'CORRECTION',
+  'PAYOUT'
+);
+
 CREATE TYPE loyalty_kind AS ENUM (
   'ORDER',
   'REFERRED',
@@ -581,6 +599,49 @@ CREATE TABLE idempotency_keys (
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (user_id, key)
 );
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys USING btree (created_at);
+
+CREATE TABLE ledger_balances (
+  partner_id uuid NOT NULL,
+  balance_minor bigint DEFAULT 0 NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT ledger_balances_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id),
+  CONSTRAINT ledger_balances_pkey PRIMARY KEY (partner_id)
+);
+CREATE INDEX ledger_balances_of_creditors ON ledger_balances USING btree (partner_id) WHERE balance_minor > 0;
+CREATE INDEX ledger_balances_of_debtors ON ledger_balances USING btree (partner_id) WHERE balance_minor < 0;
+
+CREATE TABLE ledger_entries (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  transaction_id uuid NOT NULL,
+  partner_id uuid NOT NULL,
+  account ledger_account NOT NULL,
+  kind ledger_kind NOT NULL,
+  amount_minor bigint NOT NULL,
+  month date NOT NULL,
+  occurred_at timestamp with time zone NOT NULL,
+  booked_at timestamp with time zone DEFAULT now() NOT NULL,
+  order_id uuid,
+  event_id uuid,
+  reference text,
+  reason text,
+  CONSTRAINT ledger_entries_month_check CHECK (EXTRACT(day FROM month) = 1::numeric),
+  CONSTRAINT ledger_entries_pkey PRIMARY KEY (id)
+);
+CREATE INDEX ledger_entries_by_partner ON ledger_entries USING btree (partner_id, month, id) INCLUDE (account, kind, amount_minor, occurred_at);
+CREATE UNIQUE INDEX ledger_entries_by_reference ON ledger_entries USING btree (partner_id, kind, reference) WHERE reference IS NOT NULL AND account = 'BALANCE'::ledger_account;
+CREATE UNIQUE INDEX ledger_entries_once ON ledger_entries USING btree (transaction_id, account, kind);
+CREATE TRIGGER check_ledger AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
+CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE ledger_state (
+  only_row boolean DEFAULT true NOT NULL,
+  position bigint DEFAULT 0 NOT NULL,
+  open_month date DEFAULT (date_trunc('month'::text, now()) - '1 mon'::interval)::date NOT NULL,
+  next_month date DEFAULT (date_trunc('month'::text, now()) - '1 mon'::interval)::date NOT NULL,
+  last_number bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT ledger_state_only_row_check CHECK (only_row),
+  CONSTRAINT ledger_state_pkey PRIMARY KEY (only_row)
+);
 
 CREATE TABLE loyalty_accounts (
   user_id uuid NOT NULL,
@@ -1249,6 +1310,48 @@ CREATE INDEX staged_jobs_done ON staged_jobs USING btree (done_at) WHERE done_at
 CREATE INDEX staged_jobs_open_by_key ON staged_jobs USING btree (key) WHERE key IS NOT NULL AND done_at IS NULL AND dead_at IS NULL;
 CREATE INDEX staged_jobs_to_send ON staged_jobs USING btree (next_send_at) WHERE done_at IS NULL AND dead_at IS NULL;
 
+CREATE TABLE statement_files (
+  statement_id uuid NOT NULL,
+  name text NOT NULL,
+  made_at timestamp with time zone,
+  CONSTRAINT statement_files_name_key UNIQUE (name),
+  CONSTRAINT statement_files_pkey PRIMARY KEY (statement_id),
+  CONSTRAINT statement_files_statement_id_fkey FOREIGN KEY (statement_id) REFERENCES statements(id)
+);
+
+CREATE TABLE statements (
+  id uuid DEFAULT new_id() NOT NULL,
+  number bigint NOT NULL,
+  partner_id uuid NOT NULL,
+  month date NOT NULL,
+  zone text NOT NULL,
+  from_at timestamp with time zone NOT NULL,
+  until_at timestamp with time zone NOT NULL,
+  currency text NOT NULL,
+  orders integer NOT NULL,
+  sales_minor bigint NOT NULL,
+  till_minor bigint NOT NULL,
+  own_promo_minor bigint NOT NULL,
+  platform_promo_minor bigint NOT NULL,
+  commission_minor bigint NOT NULL,
+  earlier_minor bigint NOT NULL,
+  corrections_minor bigint NOT NULL,
+  payouts_minor bigint NOT NULL,
+  opening_minor bigint NOT NULL,
+  closing_minor bigint NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT statements_check CHECK (until_at > from_at),
+  CONSTRAINT statements_check1 CHECK (sales_minor = (till_minor + own_promo_minor + platform_promo_minor)),
+  CONSTRAINT statements_check2 CHECK (closing_minor = (opening_minor + platform_promo_minor - commission_minor + earlier_minor + corrections_minor + payouts_minor)),
+  CONSTRAINT statements_month_check CHECK (EXTRACT(day FROM month) = 1::numeric),
+  CONSTRAINT statements_number_key UNIQUE (number),
+  CONSTRAINT statements_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id),
+  CONSTRAINT statements_partner_id_month_key UNIQUE (partner_id, month),
+  CONSTRAINT statements_pkey PRIMARY KEY (id)
+);
+CREATE INDEX statements_by_month ON statements USING btree (month, number);
+CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON statements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
 CREATE TABLE upkeep_runs (
   task text NOT NULL,
   started_at timestamp with time zone NOT NULL,
@@ -1361,6 +1464,10 @@ CREATE TABLE weight_changes (
 -- FUNCTION apply_ad_batch(batch_id uuid, charged campaign_status[], completed campaign_status) RETURNS TABLE(campaign_id uuid)
 -- FUNCTION apply_weight_changes(max_items integer) RETURNS integer
 -- FUNCTION attach_referral(newcomer uuid, code text) RETURNS text
+-- FUNCTION book_by_hand(of_partner uuid, counter_account ledger_account, of_kind ledger_kind, amount bigint, at timestamp with time zone, in_zone text, known_by text, why text, of_order uuid) RETURNS uuid
+-- FUNCTION book_events(most integer, in_zone text) RETURNS integer
+-- FUNCTION book_orders(order_ids uuid[], event_ids uuid[], in_zone text) RETURNS integer
+-- FUNCTION book_orders_after(after_id uuid, most integer, in_zone text) RETURNS uuid
 -- FUNCTION box_facts(b boxes) RETURNS jsonb
 -- FUNCTION box_is_on_offer(b boxes, p partners) RETURNS boolean
 -- FUNCTION box_is_open(b boxes, at timestamp with time zone) RETURNS boolean
@@ -1369,6 +1476,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION bring_job_forward(job_id bigint, due_at timestamp with time zone DEFAULT now()) RETURNS boolean
 -- FUNCTION bring_jobs_forward(of_queue text, keys text[]) RETURNS void
 -- FUNCTION change_review(of_review uuid, author uuid, allowed_statuses review_status[], target review_status, new_stars integer, new_text text, read_revision integer) RETURNS TABLE(moved boolean, before review_status, status review_status)
+-- FUNCTION check_ledger() RETURNS trigger
 -- FUNCTION claim_partner(of_user uuid, of_phone text) RETURNS void
 -- FUNCTION claim_slug(base text) RETURNS text
 -- FUNCTION complete_job(job_id bigint, of_generation integer DEFAULT NULL::integer) RETURNS boolean
@@ -1382,6 +1490,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION decline_pos_order(of_order uuid, declining uuid) RETURNS boolean
 -- FUNCTION default_commission_percent() RETURNS numeric
 -- FUNCTION delete_account(of_user uuid, keyed_phone_hash bytea, suspendable partner_status[]) RETURNS boolean
+-- FUNCTION draft_statements(of_partners uuid[], of_month date, starts timestamp with time zone) RETURNS TABLE(partner_id uuid, orders integer, sales_minor bigint, till_minor bigint, own_promo_minor bigint, platform_promo_minor bigint, commission_minor bigint, earlier_minor bigint, corrections_minor bigint, payouts_minor bigint, opening_minor bigint, closing_minor bigint)
 -- FUNCTION drop_old_events(days integer) RETURNS integer
 -- FUNCTION end_webhook_run(of_endpoint uuid, run uuid, due_at timestamp with time zone) RETURNS void
 -- FUNCTION erase_accounts(max_rows integer) RETURNS integer
@@ -1404,11 +1513,13 @@ CREATE TABLE weight_changes (
 -- FUNCTION lock_pos_inbox(of_partner uuid) RETURNS bigint
 -- FUNCTION log_in(otp_id uuid, new_service_ids text[], phone_hashes bytea[], token_digest bytea, to_dashboard boolean, from_place text, is_known boolean) RETURNS TABLE(user_id uuid, session_id uuid)
 -- FUNCTION make_room_for_partner(of_user uuid, suspendable partner_status[]) RETURNS boolean
+-- FUNCTION make_statements(of_month date, in_zone text, of_currency text, after_partner uuid, most integer) RETURNS TABLE(last_partner uuid, made integer)
 -- FUNCTION match_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean) RETURNS SETOF matched_menu_row
 -- FUNCTION menu_category_of(of_partner uuid, category text) RETURNS uuid
 -- FUNCTION menu_item_facts(item menu_items) RETURNS jsonb
 -- FUNCTION menu_item_of_row(of_partner uuid, in_category uuid, row_external_id text, row_name_key text) RETURNS TABLE(id uuid)
 -- FUNCTION mercator_north(latitude double precision) RETURNS double precision
+-- FUNCTION month_of(at timestamp with time zone, in_zone text) RETURNS date
 -- FUNCTION move_order(of_order uuid, target order_status, allowed_statuses order_status[], mover order_actor, mover_id uuid, as_customer uuid, as_partner uuid, shown_pickup_code text, caused_by text, most_points integer, most_points_a_day integer) RETURNS TABLE(outcome text, status order_status)
 -- FUNCTION new_id() RETURNS uuid
 -- FUNCTION next_favorites(of_partner uuid, of_box uuid, of_kind text, recent interval, max_recent integer, after_id uuid, max_rows integer) RETURNS TABLE(id uuid, user_id uuid, willing boolean)
@@ -1436,6 +1547,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION redact(written text, phone text, names text[]) RETURNS text
 -- FUNCTION referral_points() RETURNS integer
 -- FUNCTION refresh_token_lifetime() RETURNS interval
+-- FUNCTION refuse_change() RETURNS trigger
 -- FUNCTION release_held_jobs(of_queue text, most integer) RETURNS integer
 -- FUNCTION release_partners(released uuid[], actor uuid, suspendable partner_status[], why text) RETURNS void
 -- FUNCTION release_rejected(of_user uuid) RETURNS void

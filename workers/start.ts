@@ -39,6 +39,7 @@ const services: readonly Service[] = [
   service(queues.push, async () => (await import("./push.js")).deliverPush),
   service(queues.rollups, async () => (await import("./rollups.js")).rollUp),
   service(queues.sms, async () => (await import("./sms.js")).sendCode),
+  service(queues.statements, async () => (await import("./statements.js")).writeStatement),
   service(queues.upkeep, async () => (await import("./upkeep.js")).runUpkeep),
   service(queues.webhooks, async () => (await import("./webhooks.js")).sendWebhooks),
 ];

@@ -36,6 +36,7 @@ import { deleteOldInvitations } from "../sql/queries/staff.js";
 import { countAccountsToErase, eraseAccounts } from "../sql/queries/users.js";
 import { deleteOldWebhooks } from "../sql/queries/webhooks.js";
 import type { Handler, Task } from "./consume.js";
+import { bookLedger, makeDueStatements } from "./ledger.js";
 
 /** When a schedule ticks: every so many milliseconds, or by a cron pattern in the deployment's zone. */
 export type Rhythm = { readonly every: number } | { readonly pattern: string };
@@ -225,6 +226,9 @@ export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
     },
   },
   "purge-webhooks": purging("3 * * * *", deleteOldWebhooks),
+  "book-ledger": { rhythm: { pattern: "* * * * *" }, run: bookLedger },
+  /** Every hour, as the statements of a month may be made when it has ended. */
+  "make-statements": { rhythm: { pattern: "20 * * * *" }, run: makeDueStatements },
 };
 
 export const runUpkeep: Handler<{ task: string }> = async (task) => {

@@ -10,6 +10,8 @@ export const enums = {
   fileStatus: ["UPLOADING", "STORED", "READY", "REFUSED"],
   geocodeStatus: ["ASKED", "FOUND", "NOT_FOUND", "FAILED"],
   itemSource: ["MANUAL", "CSV", "POS"],
+  ledgerAccount: ["TILL", "BALANCE", "BANK", "SALES", "PROMO", "COMMISSION", "ADJUSTMENTS"],
+  ledgerKind: ["SALE", "PROMO", "COMMISSION", "CORRECTION", "PAYOUT"],
   loyaltyKind: ["ORDER", "REFERRED", "REFERRER"],
   menuImportStatus: ["QUEUED", "RUNNING", "DONE", "FAILED"],
   notificationStatus: ["QUEUED", "DEFERRED", "SENT", "FAILED", "DROPPED"],

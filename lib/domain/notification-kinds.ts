@@ -220,6 +220,14 @@ export const notificationKinds = {
   WEBHOOK_BACK: { ...aboutPartner, ...webhookBack },
   PLATFORM_WEBHOOK_STOPPED: { ...toAdmin, ...webhookStopped },
   PLATFORM_WEBHOOK_BACK: { ...toAdmin, ...webhookBack },
+  STATEMENT_READY: {
+    ...toPartner,
+    ...news,
+    group: "statement",
+    expiry: { hours: 168 },
+    ru: ({ partner }) => ["Отчёт за месяц готов", `${partner}: итоги и сумма к расчёту.`],
+    en: ({ partner }) => ["Your monthly statement", `${partner}: the month's totals, and what is owed.`],
+  },
   CAMPAIGN_COMPLETED: {
     ...toAdmin,
     group: "campaign",

@@ -12,6 +12,7 @@ export const queueNames = [
   "push",
   "rollups",
   "sms",
+  "statements",
   "upkeep",
   "webhooks",
 ] as const;

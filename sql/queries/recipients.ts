@@ -206,6 +206,17 @@ const listOwners: ListRecipients = async (db, partnerIds) =>
       where p.id = any (${[...partnerIds]}::uuid[])`
   ).map(ofPartner);
 
+/** Lists the owners of the partners of statements. */
+const listOwnersOfStatements: ListRecipients = async (db, statementIds) =>
+  (
+    await db<{ subjectId: string; userId: string; partnerId: string }[]>`
+      select s.id as subject_id, u.id as user_id, s.partner_id
+      from statements s
+      join partners p on p.id = s.partner_id
+      join users u on u.id = p.owner_id and u.deleted_at is null
+      where s.id = any (${[...statementIds]}::uuid[])`
+  ).map(({ subjectId, ...recipient }) => ({ subjectId, recipient }));
+
 /** Lists the admins who have changed campaigns. */
 const listAdminsOfCampaigns: ListRecipients = async (db, campaignIds) =>
   (
@@ -368,6 +379,7 @@ export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudie
       { kind: "PLATFORM_WEBHOOK_BACK", to: listAdminsOfEndpoints },
     ],
   },
+  STATEMENT_READY: { notify: [{ kind: "STATEMENT_READY", to: listOwnersOfStatements }] },
   BOX_LISTED: followers("PARTNER", "FAVORITE_LISTED", { times: 3, inHours: 24 }),
   BOX_BACK: followers("BOX", "BOX_BACK", { times: 1, inHours: 6 }),
   BOX_CHEAPER: {

@@ -21,6 +21,7 @@ const record = [
   ...["orders", "order_items", "order_events", "reviews", "partner_ratings", "commission_rates", "cities"],
   ...["promo_codes", "promo_redemptions", "loyalty_accounts", "loyalty_entries"],
   ...["ad_campaigns", "ad_banners", "ad_banner_days", "pos_credentials", "pos_inboxes", "pos_orders"],
+  ...["ledger_entries", "ledger_balances", "statements", "statement_files"],
   ...["rollup_days", "rollup_hours", "rollup_items", "rollup_partners"],
 ];
 
@@ -30,6 +31,7 @@ const constant = [
   "weight_changes",
   // the state of the event log, and what has no position yet
   ...["event_log", "new_events"],
+  "ledger_state",
   // a partition for each day, of which test/sql/events.test.ts drops the old ones
   "events",
 ];

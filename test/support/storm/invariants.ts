@@ -1,7 +1,8 @@
+import { ledger } from "./ledger-invariants.js";
 import { openJobs } from "./traffic.js";
 
 /** What must hold in the database after a storm, whatever clients asked for. */
-interface Invariant {
+export interface Invariant {
   rule: string;
   /** Selects one row for each inconsistency, with its description in `what`. */
   broken: string;
@@ -254,4 +255,4 @@ const messages: readonly Invariant[] = [
   },
 ];
 
-export const invariants: readonly Invariant[] = [...work, ...log, ...sales, ...partners, ...messages];
+export const invariants: readonly Invariant[] = [...work, ...log, ...ledger, ...sales, ...partners, ...messages];

@@ -1,0 +1,11 @@
+import { z } from "zod";
+import { contract } from "./contract.js";
+
+/** Writes the document of a partner's statement, and has the owner notified. */
+export const statements = contract({
+  queue: "statements",
+  payload: z.object({ statementId: z.uuid() }),
+  attempts: 8,
+  backoffMs: 5_000,
+  concurrency: 2,
+});

@@ -1,0 +1,116 @@
+-- What partners and the platform owe each other. sql/README.md says who holds the money, and what is booked.
+create type ledger_account as enum ('TILL', 'BALANCE', 'BANK', 'SALES', 'PROMO', 'COMMISSION', 'ADJUSTMENTS');
+create type ledger_kind as enum ('SALE', 'PROMO', 'COMMISSION', 'CORRECTION', 'PAYOUT');
+
+-- The state of the ledger. Its lock makes those who book follow each other, and statements are numbered under it.
+create table ledger_state (
+  only_row boolean primary key default true check (only_row),
+  -- up to there the event log is booked
+  position bigint not null default 0,
+  -- nothing is booked in earlier months: their statements are made, or are being made
+  open_month date not null default (date_trunc('month', now()) - interval '1 month')::date,
+  -- the first month of which not all statements are made
+  next_month date not null default (date_trunc('month', now()) - interval '1 month')::date,
+  -- of the last statement
+  last_number bigint not null default 0
+);
+insert into ledger_state default values;
+
+-- Each partner's book in double entry: the lines of a transaction add up to zero. Rows are never changed or deleted. There are no
+-- foreign keys, as they would be checked for each of millions of lines: orders and partners with a balance are never deleted.
+create table ledger_entries (
+  -- the order in which lines were booked
+  id bigint generated always as identity primary key,
+  -- of an order's lines: the order
+  transaction_id uuid not null,
+  partner_id uuid not null,
+  account ledger_account not null,
+  kind ledger_kind not null,
+  -- positive: what the partner has or spends; negative: what it earns or owes
+  amount_minor bigint not null,
+  -- the month of the statement that has the line: that in which it happened, or the first that was open then
+  month date not null check (extract(day from month) = 1),
+  occurred_at timestamptz not null,
+  booked_at timestamptz not null default now(),
+  order_id uuid,
+  -- of the event log; null for what an admin booked, and for an order whose event was gone
+  event_id uuid,
+  -- of a payment or a correction: by it the same one is known when it is sent again, and why it was made
+  reference text,
+  reason text
+);
+
+-- a line is booked once, however often its event is read
+create unique index ledger_entries_once on ledger_entries (transaction_id, account, kind);
+create unique index ledger_entries_by_reference on ledger_entries (partner_id, kind, reference)
+  where reference is not null and account = 'BALANCE';
+-- has all that a statement sums, so that the rows need not be read
+create index ledger_entries_by_partner on ledger_entries (partner_id, month, id)
+  include (account, kind, amount_minor, occurred_at);
+
+-- What the platform owes each partner, negative when the partner owes: the sum of its lines on BALANCE, kept by the trigger that
+-- checks them.
+create table ledger_balances (
+  partner_id uuid primary key references partners (id),
+  balance_minor bigint not null default 0,
+  updated_at timestamptz not null default now()
+);
+
+create index ledger_balances_of_debtors on ledger_balances (partner_id) where balance_minor < 0;
+create index ledger_balances_of_creditors on ledger_balances (partner_id) where balance_minor > 0;
+
+-- A partner's month. Never changed: what is booked later is on a later statement.
+create table statements (
+  id uuid primary key default new_id(),
+  -- 1, 2, 3 and so on, without gaps
+  number bigint not null unique,
+  partner_id uuid not null references partners (id),
+  month date not null check (extract(day from month) = 1),
+  -- the month as instants, and where it was cut
+  zone text not null,
+  from_at timestamptz not null,
+  until_at timestamptz not null check (until_at > from_at),
+  currency text not null,
+  -- orders that were handed over in the month: their price, and who paid it
+  orders integer not null,
+  sales_minor bigint not null,
+  till_minor bigint not null,
+  own_promo_minor bigint not null,
+  platform_promo_minor bigint not null,
+  commission_minor bigint not null,
+  -- by how much orders of earlier months, which were booked too late for theirs, change the balance
+  earlier_minor bigint not null,
+  corrections_minor bigint not null,
+  payouts_minor bigint not null,
+  opening_minor bigint not null,
+  closing_minor bigint not null,
+  created_at timestamptz not null default now(),
+  unique (partner_id, month),
+  check (sales_minor = till_minor + own_promo_minor + platform_promo_minor),
+  check (
+    closing_minor
+      = opening_minor + platform_promo_minor - commission_minor + earlier_minor + corrections_minor + payouts_minor
+  )
+);
+
+create index statements_by_month on statements (month, number);
+
+-- The document of a statement, in storage.
+create table statement_files (
+  statement_id uuid primary key references statements (id),
+  name text not null unique,
+  -- null: it is not there yet
+  made_at timestamptz
+);
+
+-- Triggers need a function when they are created; functions/settlements.sql has the bodies.
+create function check_ledger() returns trigger language plpgsql as $$ begin return null; end $$;
+create function refuse_change() returns trigger language plpgsql as $$ begin return null; end $$;
+
+create trigger check_ledger after insert on ledger_entries
+referencing new table as added
+for each statement execute function check_ledger();
+create trigger refuse_change before update or delete or truncate on ledger_entries
+for each statement execute function refuse_change();
+create trigger refuse_change before update or delete or truncate on statements
+for each statement execute function refuse_change();

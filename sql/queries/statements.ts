@@ -1,0 +1,220 @@
+import type { Enum } from "../../lib/domain/enums.js";
+import type { Minor } from "../../lib/domain/money.js";
+import type { Db } from "../db.js";
+import { firstRow, hasRows, onlyRow } from "../rows.js";
+
+/** The figures of a statement. */
+export interface StatementFigures {
+  orders: number;
+  salesMinor: Minor;
+  tillMinor: Minor;
+  ownPromoMinor: Minor;
+  platformPromoMinor: Minor;
+  commissionMinor: Minor;
+  earlierMinor: Minor;
+  correctionsMinor: Minor;
+  payoutsMinor: Minor;
+  openingMinor: Minor;
+  closingMinor: Minor;
+}
+
+export interface StatementRow extends StatementFigures {
+  id: string;
+  number: number;
+  partnerId: string;
+  partner: string;
+  /** Its first day. */
+  month: string;
+  zone: string;
+  currency: string;
+  createdAt: Date;
+  /** The name of its document; null until that is made. */
+  file: string | null;
+}
+
+/** Which statements are made. */
+interface StatementRun {
+  /** Its first day. */
+  month: string;
+  zone: string;
+  currency: string;
+  /** The partner after which the run goes on; null at its beginning. */
+  after: string | null;
+}
+
+/**
+ * Makes the statements of a closed month for the next `limit` partners, and stages the jobs of their documents; returns the last of these
+ * partners, null after the last of all, and the number of statements.
+ */
+export const makeStatements = (db: Db, { month, zone, currency, after }: StatementRun, limit: number) =>
+  onlyRow(db<{ last: string | null; made: number }[]>`
+    select last_partner::text as last, coalesce(made, 0) as made
+    from make_statements(${month}::date, ${zone}::text, ${currency}::text, ${after}::uuid, ${limit}::integer)`);
+
+/** Returns the figures of a partner's statement of a month, if it were made now; undefined when nothing is booked in that month. */
+export const findDraft = (db: Db, partnerId: string, month: string, zone: string) =>
+  firstRow(db<StatementFigures[]>`
+    select coalesce(orders, 0) as orders, coalesce(sales_minor, 0) as sales_minor, coalesce(till_minor, 0) as till_minor,
+           coalesce(own_promo_minor, 0) as own_promo_minor, coalesce(platform_promo_minor, 0) as platform_promo_minor,
+           coalesce(commission_minor, 0) as commission_minor, coalesce(earlier_minor, 0) as earlier_minor,
+           coalesce(corrections_minor, 0) as corrections_minor, coalesce(payouts_minor, 0) as payouts_minor,
+           coalesce(opening_minor, 0) as opening_minor, coalesce(closing_minor, 0) as closing_minor
+    from draft_statements(array[${partnerId}::uuid], ${month}::date, start_of_day(${month}::date, ${zone}::text))`);
+
+/** Lists the statements of the partner that a user owns, newest first, after the one with id `after`. */
+export const listOwnStatements = (db: Db, partnerId: string, ownerId: string, after: string | null, limit: number) =>
+  db<StatementRow[]>`
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
+           s.sales_minor, s.till_minor, s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor,
+           s.corrections_minor, s.payouts_minor, s.opening_minor, s.closing_minor,
+           case when f.made_at is not null then f.name end as file
+    from statements s
+    join partners p on p.id = s.partner_id
+    left join statement_files f on f.statement_id = s.id
+    where s.partner_id = ${partnerId}::uuid and p.owner_id = ${ownerId}::uuid
+      and (${after}::date is null or s.month < ${after}::date)
+    order by s.month desc
+    limit ${limit}`;
+
+/** Finds a statement of the partner that a user owns. */
+export const findOwnStatement = (db: Db, id: string, partnerId: string, ownerId: string) =>
+  firstRow(db<StatementRow[]>`
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
+           s.sales_minor, s.till_minor, s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor,
+           s.corrections_minor, s.payouts_minor, s.opening_minor, s.closing_minor,
+           case when f.made_at is not null then f.name end as file
+    from statements s
+    join partners p on p.id = s.partner_id
+    left join statement_files f on f.statement_id = s.id
+    where s.id = ${id}::uuid and s.partner_id = ${partnerId}::uuid and p.owner_id = ${ownerId}::uuid`);
+
+/** Lists the statements of a month, by number, after one number. */
+export const listStatementsOfMonth = (db: Db, month: string, after: number, limit: number) =>
+  db<StatementRow[]>`
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
+           s.sales_minor, s.till_minor, s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor,
+           s.corrections_minor, s.payouts_minor, s.opening_minor, s.closing_minor,
+           case when f.made_at is not null then f.name end as file
+    from statements s
+    join partners p on p.id = s.partner_id
+    left join statement_files f on f.statement_id = s.id
+    where s.month = ${month}::date and s.number > ${after}::bigint
+    order by s.number
+    limit ${limit}`;
+
+/** What is on a statement: an order, a payment or a correction. */
+export interface StatementLineRow {
+  id: number;
+  kind: Enum<"ledgerKind">;
+  at: Date;
+  orderId: string | null;
+  reference: string | null;
+  reason: string | null;
+  salesMinor: Minor | null;
+  tillMinor: Minor | null;
+  ownPromoMinor: Minor | null;
+  platformPromoMinor: Minor | null;
+  commissionMinor: Minor | null;
+  /** By how much it changes the balance. */
+  balanceMinor: Minor | null;
+}
+
+/** Lists what is on the statement of a partner's month, in the order in which it was booked, after one id. */
+export const listStatementLines = (db: Db, partnerId: string, month: string, after: number, limit: number) =>
+  db<StatementLineRow[]>`
+    select first.id, first.kind, first.at, first.order_id, first.reference, first.reason, sums.sales_minor, sums.till_minor,
+           sums.own_promo_minor, sums.platform_promo_minor, sums.commission_minor, sums.balance_minor
+    from (
+      -- each transaction has one of these
+      select id, transaction_id, kind, occurred_at as at, order_id, reference, reason
+      from ledger_entries
+      where partner_id = ${partnerId}::uuid and month = ${month}::date and id > ${after}::bigint
+        and account in ('SALES', 'BANK', 'ADJUSTMENTS')
+      order by id
+      limit ${limit}
+    ) as first
+    cross join lateral (
+      select (- sum(e.amount_minor) filter (where e.account = 'SALES'))::bigint as sales_minor,
+             (sum(e.amount_minor) filter (where e.account = 'TILL'))::bigint as till_minor,
+             (sum(e.amount_minor) filter (where e.account = 'PROMO'))::bigint as own_promo_minor,
+             (sum(e.amount_minor) filter (where e.account = 'BALANCE' and e.kind = 'PROMO'))::bigint as platform_promo_minor,
+             (sum(e.amount_minor) filter (where e.account = 'COMMISSION'))::bigint as commission_minor,
+             (sum(e.amount_minor) filter (where e.account = 'BALANCE'))::bigint as balance_minor
+      from ledger_entries e
+      where e.transaction_id = first.transaction_id
+    ) as sums
+    order by first.id`;
+
+/** A statement whose document is to be made. */
+export interface StatementToPrint extends Omit<StatementRow, "file"> {
+  /** Of the partner's owner; null without one. */
+  locale: string | null;
+}
+
+/** Finds a statement without a document; undefined when it has one, or does not exist. */
+export const findStatementToPrint = (db: Db, id: string) =>
+  firstRow(db<StatementToPrint[]>`
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
+           s.sales_minor, s.till_minor, s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor,
+           s.corrections_minor, s.payouts_minor, s.opening_minor, s.closing_minor, u.locale
+    from statements s
+    join partners p on p.id = s.partner_id
+    left join users u on u.id = p.owner_id
+    where s.id = ${id}::uuid
+      and not exists (select from statement_files f where f.statement_id = s.id and f.made_at is not null)`);
+
+/** A day of a statement. */
+export interface StatementDayRow {
+  day: string;
+  orders: number;
+  salesMinor: Minor;
+  commissionMinor: Minor;
+}
+
+/** Lists the days of a partner's month on which orders were handed over; those of earlier months are under their own days. */
+export const listStatementDays = (db: Db, partnerId: string, month: string, zone: string) =>
+  db<StatementDayRow[]>`
+    select (occurred_at at time zone ${zone}::text)::date::text as day,
+           (count(*) filter (where account = 'SALES'))::integer as orders,
+           coalesce(- sum(amount_minor) filter (where account = 'SALES'), 0)::bigint as sales_minor,
+           coalesce(sum(amount_minor) filter (where account = 'COMMISSION'), 0)::bigint as commission_minor
+    from ledger_entries
+    where partner_id = ${partnerId}::uuid and month = ${month}::date and account in ('SALES', 'COMMISSION')
+      and occurred_at >= start_of_day(${month}::date, ${zone}::text)
+    group by 1
+    order by 1`;
+
+/** A payment or a correction on a statement. */
+export interface ManualLineRow {
+  kind: Enum<"ledgerKind">;
+  at: Date;
+  amountMinor: Minor;
+  reference: string | null;
+  reason: string | null;
+}
+
+/** Lists the first `limit` payments and corrections of a partner's month. */
+export const listManualLines = (db: Db, partnerId: string, month: string, limit: number) =>
+  db<ManualLineRow[]>`
+    select kind, occurred_at as at, amount_minor, reference, reason
+    from ledger_entries
+    where partner_id = ${partnerId}::uuid and month = ${month}::date and account = 'BALANCE'
+      and kind in ('CORRECTION', 'PAYOUT')
+    order by id
+    limit ${limit}`;
+
+/** Returns the name of a statement's document: `name`, unless it has another one already. */
+export async function nameStatementFile(db: Db, statementId: string, name: string): Promise<string> {
+  await db`
+    insert into statement_files (statement_id, name) values (${statementId}::uuid, ${name})
+    on conflict (statement_id) do nothing`;
+  const kept = await onlyRow(
+    db<{ name: string }[]>`select name from statement_files where statement_id = ${statementId}::uuid`,
+  );
+  return kept.name;
+}
+
+/** Notes that the document is in storage; false when it was before. */
+export const updateStatementFileMade = (db: Db, statementId: string) =>
+  hasRows(db`
+    update statement_files set made_at = now() where statement_id = ${statementId}::uuid and made_at is null`);

@@ -1,0 +1,86 @@
+import { config } from "../lib/process/config.js";
+import { sql } from "../sql/db.js";
+import { findLogEnds } from "../sql/queries/events.js";
+import {
+  bookEvents,
+  bookOrdersAfter,
+  closeMonth,
+  findLedgerMonths,
+  skipDroppedEvents,
+  updateStatementsMade,
+} from "../sql/queries/ledger.js";
+import { makeStatements } from "../sql/queries/statements.js";
+import type { Task } from "./consume.js";
+
+/** Events, orders or partners in one transaction, for which nobody else books. */
+const BATCH = 1_000;
+
+type LedgerTask = Pick<Task<{ task: string }>, "log" | "progress" | "signal">;
+
+const zone = config.DEFAULT_TIMEZONE;
+
+/** Books all completed orders that are not booked, after the log dropped events that were not read; false when it was cut short. */
+async function bookFromOrders({ log, signal }: LedgerTask): Promise<boolean> {
+  // what is dropped from here on was either read by now, or leads here again
+  const { dropped } = await findLogEnds(sql);
+  log.warn({ dropped }, "the event log has dropped events that were not booked; orders are booked without them");
+  for (let after: string | null = null; ;) {
+    if (signal.aborted) return false;
+    after = await bookOrdersAfter(sql, after, BATCH, zone);
+    if (after === null) break;
+  }
+  await skipDroppedEvents(sql, dropped);
+  return true;
+}
+
+/** Books what the event log has had since the last run, each fact once; returns how many events it read. */
+export async function bookLedger(task: LedgerTask): Promise<number> {
+  const { progress, signal } = task;
+  let read = 0;
+  while (!signal.aborted) {
+    const taken = await bookEvents(sql, BATCH, zone);
+    if (taken === 0) break;
+    if (taken === null) {
+      if (!(await bookFromOrders(task))) break;
+      continue;
+    }
+    read += taken;
+    progress(read, null);
+  }
+  return read;
+}
+
+/**
+ * Makes the statements of every month that has ended, the oldest first; returns their number. A run that is cut short, or runs beside
+ * another, leaves the rest to the next.
+ *
+ * 1. Book what has happened so far: what is booked after step 2 is on the next statement.
+ * 2. Close the month.
+ * 3. Make its statements, partner by partner in batches.
+ * 4. Note that they are all there.
+ */
+export async function makeDueStatements(task: LedgerTask): Promise<number> {
+  const { log, progress, signal } = task;
+  await bookLedger(task);
+  let total = 0;
+  while (!signal.aborted) {
+    const { next: month, current } = await findLedgerMonths(sql, zone);
+    if (month >= current) break;
+    await closeMonth(sql, month);
+    for (let after: string | null = null; ;) {
+      if (signal.aborted) return total;
+      const { last, made }: Awaited<ReturnType<typeof makeStatements>> = await makeStatements(
+        sql,
+        { month, zone, currency: config.CURRENCY, after },
+        BATCH,
+      );
+      total += made;
+      progress(total, null);
+      if (last === null) break;
+      after = last;
+    }
+    await updateStatementsMade(sql, month);
+  }
+  if (total > 0) log.info({ statements: total }, "monthly statements made");
+  return total;
+}
