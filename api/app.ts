@@ -52,6 +52,8 @@ import { adminPromo, promo } from "./routes/rewards/promo-codes.js";
 import { reviews } from "./routes/reviews/reviews.js";
 import { invitations, staff } from "./routes/partners/staff.js";
 import { webhookDeliveries } from "./routes/events/webhook-deliveries.js";
+import { settlements } from "./routes/settlements/accounting.js";
+import { statements } from "./routes/settlements/statements.js";
 import { webhookEndpoints } from "./routes/events/webhooks.js";
 import { webhookOperations } from "./routes/operations/webhooks.js";
 import { users } from "./routes/accounts/profile.js";
@@ -75,6 +77,7 @@ const sections: Section[] = [
   pickups,
   staff,
   invitations,
+  statements,
   partners,
   adminPartners,
   cities,
@@ -85,6 +88,7 @@ const sections: Section[] = [
   posEvents,
   reviews,
   commissions,
+  settlements,
   loyalty,
   promo,
   adminPromo,

@@ -14,6 +14,7 @@ const formula = /^[=+\-@\t\r＝＋－＠]/;
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (value instanceof Date) return value.toISOString();
   if (typeof value !== "string") throw new TypeError(`${typeof value} cannot be a CSV cell`);
   const text = formula.test(value) ? `'${value}` : value;
   return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -158,6 +158,13 @@ export const operatorsOnly = refusal(
   "This endpoint is for operators.",
   "Log in as an admin, or as a user whom `npm run grant-admin -- … --read-only` lets look.",
 );
+export const notTheOwner = refusal(
+  403,
+  "FORBIDDEN",
+  "NOT_THE_OWNER",
+  "This is for the partner's owner.",
+  "Let the partner's owner do it.",
+);
 export const partnersOnly = refusal(
   403,
   "FORBIDDEN",

@@ -40,6 +40,11 @@ export const tags = [
     description: "The platform's share of orders, in percent. A new rate applies to later orders.",
   },
   {
+    name: "Settlements",
+    description:
+      "What partners and the platform owe each other: monthly statements for a partner's owner, balances, payments and corrections for admins.",
+  },
+  {
     name: "Analytics",
     description: "Figures of recent days, today included, in the deployment's time zone; as JSON or CSV.",
   },

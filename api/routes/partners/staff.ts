@@ -13,8 +13,8 @@ import {
 import { alreadyMember } from "./refusals.js";
 import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { refusal, refusalWith } from "../../http/refusal.js";
-import { notFound } from "../../http/refusals.js";
+import { refusalWith } from "../../http/refusal.js";
+import { notFound, notTheOwner } from "../../http/refusals.js";
 import { Id, Phone, Timestamp } from "../../http/schemas.js";
 
 const mostStaff = 100;
@@ -38,13 +38,6 @@ const StaffMember = z
   })
   .meta({ id: "StaffMember" });
 
-const notTheOwner = refusal(
-  403,
-  "FORBIDDEN",
-  "NOT_THE_OWNER",
-  "This is for the partner's owner.",
-  "Let the partner's owner do it.",
-);
 const staffFull = refusalWith(409, "CONFLICT", "STAFF_FULL", {
   detail: ({ maxStaff }) => `A partner has at most ${maxStaff} staff.`,
   remedy: "Remove a staff member, or withdraw an invitation.",

@@ -14,6 +14,7 @@ import { orders } from "./orders.js";
 import { partners } from "./partners.js";
 import { pos } from "./pos.js";
 import { reviews } from "./reviews.js";
+import { settlements } from "./settlements.js";
 import { users } from "./users.js";
 import type { Expectations } from "./scene.js";
 
@@ -35,5 +36,6 @@ export const expectations: Expectations = {
   ...partners,
   ...pos,
   ...reviews,
+  ...settlements,
   ...users,
 };

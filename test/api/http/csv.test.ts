@@ -34,6 +34,10 @@ test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])(
   },
 );
 
+test("an instant is written in UTC, as in JSON", () => {
+  expect(toCsv(["at"], { at: new Date("2026-06-01T18:00:00+03:00") })).toBe("at\r\n2026-06-01T15:00:00.000Z\r\n");
+});
+
 test("numbers stay numbers, and null is empty", () => {
   expect(toCsv(["a", "b", "c"], { a: -1.5, b: null, c: true })).toBe("a,b,c\r\n-1.5,,true\r\n");
 });
