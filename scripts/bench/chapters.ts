@@ -29,6 +29,7 @@ import type { Program } from "./program.js";
 import { deliverBesideSilence, deliverMessages, processNotifications, notifyFollowers } from "./push.js";
 import { print, printGoal, printRow } from "./report.js";
 import { rollUpDays } from "./rollups.js";
+import { makeStatementsOfMonth } from "./settlement.js";
 import { measureStarts } from "./start.js";
 import { sendBesideSilence } from "./webhooks-out.js";
 import { addWorkers } from "./workers.js";
@@ -233,6 +234,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   },
   "fan-out": { title: "Notify a bakery's followers of a new box", measure: notifyFollowers },
   rollups: { title: "Roll up days, and read a year's dashboard", measure: rollUpDays },
+  settlement: { title: "Make the statements of a month", measure: makeStatementsOfMonth },
   machinery: { title: "Gains of optimisations that a simple service would leave out", measure: measureMachinery },
   pooler: { title: "Read profiles and place orders through PgBouncer", measure: goThroughPooler },
   memory: { title: "Memory of one API process under load", measure: memory },

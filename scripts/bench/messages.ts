@@ -134,6 +134,10 @@ export const RollupPlan = z.object({
 });
 export type RollupPlan = z.output<typeof RollupPlan>;
 
+/** The statements of a month, all at once. */
+export const SettlementPlan = z.object({ how: z.enum(["worker", "bare"]) });
+export type SettlementPlan = z.output<typeof SettlementPlan>;
+
 export const Rate = z.object({ perSecond: z.number() });
 export type Rate = z.output<typeof Rate>;
 
