@@ -46,6 +46,21 @@ const EVENTS = `do $$ begin
   perform number_events(20000);
 end $$`;
 
+/** Fills the ledger of a thousand partners, and makes statements of five thousand. */
+const LEDGER = `do $$ begin
+  insert into ledger_entries (transaction_id, partner_id, account, kind, amount_minor, month, occurred_at)
+  select t.id, t.partner_id, line.account, 'SALE', line.amount, date_trunc('month', now())::date, now()
+  from (select new_id() as id, p.id as partner_id from (select id from partners limit 1000) p, generate_series(1, 10)) t
+  cross join (values ('SALES'::ledger_account, -100::bigint), ('BALANCE', 100)) as line (account, amount);
+  insert into statements (
+    number, partner_id, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
+    platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
+  )
+  select row_number() over (), p.id, m.month, 'UTC', m.month, m.month + interval '1 month', 'RUB', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+  from (select id from partners limit 1000) p,
+       (select generate_series(date '2020-01-01', date '2020-05-01', interval '1 month')::date as month) m;
+end $$`;
+
 /** Often enough for a prepared statement to settle on one plan. */
 const REPETITIONS = 7;
 
@@ -75,6 +90,7 @@ beforeAll(async () => {
   await migrate(postgres.url);
   await seedMarketplace(postgres.url, scale);
   await postgres.ask(EVENTS);
+  await postgres.ask(LEDGER);
   await postgres.ask("analyze");
   plans = await recordPlans(postgres);
   big = await bigTables();
