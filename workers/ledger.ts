@@ -50,6 +50,19 @@ export async function bookLedger(task: LedgerTask): Promise<number> {
   return read;
 }
 
+/** Makes the statements of a closed month; returns their number, and whether all are there now. */
+async function makeStatementsOf(month: string, { signal }: LedgerTask): Promise<{ made: number; all: boolean }> {
+  let total = 0;
+  for (let after: string | null = null; !signal.aborted;) {
+    const run = { month, zone, currency: config.CURRENCY, after };
+    const { last, made }: Awaited<ReturnType<typeof makeStatements>> = await makeStatements(sql, run, BATCH);
+    total += made;
+    if (last === null) return { made: total, all: true };
+    after = last;
+  }
+  return { made: total, all: false };
+}
+
 /**
  * Makes the statements of every month that has ended, the oldest first; returns their number. A run that is cut short, or runs beside
  * another, leaves the rest to the next.
@@ -67,18 +80,10 @@ export async function makeDueStatements(task: LedgerTask): Promise<number> {
     const { next: month, current } = await findLedgerMonths(sql, zone);
     if (month >= current) break;
     await closeMonth(sql, month);
-    for (let after: string | null = null; ;) {
-      if (signal.aborted) return total;
-      const { last, made }: Awaited<ReturnType<typeof makeStatements>> = await makeStatements(
-        sql,
-        { month, zone, currency: config.CURRENCY, after },
-        BATCH,
-      );
-      total += made;
-      progress(total, null);
-      if (last === null) break;
-      after = last;
-    }
+    const { made, all } = await makeStatementsOf(month, task);
+    total += made;
+    progress(total, null);
+    if (!all) break;
     await updateStatementsMade(sql, month);
   }
   if (total > 0) log.info({ statements: total }, "monthly statements made");

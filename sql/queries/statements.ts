@@ -122,27 +122,25 @@ export interface StatementLineRow {
 /** Lists what is on the statement of a partner's month, in the order in which it was booked, after one id. */
 export const listStatementLines = (db: Db, partnerId: string, month: string, after: number, limit: number) =>
   db<StatementLineRow[]>`
-    select first.id, first.kind, first.at, first.order_id, first.reference, first.reason, sums.sales_minor, sums.till_minor,
-           sums.own_promo_minor, sums.platform_promo_minor, sums.commission_minor, sums.balance_minor
-    from (
-      -- each transaction has one of these
-      select id, transaction_id, kind, occurred_at as at, order_id, reference, reason
+    select first.id, first.kind, first.occurred_at as at, first.order_id, first.reference, first.reason,
+           (- sum(e.amount_minor) filter (where e.account = 'SALES'))::bigint as sales_minor,
+           (sum(e.amount_minor) filter (where e.account = 'TILL'))::bigint as till_minor,
+           (sum(e.amount_minor) filter (where e.account = 'PROMO'))::bigint as own_promo_minor,
+           (sum(e.amount_minor) filter (where e.account = 'BALANCE' and e.kind = 'PROMO'))::bigint as platform_promo_minor,
+           (sum(e.amount_minor) filter (where e.account = 'COMMISSION'))::bigint as commission_minor,
+           (sum(e.amount_minor) filter (where e.account = 'BALANCE'))::bigint as balance_minor
+    from ledger_entries first
+    join ledger_entries e on e.transaction_id = first.transaction_id
+    where first.id = any (array(
+      select id
       from ledger_entries
       where partner_id = ${partnerId}::uuid and month = ${month}::date and id > ${after}::bigint
+        -- each transaction has one of these
         and account in ('SALES', 'BANK', 'ADJUSTMENTS')
       order by id
       limit ${limit}
-    ) as first
-    cross join lateral (
-      select (- sum(e.amount_minor) filter (where e.account = 'SALES'))::bigint as sales_minor,
-             (sum(e.amount_minor) filter (where e.account = 'TILL'))::bigint as till_minor,
-             (sum(e.amount_minor) filter (where e.account = 'PROMO'))::bigint as own_promo_minor,
-             (sum(e.amount_minor) filter (where e.account = 'BALANCE' and e.kind = 'PROMO'))::bigint as platform_promo_minor,
-             (sum(e.amount_minor) filter (where e.account = 'COMMISSION'))::bigint as commission_minor,
-             (sum(e.amount_minor) filter (where e.account = 'BALANCE'))::bigint as balance_minor
-      from ledger_entries e
-      where e.transaction_id = first.transaction_id
-    ) as sums
+    ))
+    group by first.id
     order by first.id`;
 
 /** A statement whose document is to be made. */
@@ -174,7 +172,7 @@ export interface StatementDayRow {
 /** Lists the days of a partner's month on which orders were handed over; those of earlier months are under their own days. */
 export const listStatementDays = (db: Db, partnerId: string, month: string, zone: string) =>
   db<StatementDayRow[]>`
-    select (occurred_at at time zone ${zone}::text)::date::text as day,
+    select coalesce((occurred_at at time zone ${zone}::text)::date::text, '') as day,
            (count(*) filter (where account = 'SALES'))::integer as orders,
            coalesce(- sum(amount_minor) filter (where account = 'SALES'), 0)::bigint as sales_minor,
            coalesce(sum(amount_minor) filter (where account = 'COMMISSION'), 0)::bigint as commission_minor
