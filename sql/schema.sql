@@ -1345,7 +1345,6 @@ CREATE TABLE statements (
   CONSTRAINT statements_check2 CHECK (closing_minor = (opening_minor + platform_promo_minor - commission_minor + earlier_minor + corrections_minor + payouts_minor)),
   CONSTRAINT statements_month_check CHECK (EXTRACT(day FROM month) = 1::numeric),
   CONSTRAINT statements_number_key UNIQUE (number),
-  CONSTRAINT statements_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id),
   CONSTRAINT statements_partner_id_month_key UNIQUE (partner_id, month),
   CONSTRAINT statements_pkey PRIMARY KEY (id)
 );

@@ -27,8 +27,8 @@ const LINES = `
   insert into ledger_entries (transaction_id, partner_id, account, kind, amount_minor, month, occurred_at, order_id, event_id)
   select o.id, o.partner_id, line.account, line.kind, line.amount, o.month, o.at, o.id, o.id
   from (
-    select lpad(to_hex(n), 32, '0')::uuid as id, p.id as partner_id, n % 10 = 0 as discounted, m.month,
-           m.month::timestamptz + interval '27 days' * (n::double precision / $3::integer) as at
+    select lpad(to_hex(sold.n), 32, '0')::uuid as id, p.id as partner_id, sold.n % 10 = 0 as discounted, m.month,
+           m.month::timestamptz + interval '27 days' * (sold.n::double precision / $3::integer) as at
     from (
       select n, 1 + floor((select count(*) from bench_partners) * power(random(), 1.5))::integer as partner_n
       from generate_series($1::integer, $2::integer) as n

@@ -64,7 +64,8 @@ create table statements (
   id uuid primary key default new_id(),
   -- 1, 2, 3 and so on, without gaps
   number bigint not null unique,
-  partner_id uuid not null references partners (id),
+  -- no foreign key: who has a balance is never deleted
+  partner_id uuid not null,
   month date not null check (extract(day from month) = 1),
   -- the month as instants, and where it was cut
   zone text not null,

@@ -59,6 +59,7 @@ const LEDGER = `do $$ begin
   select row_number() over (), p.id, m.month, 'UTC', m.month, m.month + interval '1 month', 'RUB', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
   from (select id from partners limit 1000) p,
        (select generate_series(date '2020-01-01', date '2020-05-01', interval '1 month')::date as month) m;
+  update ledger_state set last_number = (select max(number) from statements);
 end $$`;
 
 /** Often enough for a prepared statement to settle on one plan. */

@@ -4,18 +4,20 @@ import { foreign, type Expectations, type Scene } from "./scene.js";
 const own = "/api/v1/partners/me/statements";
 const admins = "/api/v1/admin/settlements";
 
-/** Makes a statement of the bakery for a month long ago, with the lines of a correction; returns its id. */
+/** Makes a statement of the bakery for a month without any entry; returns its id. */
 async function prepare({ bakeryId }: Scene): Promise<string> {
   const [known] = await sql<{ id: string }[]>`select id from statements where partner_id = ${bakeryId}::uuid`;
   if (known) return known.id;
   const [made] = await sql<{ id: string }[]>`
+    with taken as (
+      update ledger_state set last_number = last_number + 1 returning last_number
+    )
     insert into statements (
       number, partner_id, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
       platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
     )
-    select coalesce(max(number), 0) + 1, ${bakeryId}::uuid, '2026-01-01', 'UTC', '2026-01-01Z', '2026-02-01Z', 'RUB', 0, 0, 0, 0, 0,
-           0, 0, 0, 0, 0, 0
-    from statements
+    select last_number, ${bakeryId}::uuid, '2026-01-01', 'UTC', '2026-01-01Z', '2026-02-01Z', 'RUB', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+    from taken
     returning id`;
   return made!.id;
 }
