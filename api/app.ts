@@ -54,6 +54,7 @@ import { invitations, staff } from "./routes/partners/staff.js";
 import { webhookDeliveries } from "./routes/events/webhook-deliveries.js";
 import { settlements } from "./routes/settlements/accounting.js";
 import { statements } from "./routes/settlements/statements.js";
+import { boxStream, orderStreams, partnerStream } from "./routes/events/streams.js";
 import { webhookEndpoints } from "./routes/events/webhooks.js";
 import { webhookOperations } from "./routes/operations/webhooks.js";
 import { users } from "./routes/accounts/profile.js";
@@ -61,8 +62,11 @@ import { users } from "./routes/accounts/profile.js";
 /** Every section of the interface, the busiest first. */
 const sections: Section[] = [
   offers,
+  // before the box with an id
+  boxStream,
   boxes,
   orders,
+  orderStreams,
   ads,
   users,
   dataExports,
@@ -74,6 +78,7 @@ const sections: Section[] = [
   ownFiles,
   menuImports,
   partnerOrders,
+  partnerStream,
   pickups,
   staff,
   invitations,

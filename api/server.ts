@@ -15,6 +15,7 @@ import { closeDatabase } from "../sql/db.js";
 import { closeSignals } from "../sql/signals.js";
 import { adCounters } from "./routes/ads/counters.js";
 import { endEventWaits } from "./routes/events/log.js";
+import { endStreams } from "./routes/events/open-streams.js";
 import { app } from "./app.js";
 import { limitConnections } from "./http/connections.js";
 import { refuseUnreadable } from "./http/errors.js";
@@ -62,6 +63,7 @@ async function serve(): Promise<void> {
   onStop(async () => {
     markUnready();
     endEventWaits();
+    endStreams();
     const closed = once(server, "close");
     server.close();
     // keep-alive connections close after their current response

@@ -115,6 +115,9 @@ export const inTurn = openTurns("requests of one caller", 1, config.DATABASE_TIM
 /** Runs some changes of one caller at once: those that wait for a row leave most connections of a pool to others. */
 export const amongChanges = openTurns("changes of one caller", config.CHANGES_AT_ONCE, config.DATABASE_TIMEOUT_MS);
 
+/** Reads for some resumed streams at once: after a restart thousands come back together, and other requests need connections too. */
+export const amongResumes = openTurns("resumed streams", 4, config.DATABASE_TIMEOUT_MS);
+
 /** Takes in some large bodies of one caller at once, as each is held in memory until its request is answered. */
 export const amongLargeBodies = openTurns(
   "large bodies of one caller",

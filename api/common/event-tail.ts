@@ -1,7 +1,7 @@
 import { describeError } from "../../lib/process/describe-error.js";
 import { log } from "../../lib/process/log.js";
-import { lookups } from "../../sql/db.js";
-import { findLogEnds, listEventHeads, type EventHead } from "../../sql/queries/events.js";
+import { lookups, sql } from "../../sql/db.js";
+import { findLogEnds, listEvents, type EventRow } from "../../sql/queries/events.js";
 import { onSignal } from "../../sql/signals.js";
 
 /** Who waits for events: of one partner, or of all (null); of some types, or of all (null). */
@@ -12,68 +12,104 @@ export interface Watcher {
   wake: () => void;
 }
 
-/** After more events than that at once every watcher is woken, and looks itself. */
-const MOST_HEADS = 1_000;
+/** Gets all events, of partners and of the platform, in their order: each once, and none left out. */
+export type Follower = (events: readonly EventRow[]) => void;
+
+/** So many events are read at once; after as many every watcher is woken, and looks itself. */
+const MOST_EVENTS = 1_000;
+/** How long after a failure the log is read again. */
+const RETRY_MS = 1_000;
 
 const watchers = new Set<Watcher>();
+const followers = new Set<Follower>();
+/** Those who wait to know where the tail is. */
+const asking: { resolve: (position: number) => void; reject: (error: unknown) => void }[] = [];
 let unsubscribe = (): void => undefined;
-/** The last position that watchers were woken for; null: not known, so that all are woken. */
+/** The last position that was passed on; null: not known yet. */
 let seen: number | null = null;
 let looking = false;
 let again = false;
 
-const concerns = ({ partnerId, types }: Watcher, head: EventHead): boolean =>
-  (partnerId === null || partnerId === head.partnerId) && (types === null || types.includes(head.type));
+const isWanted = () => watchers.size > 0 || followers.size > 0;
+
+const concerns = ({ partnerId, types }: Watcher, event: EventRow): boolean =>
+  (partnerId === null || partnerId === event.partnerId) && (types === null || types.includes(event.type));
 
 function wakeAll(): void {
   for (const { wake } of watchers) wake();
 }
 
-/** Wakes the watchers whom the events since the last look concern. */
+function reach(position: number): void {
+  seen = position;
+  for (const { resolve } of asking.splice(0)) resolve(position);
+}
+
+/** Passes the events since the last look on, and wakes the watchers whom they concern. */
 async function lookOnce(): Promise<void> {
   if (seen === null) {
-    seen = (await findLogEnds(lookups)).last;
+    reach((await findLogEnds(lookups)).last);
     wakeAll();
     return;
   }
-  const heads = await listEventHeads(lookups, seen, MOST_HEADS);
-  const last = heads.at(-1);
-  if (last === undefined) return;
-  seen = last.position;
-  const isFull = heads.length === MOST_HEADS;
+  const events = await listEvents(sql, { after: seen, until: Number.MAX_SAFE_INTEGER }, null, MOST_EVENTS);
+  const last = events.at(-1);
+  if (last === undefined || !isWanted()) return;
+  reach(last.position);
+  const isFull = events.length === MOST_EVENTS;
   if (isFull) again = true;
+  for (const follower of followers) follower(events);
   for (const watcher of watchers) {
-    if (isFull || heads.some((head) => concerns(watcher, head))) watcher.wake();
+    if (isFull || events.some((event) => concerns(watcher, event))) watcher.wake();
   }
 }
 
-/** One read for all who wait, however many they are and however often the log is signalled meanwhile. */
+/** One read for all who wait or follow, however many they are and however often the log is signalled meanwhile. */
 async function look(): Promise<void> {
   again = true;
   if (looking) return;
   looking = true;
   try {
-    while (again && watchers.size > 0) {
+    while (again && isWanted()) {
       again = false;
       await lookOnce();
     }
   } catch (error) {
     log.debug({ error: describeError(error) }, "new events could not be read");
-    seen = null;
+    for (const { reject } of asking.splice(0)) reject(error);
     wakeAll();
+    // it goes on from where it was: followers miss nothing
+    setTimeout(() => void look(), RETRY_MS).unref();
   } finally {
     looking = false;
   }
 }
 
-/** Wakes `watcher` whenever there may be events for it, from now on until the returned function is called. */
-export function watchEvents(watcher: Watcher): () => void {
-  if (watchers.size === 0) unsubscribe = onSignal("events", () => void look());
-  watchers.add(watcher);
+/** Adds one who needs the tail; returns the function that removes it. */
+function join<T>(to: Set<T>, one: T): () => void {
+  if (!isWanted()) unsubscribe = onSignal("events", () => void look());
+  to.add(one);
   return () => {
-    watchers.delete(watcher);
-    if (watchers.size > 0) return;
+    to.delete(one);
+    if (isWanted()) return;
     unsubscribe();
     seen = null;
   };
 }
+
+/** Wakes `watcher` whenever there may be events for it, from now on until the returned function is called. */
+export const watchEvents = (watcher: Watcher): (() => void) => join(watchers, watcher);
+
+/** Passes events on to `follower`, from those after `tailPosition` until the returned function is called. */
+export const followEvents = (follower: Follower): (() => void) => join(followers, follower);
+
+/** Returns the position up to which followers have got every event; null before the tail has begun. */
+export const seenPosition = (): number | null => seen;
+
+/** As `seenPosition`, once the tail has begun; it must have a follower. */
+export const tailPosition = (): Promise<number> =>
+  seen === null
+    ? new Promise((resolve, reject) => {
+        asking.push({ resolve, reject });
+        void look();
+      })
+    : Promise.resolve(seen);

@@ -80,6 +80,8 @@ export interface Caller<A extends Auth> {
 export interface Credential {
   user: User | null;
   sessionId: string | null;
+  /** When the token expires, in milliseconds since 1970; null: never. */
+  expiresAt: number | null;
 }
 
 /**
@@ -95,12 +97,12 @@ export async function identify(request: Request, auth: Auth): Promise<Credential
     const scopes = await findApiKeyScopes(lookups, apiKeyDigest(token));
     if (scopes === null) throw keyUnknown();
     if (!scopes.includes(scope)) throw keyScopeMissing({ scope });
-    return { user: null, sessionId: null };
+    return { user: null, sessionId: null, expiresAt: null };
   }
   const claims = token === undefined ? null : await verifyAccessToken(token);
   if (claims === "EXPIRED") throw tokenExpired();
   if (claims === null) throw tokenInvalid();
-  return { user: { id: claims.userId }, sessionId: claims.sessionId ?? null };
+  return { user: { id: claims.userId }, sessionId: claims.sessionId ?? null, expiresAt: claims.expiresAt };
 }
 
 /**

@@ -14,6 +14,7 @@ import { columnsOf, sendCsv } from "./csv.js";
 import { allowSlowBody } from "./body-time.js";
 import { clientNetwork } from "./client-network.js";
 import { invalidInput, invalidPath, sendProblem } from "./errors.js";
+import { sendEventStream } from "./event-stream.js";
 import {
   callerKey,
   isSmall,
@@ -74,8 +75,8 @@ export interface Declaration {
   waits?: true;
   /** Whether a client may have the 200 response, an object or a list of objects, as CSV (Accept). */
   csv?: boolean;
-  /** The media type of the 200 response where its body is text; JSON otherwise. */
-  mediaType?: "text/calendar";
+  /** The media type of the 200 response where its body is text, or an `EventStream`; JSON otherwise. */
+  mediaType?: "text/calendar" | "text/event-stream";
   /** How long shared caches may keep the 200 response to a request without a token. */
   shared?: Sharing;
   /** Reasons for a refusal beyond those that the declaration implies. */
@@ -97,6 +98,8 @@ type Named<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
 export interface Input<Path, D extends Declaration> extends Caller<D["auth"]> {
   /** Of the caller's token; null in one that was issued without a login. */
   sessionId: string | null;
+  /** When the caller's token expires, in milliseconds since 1970; null: never, or there is none. */
+  expiresAt: number | null;
   params: Parsed<D["params"], Record<Named<Path>, string>>;
   query: Parsed<D["query"]>;
   headers: Parsed<D["headers"]>;
@@ -305,6 +308,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
             const input = {
               user: credential?.user ?? null,
               sessionId: credential?.sessionId ?? null,
+              expiresAt: credential?.expiresAt ?? null,
               partner,
               params: parse(endpoint.params, request.params, invalidPath),
               // Express parses the query string on every access
@@ -357,6 +361,7 @@ export function section({ prefix, tag, invalid = "VALIDATION_ERROR" }: SectionOp
               response.removeHeader("RateLimit");
             if (file) response.vary("Accept");
             if (answer.body === undefined) response.end();
+            else if (declaration.mediaType === "text/event-stream") sendEventStream(request, response, answer.body);
             else if (declaration.mediaType !== undefined) sendText(response, answer.body, declaration.mediaType);
             else if (file && answer.status === 200 && request.accepts(["json", "csv"]) === "csv")
               sendCsv(response, file.columns, answer.body, file.name);

@@ -43,6 +43,9 @@ export function requestIdOf({ headers }: IncomingMessage): string {
   return typeof given === "string" && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
+/** The event of a response that stays open as a stream: for measures and logs its request has ended. */
+export const STREAM_BEGUN = "stream begun";
+
 /**
  * Gives every request its id and its span, and measures and logs it at its end, in one line. The label is the declared path, so it
  * holds no ids.
@@ -59,7 +62,10 @@ export const observe: RequestHandler = (request, response, next) => {
         parent: typeof traceparent === "string" ? traceparent : null,
         attributes: { "http.request.method": request.method, "request.id": requestId },
       });
-  response.once("close", () => {
+  let hasEnded = false;
+  const end = (isAnswered: boolean): void => {
+    if (hasEnded) return;
+    hasEnded = true;
     const reason = noted(response, "reason");
     // counted and logged together (overload.ts); it is quick, which says nothing about those that were taken
     if (reason === overloaded.reason) {
@@ -70,7 +76,7 @@ export const observe: RequestHandler = (request, response, next) => {
     }
     const ms = performance.now() - start;
     const { method } = request;
-    const status = response.writableFinished ? response.statusCode : 499;
+    const status = isAnswered ? response.statusCode : 499;
     const route = routeOf(request, response);
     durations.observe({ method, route, status }, ms / 1_000);
     const [userId, code] = [noted(response, "userId"), noted(response, "code")];
@@ -82,6 +88,8 @@ export const observe: RequestHandler = (request, response, next) => {
     if (!log.isLevelEnabled(level) || (status < 400 && !logsSuccess(requestId))) return;
     const facts = { requestId, method, route, status, code, reason, ms: Math.round(ms * 10) / 10, userId };
     within(span, () => log[level](facts, "request"));
-  });
+  };
+  response.once(STREAM_BEGUN, () => end(true));
+  response.once("close", () => end(response.writableFinished));
   within(span, next);
 };

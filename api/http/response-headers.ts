@@ -42,8 +42,8 @@ type Header = keyof typeof responseHeaders;
 const asks = (schema: z.ZodType | undefined, name: string) => schema instanceof z.ZodObject && name in schema.shape;
 
 /** Whether a client that sends back a header of an earlier response may get 304. */
-export const isConditional = ({ auth, method, answers }: Endpoint) =>
-  method === "get" && isOpen(auth) && 200 in answers;
+export const isConditional = ({ auth, method, answers, mediaType }: Endpoint) =>
+  method === "get" && isOpen(auth) && 200 in answers && mediaType !== "text/event-stream";
 
 /** Returns the headers that an endpoint's responses with this status may have. */
 export function headersOf(endpoint: Endpoint, status: number): Record<string, { $ref: string }> {

@@ -416,6 +416,11 @@ export const environment = z
     MAX_CONNECTIONS: count(10_000, 2).describe(
       "connections that an API process keeps open; without a proxy in front (`TRUST_PROXY`) one client address gets half of them",
     ),
+    STREAMS_PER_USER: count(20).describe("live streams that a user may have open at an API process"),
+    STREAMS_PER_ADDRESS: count(500).describe("the same of a client address without a token"),
+    STREAMS_OPEN: count(8_000).describe(
+      "live streams that an API process keeps open, about 20 kB each; other requests need connections besides (`MAX_CONNECTIONS`)",
+    ),
     SYNC_WAIT_MS: count(10_000, 0, 60_000).describe(
       "how long a request waits for a worker's result before it answers 202",
     ),

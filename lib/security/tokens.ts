@@ -52,21 +52,22 @@ export async function signAccessToken({ userId, sessionId, scope, partnerId }: A
     .sign(key.privateKey);
 }
 
-interface Verified {
-  claims: AccessClaims;
+/** The claims of a token that was verified. */
+export interface VerifiedClaims extends AccessClaims {
+  /** In milliseconds since 1970. */
   expiresAt: number;
 }
 
 const maxVerified = 10_000;
 
 /** Tokens whose signature was checked, oldest first: a check takes 130 µs of CPU, as much as the rest of an authenticated read. */
-const verified = new Map<string, Verified>();
+const verified = new Map<string, VerifiedClaims>();
 
 /** Returns the claims of an access token of this API, or that it has expired; null for any other text. */
-export async function verifyAccessToken(token: string): Promise<AccessClaims | "EXPIRED" | null> {
+export async function verifyAccessToken(token: string): Promise<VerifiedClaims | "EXPIRED" | null> {
   const known = verified.get(token);
   if (known) {
-    if (known.expiresAt > Date.now()) return known.claims;
+    if (known.expiresAt > Date.now()) return known;
     verified.delete(token);
     return "EXPIRED";
   }
@@ -76,10 +77,10 @@ export async function verifyAccessToken(token: string): Promise<AccessClaims | "
   const [oldest] = verified.keys();
   if (oldest !== undefined && verified.size >= maxVerified) verified.delete(oldest);
   verified.set(token, fresh);
-  return fresh.claims;
+  return fresh;
 }
 
-async function checkSignature(token: string): Promise<Verified | "EXPIRED" | null> {
+async function checkSignature(token: string): Promise<VerifiedClaims | "EXPIRED" | null> {
   try {
     const { payload } = await jwtVerify(
       token,
@@ -92,7 +93,7 @@ async function checkSignature(token: string): Promise<Verified | "EXPIRED" | nul
       { algorithms, issuer, audience, typ, requiredClaims: ["sub", "iat", "exp", "jti"] },
     );
     const { sub, sid, scope, partnerId, exp } = Payload.parse(payload);
-    return { claims: { userId: sub, sessionId: sid, scope, partnerId }, expiresAt: exp * 1_000 };
+    return { userId: sub, sessionId: sid, scope, partnerId, expiresAt: exp * 1_000 };
   } catch (error) {
     // the expiry is checked last
     return error instanceof errors.JWTExpired ? "EXPIRED" : null;

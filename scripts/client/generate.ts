@@ -14,10 +14,21 @@ const heading = `// Made by \`npm run client\` from the OpenAPI document. Do not
 const isFile = (value: unknown) =>
   typeof value === "object" && value !== null && "contentMediaType" in value && value.contentMediaType !== undefined;
 
+/** A path whose answer does not end: `streams.ts` follows it. */
+const isStream = (value: unknown) =>
+  typeof value === "object" &&
+  value !== null &&
+  "get" in value &&
+  JSON.stringify(value.get).includes('"text/event-stream"');
+
 /** Writes the document as the generator understands it: files are Blobs, and constants tell the reasons of a union apart. */
 const simplify = (document: object) =>
   JSON.stringify({ ...document, servers: [] }, (key, value: unknown) =>
-    key === "discriminator" ? undefined : isFile(value) ? { type: "string", format: "binary" } : value,
+    key === "discriminator" || isStream(value)
+      ? undefined
+      : isFile(value)
+        ? { type: "string", format: "binary" }
+        : value,
   );
 
 /** An operation without parameters takes an empty object, so that calls stay right when it gets its first one. */

@@ -87,14 +87,6 @@ export const findPartnersEventAt = (db: Db, partnerId: string, { after, until }:
     offset ${count - 1}::integer
     limit 1`);
 
-/** What tells whom an event is for. */
-export type EventHead = Pick<EventRow, "position" | "type" | "partnerId">;
-
-/** Lists the heads of the events after a position, oldest first. */
-export const listEventHeads = (db: Db, after: number, limit: number) =>
-  db<EventHead[]>`
-    select position, type, partner_id from events where position > ${after}::bigint order by position limit ${limit}`;
-
 /** Reads the age in seconds of the oldest event without a position; 0 when there is none. */
 export const findEventLag = async (db: Db): Promise<number> =>
   (

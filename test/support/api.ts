@@ -104,6 +104,14 @@ export const outcome = ({ status, body }: Reply): string =>
 
 type Options = { headers?: Record<string, string> };
 
+/** What a stream begins with; closes it. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  const first = await reader?.read();
+  await reader?.cancel();
+  return Buffer.from(first?.value ?? []).toString();
+}
+
 /** An HTTP client for one caller; it validates every answer against the OpenAPI document. */
 export class Client {
   constructor(
@@ -139,8 +147,8 @@ export class Client {
       redirect: "manual",
       ...(raw !== undefined && { body: raw }),
     });
-    const text = await response.text();
     const contentType = response.headers.get("content-type") ?? "";
+    const text = await (contentType.startsWith("text/event-stream") ? beginningOf(response) : response.text());
     const parsed: unknown = contentType.includes("json") && text !== "" ? JSON.parse(text) : undefined;
     assertPromised(method, new URL(path, this.url).pathname, response, parsed);
     const record = isRecord(parsed) ? parsed : {};

@@ -12,6 +12,13 @@ async function prepare({ callers: { bakery } }: Scene): Promise<string> {
 const ofBakery = { prepare, except: foreign("bakery") };
 
 export const events: Expectations = {
+  "GET /api/v1/partners/me/stream": { ask: (as) => as.get("/api/v1/partners/me/stream"), answer: "200" },
+  "GET /api/v1/orders/:id/stream": {
+    ask: (as, { orderId }) => as.get(`/api/v1/orders/${orderId}/stream`),
+    answer: "200",
+    except: foreign("customer", "bakery"),
+  },
+  "GET /api/v1/boxes/stream": { ask: (as) => as.get("/api/v1/boxes/stream?cityId=moscow"), answer: "200" },
   [`GET ${path}`]: { ask: (as) => as.get(`${path}?after=end`), answer: "200" },
   [`POST ${endpoints}`]: { ask: (as) => as.post(endpoints, endpoint), answer: "201" },
   [`GET ${endpoints}`]: { ask: (as) => as.get(endpoints), answer: "200" },

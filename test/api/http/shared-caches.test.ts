@@ -38,8 +38,8 @@ test("every public answer says for how long shared caches may keep it", () => {
   const silent = endpoints.filter(
     ({ method, auth, answers, shared }) => method === "get" && isOpen(auth) && 200 in answers && !shared,
   );
-  // banners have a Cache-Control of their own
-  expect(silent.map(({ name }) => name)).toEqual(["listBanners"]);
+  // banners have a Cache-Control of their own, and streams are never kept
+  expect(silent.map(({ name }) => name)).toEqual(["streamBoxes", "listBanners"]);
 });
 
 test.each([

@@ -72,7 +72,12 @@ describe("an access token", () => {
       jti: expect.any(String),
       exp: iat + 900,
     });
-    expect(await verifyAccessToken(token)).toEqual({ userId, scope: "USER PARTNER", partnerId: userId });
+    expect(await verifyAccessToken(token)).toEqual({
+      userId,
+      scope: "USER PARTNER",
+      partnerId: userId,
+      expiresAt: (iat + 900) * 1_000,
+    });
   });
 
   test("expires even for a user who has just used it", async () => {

@@ -1,0 +1,51 @@
+import { config } from "../../../lib/process/config.js";
+import { clientNetwork } from "../../http/client-network.js";
+import { refusalWith } from "../../http/refusal.js";
+import { passing, retryFacts } from "../../http/refusals.js";
+
+/** How long who finds no place is told to wait; meanwhile apps read in the usual way. */
+const RETRY_SECONDS = 30;
+
+export const tooManyStreams = refusalWith(429, "RATE_LIMIT", "TOO_MANY_STREAMS", {
+  detail: "You have as many live streams open as one caller may have.",
+  remedy:
+    "Close streams that you do not show any more, or share one among your tabs; until then read in the usual way.",
+  facts: retryFacts,
+  example: { retryAfterSeconds: RETRY_SECONDS },
+});
+export const streamsFull = passing(
+  "STREAMS_FULL",
+  "There is no place for another live stream at the moment.",
+  RETRY_SECONDS,
+  "Read in the usual way, and open the stream again after `retryAfterSeconds`.",
+);
+
+/** Whose streams are counted together, and how many there may be. */
+export interface StreamCaller {
+  key: string;
+  most: number;
+}
+
+/** A user's streams count for the user, others for their client's address. */
+export const streamCaller = (userId: string | null, ip: string): StreamCaller =>
+  userId === null
+    ? { key: `address ${clientNetwork(ip)}`, most: config.STREAMS_PER_ADDRESS }
+    : { key: `user ${userId}`, most: config.STREAMS_PER_USER };
+
+const taken = new Map<string, number>();
+let all = 0;
+
+/** Takes one of a caller's places and of the process's; throws when there is none. The returned function gives it back. */
+export function takePlace({ key, most }: StreamCaller): () => void {
+  const own = taken.get(key) ?? 0;
+  if (own >= most) throw tooManyStreams({ retryAfterSeconds: RETRY_SECONDS });
+  if (all >= config.STREAMS_OPEN) throw streamsFull();
+  taken.set(key, own + 1);
+  all += 1;
+  return () => {
+    all -= 1;
+    const left = (taken.get(key) ?? 1) - 1;
+    if (left > 0) taken.set(key, left);
+    else taken.delete(key);
+  };
+}
