@@ -32,6 +32,7 @@ import { rollUpDays } from "./rollups.js";
 import { makeStatementsOfMonth } from "./settlement.js";
 import { measureStarts } from "./start.js";
 import { sendBesideSilence } from "./webhooks-out.js";
+import { holdStreams } from "./streams.js";
 import { addWorkers } from "./workers.js";
 
 const startApi = (lab: Lab, env?: NodeJS.ProcessEnv) => lab.start("api/server", env);
@@ -237,6 +238,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   settlement: { title: "Make the statements of a month", measure: makeStatementsOfMonth },
   machinery: { title: "Gains of optimisations that a simple service would leave out", measure: measureMachinery },
   pooler: { title: "Read profiles and place orders through PgBouncer", measure: goThroughPooler },
+  streams: { title: "Hold live streams open, and place orders among them", measure: holdStreams },
   memory: { title: "Memory of one API process under load", measure: memory },
   start: { title: "Start a process, and everything", measure: measureStarts },
   processes: { title: "Two API processes against one", measure: processes },

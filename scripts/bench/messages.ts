@@ -198,6 +198,19 @@ export type FloodPlan = z.output<typeof FloodPlan>;
 export const Flood = z.object({ statuses: z.record(z.string(), z.int()) });
 export type Flood = z.output<typeof Flood>;
 
+/** Live streams to open and keep open, and orders to place then, one every `everyMs`. */
+export const StreamsPlan = z.object({
+  url: z.url(),
+  streams: z.array(z.object({ path: z.string(), authorization: z.string() })),
+  orders: z.array(z.object({ path: z.string(), headers: z.record(z.string(), z.string()), body: z.string() })),
+  everyMs: z.number(),
+});
+export type StreamsPlan = z.output<typeof StreamsPlan>;
+
+/** In milliseconds, from the request of an order to its message; `lost` counts those without one. */
+export const StreamDelays = z.object({ open: z.int(), delays: z.array(z.number()), lost: z.int() });
+export type StreamDelays = z.output<typeof StreamDelays>;
+
 /** Requests sent one every `everyMs`. */
 export const PacePlan = z.object({
   url: z.url(),
