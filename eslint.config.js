@@ -71,7 +71,7 @@ const checkedSql = process.env.LINT_DATABASE_URL
           },
         ],
         overrides: {
-          columns: { "staged_jobs.payload": "Payload" },
+          columns: { "staged_jobs.payload": "Payload", "bulk_actions.argument": "Payload" },
           types: {
             int8: "number",
             bigint: "number",

@@ -42,6 +42,8 @@ const TAKE_OVER: Partial<WorkerOptions> = {
   // Attempts are counted in Postgres; BullMQ's own count of stalls must never end a job.
   maxStalledCount: 20,
   runRetryDelay: 1_000,
+  // how long a worker may not notice that an operator has lifted the limit of a queue's rate
+  maximumRateLimitDelay: 2_000,
 };
 
 const isTrue = () => true;

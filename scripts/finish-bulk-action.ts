@@ -5,8 +5,8 @@ import { withProgress } from "./progress-bar.js";
 const BATCH = 5_000;
 
 /** Works through a bulk action to its end, without waiting for a worker; returns it. */
-export const finishBulkAction = (id: string): Promise<BulkActionRow | undefined> =>
-  withProgress("jobs", async (report) => {
+export const finishBulkAction = (id: string, what: "jobs" | "events" = "jobs"): Promise<BulkActionRow | undefined> =>
+  withProgress(what, async (report) => {
     for (;;) {
       const action = await findBulkAction(sql, id);
       if (!action || action.settledAt) return action;

@@ -5,6 +5,7 @@ import {
   actOnJobs,
   actOnParkedEvents,
   changeQueue,
+  disconnectPos,
   fitsState,
   hasItsTime,
   rollUpNow,
@@ -13,7 +14,17 @@ import {
   type By,
 } from "../api/common/operate.js";
 import { resendForOperator, switchEndpoint } from "../api/common/webhook-endpoints.js";
-import { inspectOrder, jobsIn, overview, queueSetting, recently, search } from "../api/common/inspect.js";
+import { Argument, argumentText } from "../api/common/argument.js";
+import {
+  inspectNotification,
+  inspectOrder,
+  inspectThing,
+  jobsIn,
+  overview,
+  queueSetting,
+  recently,
+  search,
+} from "../api/common/inspect.js";
 import { enums } from "../lib/domain/enums.js";
 import { ApiError } from "../lib/process/errors.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
@@ -21,14 +32,16 @@ import { contracts } from "../queues/index.js";
 import { upkeepTasks } from "../queues/upkeep.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import {
+  anyJob,
   findBulkAction,
   insertBulkAction,
   listBulkActions,
   type BulkActionRow,
   type JobFilter,
   type JobRow,
+  type NewBulkAction,
 } from "../sql/outbox-operators.js";
-import { listPosEvents } from "../sql/queries/pos-events.js";
+import { listParkedEvents } from "../sql/queries/pos-events.js";
 import { listWatchedEndpoints } from "../sql/queries/webhook-operations.js";
 import { usage } from "./command.js";
 import { finishBulkAction } from "./finish-bulk-action.js";
@@ -36,20 +49,22 @@ import { finishBulkAction } from "./finish-bulk-action.js";
 /** `npm run ops -- …`: the operators' console in a shell. */
 
 const commands =
-  "now | find <words> | order <id> | jobs | replay, dismiss, run, snooze, cancel <number>… or --all | " +
+  "now | find <words> | order <id> | show <id> | jobs | replay, dismiss, run, snooze, cancel <number>… or --all | " +
   "actions | stop <id of an action> | " +
-  "pause, resume <queue> | concurrency <queue> <number>|default | events [replay|dismiss [<number>…|--all]] | " +
-  "webhooks [stop|start|resend <id>] [--since <time>] | upkeep <task> | rollup --from <day> [--to <day>]";
+  "pause, resume <queue> | concurrency <queue> <number>|default | rate <queue> <number a minute>|default | disconnect <partner> | " +
+  "events [replay|dismiss [<number>…|--all]] | webhooks [stop|start|resend <id>] [--since <time>] | " +
+  "upkeep <task> | rollup --from <day> [--to <day>]";
 
 const Queue = z.enum(contracts.map(({ queue }) => queue));
 const RowNumber = z.coerce.number().int().positive();
 const Options = z.object({
-  state: z.enum(enums.bulkActionState).optional(),
+  state: z.enum(["DEAD", "DUE", "WAITING"]).optional(),
   queue: Queue.optional(),
   error: z.string().min(1).max(200).optional(),
   "staged-from": z.coerce.date().optional(),
   "staged-before": z.coerce.date().optional(),
   attempts: z.coerce.number().int().min(1).max(999).optional(),
+  argument: Argument.optional(),
   limit: z.coerce.number().int().min(1).max(10_000).default(50),
   at: z.coerce.date().optional(),
   until: z.coerce.date().optional(),
@@ -73,7 +88,7 @@ function readArguments() {
       allowPositionals: true,
       options: {
         ...{ state: text, queue: text, error: text, limit: text, at: text, until: text, from: text, to: text },
-        ...{ "staged-from": text, "staged-before": text, attempts: text },
+        ...{ "staged-from": text, "staged-before": text, attempts: text, argument: text },
         ...{ since: text, partner: text, why: text, all: flag, yes: flag, json: flag },
       },
     });
@@ -120,13 +135,16 @@ const actionRow = ({
   kind,
   state,
   queue,
+  argument,
+  partnerId,
   matched,
   changed,
   createdAt,
   settledAt,
   stoppedWhy,
 }: BulkActionRow): Row => ({
-  ...{ id, kind, state, queue, matched, changed, createdAt, settledAt, stoppedWhy },
+  ...{ id, kind, state, queue, argument: argument && argumentText(argument), partnerId, matched, changed, createdAt },
+  ...{ settledAt, stoppedWhy },
 });
 
 /** Who acts and why; ends the program unless it is sure. `what` is what would be done. */
@@ -158,10 +176,22 @@ async function now(): Promise<void> {
   }
   print(
     state.queues.map(
-      ({ queue, due, oldestDueSeconds, waiting, dead, stagedPerMinute, donePerMinute, pausedWhy, concurrency }) => ({
+      ({
+        queue,
+        due,
+        oldestDueSeconds,
+        waiting,
+        dead,
+        stagedPerMinute,
+        donePerMinute,
+        pausedWhy,
+        concurrency,
+        perMinute,
+      }) => ({
         ...{ queue, due, oldest: Math.round(oldestDueSeconds), waiting, dead, in: stagedPerMinute, out: donePerMinute },
         paused: pausedWhy,
         atOnce: concurrency,
+        perMinute,
       }),
     ),
   );
@@ -202,6 +232,7 @@ const filter: JobFilter = {
   stagedFrom: options["staged-from"] ?? null,
   stagedBefore: options["staged-before"] ?? null,
   minAttempts: options.attempts ?? null,
+  argument: options.argument ?? null,
 };
 
 async function actOn(kind: (typeof enums.bulkActionKind)[number]): Promise<void> {
@@ -220,16 +251,21 @@ async function actOn(kind: (typeof enums.bulkActionKind)[number]): Promise<void>
   const { why, actorId } = consent(
     `${kind.toLowerCase()} all ${state.toLowerCase()} jobs ${filter.queue ?? "of all queues"} that match`,
   );
-  const id = await insertBulkAction(sql, { kind, state, ...filter, until, why, actorId });
-  const action = await finishBulkAction(id);
+  await carryOut({ kind, state, ...filter, partnerId: null, until, why, actorId }, "jobs");
+}
+
+/** Does something to all that match, with a bar. */
+async function carryOut(meant: NewBulkAction, what: "jobs" | "events"): Promise<void> {
+  const action = await finishBulkAction(await insertBulkAction(sql, meant), what);
   const { matched = 0, changed = 0, stoppedWhy = null } = action ?? {};
   print([{ matched, changed, ...(stoppedWhy !== null && { stopped: stoppedWhy }) }]);
 }
 
 async function events(): Promise<void> {
   const [kind, ...numbers] = rest;
+  const { partner: partnerId = null, error = null } = options;
   if (kind === undefined) {
-    const rows = await listPosEvents(sql, ["PARKED"], null, options.limit);
+    const rows = await listParkedEvents(sql, { partnerId, error }, null, options.limit);
     print(
       rows.map(({ id, partnerId, provider, kind: of, attempts, receivedAt, lastError }) => ({
         ...{ id, partnerId, provider, kind: of, attempts, receivedAt, lastError },
@@ -239,9 +275,16 @@ async function events(): Promise<void> {
   }
   const act = parsed(z.enum(["replay", "dismiss"]), kind) === "replay" ? "REPLAY" : "DISMISS";
   if (options.all && numbers.length > 0) throw new Refused("Name events or say --all, not both.");
-  const ids = options.all ? null : parsed(z.array(RowNumber).min(1), numbers);
-  const by = consent(`${kind} ${ids === null ? "all" : ids.length} parked POS events`);
-  print([{ changed: await actOnParkedEvents(act, { ids, partnerId: options.partner ?? null }, by, null) }]);
+  if (options.all) {
+    const by = consent(
+      `${kind} all parked POS events ${partnerId === null ? "of all partners" : `of ${partnerId}`} that match`,
+    );
+    await carryOut({ ...anyJob, kind: act, state: "PARKED", partnerId, error, until: null, ...by }, "events");
+    return;
+  }
+  const ids = parsed(z.array(RowNumber).min(1), numbers);
+  const by = consent(`${kind} ${ids.length} parked POS events`);
+  print([{ changed: await actOnParkedEvents(act, { ids, partnerId: null }, by, null) }]);
 }
 
 async function webhooks(): Promise<void> {
@@ -288,6 +331,12 @@ const acts: Readonly<Record<string, () => Promise<void>>> = {
     if (!found) throw new Refused("There is no such order.");
     print(found.timeline.map(({ at, what }) => ({ at, what })));
   },
+  show: async () => {
+    const id = parsed(z.uuid(), rest[0]);
+    const found = (await inspectOrder(id)) ?? (await inspectNotification(id)) ?? (await inspectThing(id));
+    if (!found) throw new Refused("There is nothing with this id.");
+    print(found.timeline.map(({ at, what }) => ({ at, what })));
+  },
   jobs: async () => {
     const { state = "DEAD", limit } = options;
     print((await jobsIn(state, filter, null, limit)).map(jobRow));
@@ -311,6 +360,18 @@ const acts: Readonly<Record<string, () => Promise<void>>> = {
   concurrency: () => {
     const number = rest[1] === "default" ? null : parsed(z.coerce.number().int().min(1).max(1_000), rest[1]);
     return setQueue(`run ${number ?? "as many jobs as configured"} at once of`, { concurrency: number });
+  },
+  rate: () => {
+    const number = rest[1] === "default" ? null : parsed(z.coerce.number().int().min(1).max(1_000_000), rest[1]);
+    return setQueue(number === null ? "end the limit of" : `start at most ${number} jobs a minute of`, {
+      perMinute: number,
+    });
+  },
+  disconnect: async () => {
+    const partnerId = parsed(z.uuid(), rest[0]);
+    if (!(await disconnectPos(partnerId, consent(`disconnect the POS of ${partnerId}`), null)))
+      throw new Refused("No partner with this id is connected to a POS.");
+    print([{ disconnected: partnerId }]);
   },
   events,
   webhooks,

@@ -37,6 +37,7 @@ async function replayQueue(): Promise<number> {
     kind: "REPLAY",
     state: "DEAD",
     ...anyJob,
+    partnerId: null,
     queue: what,
     until: null,
     why: "npm run replay",

@@ -33,17 +33,26 @@ export interface JobFilter {
   stagedFrom: Date | null;
   stagedBefore: Date | null;
   minAttempts: number | null;
+  /** What the payload has, among other fields. */
+  argument: Payload | null;
 }
 
 /** Every job. */
-export const anyJob: JobFilter = { queue: null, error: null, stagedFrom: null, stagedBefore: null, minAttempts: null };
+export const anyJob: JobFilter = {
+  queue: null,
+  error: null,
+  stagedFrom: null,
+  stagedBefore: null,
+  minAttempts: null,
+  argument: null,
+};
 
 const numbersOf = (ids: readonly number[]) => [...ids];
 
 /** Lists dead jobs, newest first, below the id `after`. */
 export const listDeadJobs = (
   db: Db,
-  { queue, error, stagedFrom, stagedBefore, minAttempts }: JobFilter,
+  { queue, error, stagedFrom, stagedBefore, minAttempts }: Omit<JobFilter, "argument">,
   after: number | null,
   limit: number,
 ) =>
@@ -52,7 +61,7 @@ export const listDeadJobs = (
       id, queue, 'DEAD' as state, payload, request_id, attempts, last_error, created_at as staged_at, run_at, done_at, dead_at
     from staged_jobs job
     where dead_at is not null and done_at is null
-      and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
+      and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer, null)
       and (${after}::bigint is null or id < ${after}::bigint)
     order by id desc
     limit ${limit}`;
@@ -61,7 +70,7 @@ export const listDeadJobs = (
 export const listOpenJobs = (
   db: Db,
   state: "DUE" | "WAITING",
-  { queue, error, stagedFrom, stagedBefore, minAttempts }: JobFilter,
+  { queue, error, stagedFrom, stagedBefore, minAttempts }: Omit<JobFilter, "argument">,
   after: number | null,
   limit: number,
 ) =>
@@ -71,7 +80,45 @@ export const listOpenJobs = (
       created_at as staged_at, run_at, done_at, dead_at
     from staged_jobs job
     where done_at is null and dead_at is null and (run_at <= now()) = (${state}::text = 'DUE')
-      and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
+      and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer, null)
+      and (${after}::bigint is null or id < ${after}::bigint)
+    order by id desc
+    limit ${limit}`;
+
+/**
+ * Lists the jobs in one state with an argument, newest first, below the id `after`. Dead ones are found by an index. Open ones come
+ * and go too fast for one: the hundred thousand of this state that are due first are looked at.
+ */
+export const listJobsWith = (
+  db: Db,
+  state: "DEAD" | "DUE" | "WAITING",
+  { argument, queue, error, stagedFrom, stagedBefore, minAttempts }: JobFilter & { argument: Payload },
+  after: number | null,
+  limit: number,
+) =>
+  db<(JobRow & { state: "DEAD" | "DUE" | "WAITING" })[]>`
+    with dead as materialized (
+      select id
+      from staged_jobs
+      where dead_at is not null and done_at is null and ${state}::text = 'DEAD' and payload @> ${db.json(argument)}::jsonb
+    ), open as materialized (
+      select id
+      from (
+        select id, payload, run_at
+        from staged_jobs
+        where done_at is null and dead_at is null and ${state}::text <> 'DEAD'
+          and next_send_at > case when ${state}::text = 'WAITING' then now() else '-infinity' end
+        order by next_send_at
+        limit 100000
+      ) as soonest
+      where payload @> ${db.json(argument)}::jsonb and (run_at <= now()) = (${state}::text = 'DUE')
+    )
+    select
+      id, queue, case when dead_at is not null then 'DEAD' when run_at <= now() then 'DUE' else 'WAITING' end as state, payload,
+      request_id, attempts, last_error, created_at as staged_at, run_at, done_at, dead_at
+    from staged_jobs job
+    where id = any (array(select id from dead union all select id from open))
+      and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer, null)
       and (${after}::bigint is null or id < ${after}::bigint)
     order by id desc
     limit ${limit}`;
@@ -101,7 +148,7 @@ export const listJobIdsOfRequest = async (db: Db, requestId: string, from: Date,
       limit ${limit}`
   ).map(({ id }) => id);
 
-/** Lists the ids of the jobs that were staged by the changes of an order and by its notifications, or by one notification. */
+/** Lists the ids of the jobs that were staged by the changes of an order and by its notifications, by one notification, or when something else was made. */
 export const listJobIdsAbout = async (db: Db, subjectId: string, limit: number): Promise<number[]> =>
   (
     await db<{ id: number | null }[]>`
@@ -239,15 +286,17 @@ export async function settleJobs(
   return settled ?? 0;
 }
 
-/** Something that an operator does to all jobs that match. */
+/** Something that an operator does to all jobs, or parked POS events, that match. */
 export interface BulkActionRow extends JobFilter {
   id: string;
   kind: Enum<"bulkActionKind">;
   state: Enum<"bulkActionState">;
+  /** Whose parked events are meant; null: of any partner. */
+  partnerId: string | null;
   /** When snoozed jobs are to run. */
   until: Date | null;
   why: string;
-  /** How many jobs matched when it was asked for. */
+  /** How many jobs or events matched when it was asked for. */
   matched: number;
   /** How many have been changed so far. */
   changed: number;
@@ -263,6 +312,7 @@ export interface BulkActionRow extends JobFilter {
 export interface NewBulkAction extends JobFilter {
   kind: Enum<"bulkActionKind">;
   state: Enum<"bulkActionState">;
+  partnerId: string | null;
   until: Date | null;
   why: string;
   /** Null in a shell. */
@@ -272,33 +322,55 @@ export interface NewBulkAction extends JobFilter {
 /** Asks for a bulk action and stages the upkeep that carries it out; returns its id. */
 export const insertBulkAction = (
   db: Db,
-  { kind, state, queue, error, stagedFrom, stagedBefore, minAttempts, until, why, actorId }: NewBulkAction,
+  {
+    kind,
+    state,
+    queue,
+    error,
+    stagedFrom,
+    stagedBefore,
+    minAttempts,
+    argument,
+    partnerId,
+    until,
+    why,
+    actorId,
+  }: NewBulkAction,
 ) =>
   onlyValue(db<{ id: string }[]>`
     with dead as (
       select count(*) as jobs
       from staged_jobs job
       where dead_at is not null and done_at is null and ${state}::text = 'DEAD'
-        and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
+        and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer, ${db.json(argument)}::jsonb)
     ), open as (
       select count(*) as jobs
       from staged_jobs job
-      where done_at is null and dead_at is null and ${state}::text <> 'DEAD' and (run_at <= now()) = (${state}::text = 'DUE')
-        and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
+      where done_at is null and dead_at is null and ${state}::text in ('DUE', 'WAITING') and (run_at <= now()) = (${state}::text = 'DUE')
+        and is_job_meant(job, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer, ${db.json(argument)}::jsonb)
+    ), parked as (
+      select count(*) as events
+      from pos_events event
+      where status = 'PARKED' and ${state}::text = 'PARKED'
+        and is_event_meant(event, ${partnerId}::uuid, ${error}::text, ${stagedFrom}::timestamptz, ${stagedBefore}::timestamptz, ${minAttempts}::integer)
     ), action as (
-      insert into bulk_actions (kind, state, queue, error, staged_from, staged_before, min_attempts, until, why, matched)
+      insert into bulk_actions (
+        kind, state, queue, error, staged_from, staged_before, min_attempts, argument, partner_id, until, why, matched
+      )
       select
         ${kind}::bulk_action_kind, ${state}::bulk_action_state, ${queue}::text, ${error}::text, ${stagedFrom}::timestamptz,
-        ${stagedBefore}::timestamptz, ${minAttempts}::integer, ${until}::timestamptz, ${why}::text, dead.jobs + open.jobs
-      from dead, open
-      returning id, kind, state, queue, error, staged_from, staged_before, min_attempts, until, why, matched
+        ${stagedBefore}::timestamptz, ${minAttempts}::integer, ${db.json(argument)}::jsonb, ${partnerId}::uuid, ${until}::timestamptz,
+        ${why}::text, dead.jobs + open.jobs + parked.events
+      from dead, open, parked
+      returning
+        id, kind, state, queue, error, staged_from, staged_before, min_attempts, argument, partner_id, until, why, matched
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select
-        ${actorId}::uuid, 'JOBS_' || kind, id,
+        ${actorId}::uuid, case when state = 'PARKED' then 'POS_EVENTS_' else 'JOBS_' end || kind, id,
         jsonb_strip_nulls(jsonb_build_object(
           'state', state, 'queue', queue, 'error', error, 'stagedFrom', staged_from, 'stagedBefore', staged_before,
-          'minAttempts', min_attempts, 'until', until, 'why', why, 'matched', matched
+          'minAttempts', min_attempts, 'argument', argument, 'partner', partner_id, 'until', until, 'why', why, 'matched', matched
         ))
       from action
     ), staged as materialized (
@@ -310,8 +382,8 @@ export const insertBulkAction = (
 export const findBulkAction = (db: Db, id: string) =>
   firstRow(db<BulkActionRow[]>`
     select
-      id, kind, state, queue, error, staged_from, staged_before, min_attempts, until, why, matched, changed, created_at, started_at,
-      settled_at, stopped_why
+      id, kind, state, queue, error, staged_from, staged_before, min_attempts, argument, partner_id, until, why, matched, changed,
+      created_at, started_at, settled_at, stopped_why
     from bulk_actions
     where id = ${id}::uuid`);
 
@@ -319,14 +391,14 @@ export const findBulkAction = (db: Db, id: string) =>
 export const listBulkActions = (db: Db, after: string | null, limit: number) =>
   db<BulkActionRow[]>`
     select
-      id, kind, state, queue, error, staged_from, staged_before, min_attempts, until, why, matched, changed, created_at, started_at,
-      settled_at, stopped_why
+      id, kind, state, queue, error, staged_from, staged_before, min_attempts, argument, partner_id, until, why, matched, changed,
+      created_at, started_at, settled_at, stopped_why
     from bulk_actions
     where ${after}::uuid is null or id < ${after}::uuid
     order by id desc
     limit ${limit}`;
 
-/** Works on a bulk action: up to `limit` of its jobs. When there are none left it is settled. */
+/** Works on a bulk action: up to `limit` of its jobs or events. When there are none left it is settled. */
 export const continueBulkAction = (db: Db, id: string, limit: number) =>
   db`select from continue_bulk_action(${id}::uuid, ${limit}::integer)`;
 

@@ -18,7 +18,8 @@ CREATE TYPE bulk_action_kind AS ENUM (
 CREATE TYPE bulk_action_state AS ENUM (
   'DEAD',
   'DUE',
-  'WAITING'
+  'WAITING',
+  'PARKED'
 );
 
 CREATE TYPE campaign_status AS ENUM (
@@ -410,6 +411,8 @@ CREATE TABLE bulk_actions (
   staged_from timestamp with time zone,
   staged_before timestamp with time zone,
   min_attempts integer,
+  argument jsonb,
+  partner_id uuid,
   until timestamp with time zone,
   why text NOT NULL,
   matched integer NOT NULL,
@@ -422,7 +425,12 @@ CREATE TABLE bulk_actions (
   CONSTRAINT bulk_actions_changed_check CHECK (changed >= 0),
   CONSTRAINT bulk_actions_check CHECK (stopped_why IS NULL OR settled_at IS NOT NULL),
   CONSTRAINT bulk_actions_check1 CHECK ((kind = 'SNOOZE'::bulk_action_kind) = (until IS NOT NULL)),
-  CONSTRAINT bulk_actions_check2 CHECK ((state = 'DEAD'::bulk_action_state) = (kind = ANY (ARRAY['REPLAY'::bulk_action_kind, 'DISMISS'::bulk_action_kind]))),
+  CONSTRAINT bulk_actions_check2 CHECK ((state = ANY (ARRAY['DEAD'::bulk_action_state, 'PARKED'::bulk_action_state])) = (kind = ANY (ARRAY['REPLAY'::bulk_action_kind, 'DISMISS'::bulk_action_kind]))),
+  CONSTRAINT bulk_actions_check3 CHECK (
+CASE
+    WHEN state = 'PARKED'::bulk_action_state THEN queue IS NULL AND argument IS NULL
+    ELSE partner_id IS NULL
+END),
   CONSTRAINT bulk_actions_matched_check CHECK (matched >= 0),
   CONSTRAINT bulk_actions_pkey PRIMARY KEY (id)
 );
@@ -1147,8 +1155,10 @@ CREATE TABLE queue_settings (
   paused_at timestamp with time zone,
   paused_why text,
   concurrency integer,
+  per_minute integer,
   CONSTRAINT queue_settings_check CHECK ((paused_at IS NULL) = (paused_why IS NULL)),
   CONSTRAINT queue_settings_concurrency_check CHECK (concurrency >= 1 AND concurrency <= 1000),
+  CONSTRAINT queue_settings_per_minute_check CHECK (per_minute >= 1 AND per_minute <= 1000000),
   CONSTRAINT queue_settings_pkey PRIMARY KEY (queue)
 );
 
@@ -1306,6 +1316,7 @@ CREATE TABLE staged_jobs (
   CONSTRAINT staged_jobs_priority_check CHECK (priority >= 0)
 );
 CREATE INDEX staged_jobs_dead ON staged_jobs USING btree (dead_at) WHERE dead_at IS NOT NULL;
+CREATE INDEX staged_jobs_dead_by_payload ON staged_jobs USING gin (payload jsonb_path_ops) WHERE dead_at IS NOT NULL AND done_at IS NULL;
 CREATE INDEX staged_jobs_done ON staged_jobs USING btree (done_at) WHERE done_at IS NOT NULL;
 CREATE INDEX staged_jobs_open_by_key ON staged_jobs USING btree (key) WHERE key IS NOT NULL AND done_at IS NULL AND dead_at IS NULL;
 CREATE INDEX staged_jobs_to_send ON staged_jobs USING btree (next_send_at) WHERE done_at IS NULL AND dead_at IS NULL;
@@ -1500,8 +1511,9 @@ CREATE TABLE weight_changes (
 -- FUNCTION import_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean, room integer, repeats integer) RETURNS TABLE(created integer, updated integer, repeated integer, of_pos integer[], without_room integer[], beyond_repeats integer[])
 -- FUNCTION insert_pos_sync(of_partner uuid, due_at timestamp with time zone, attempt_number integer, caused_by text) RETURNS uuid
 -- FUNCTION invite_staff(of_partner uuid, inviter uuid, staff_phone text, max_staff integer) RETURNS TABLE(outcome text, id uuid)
+-- FUNCTION is_event_meant(event pos_events, of_partner uuid, error_part text, received_from timestamp with time zone, received_before timestamp with time zone, min_attempts integer) RETURNS boolean
 -- FUNCTION is_job_due(job_id bigint) RETURNS boolean
--- FUNCTION is_job_meant(job staged_jobs, of_queue text, error_part text, staged_from timestamp with time zone, staged_before timestamp with time zone, min_attempts integer) RETURNS boolean
+-- FUNCTION is_job_meant(job staged_jobs, of_queue text, error_part text, staged_from timestamp with time zone, staged_before timestamp with time zone, min_attempts integer, argument jsonb) RETURNS boolean
 -- FUNCTION job_id_at(moment timestamp with time zone) RETURNS bigint
 -- FUNCTION job_ids_about(subject_id uuid) RETURNS SETOF bigint
 -- FUNCTION keep_city(city_key text, zone text) RETURNS void

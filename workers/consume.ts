@@ -9,7 +9,7 @@ import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } fro
 import type { Contract, Payload } from "../queues/contract.js";
 import { batches, hadNoConnection, isPassing, sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/outbox.js";
-import { jobDurations, type Outcome } from "./metrics.js";
+import { observeJob, type Outcome } from "./metrics.js";
 import { JobDisplay } from "./progress.js";
 
 /** What a handler gets. A handler may run twice for one job, even concurrently: its effect must be conditional. */
@@ -212,16 +212,17 @@ export function consume<P extends Payload>(
   const running = new Set<Promise<Ending>>();
   const closing = new AbortController();
   const process = async (job: BrokerJob): Promise<void> => {
-    const stop = jobDurations.startTimer();
+    const startedAt = performance.now();
     const display = new JobDisplay(job);
     const ending = run(job, display);
     running.add(ending);
     const { outcome, error, requestId, span } = await ending;
     running.delete(ending);
-    const seconds = stop({ queue: contract.queue, outcome });
+    const ms = performance.now() - startedAt;
+    observeJob({ queue: contract.queue, outcome }, ms / 1_000, span);
     // ticks come every few seconds, whether there is work or not
     const level = job.repeatJobKey === undefined ? "info" : "debug";
-    const facts = { queue: contract.queue, jobId: job.id, requestId, outcome, ms: Math.round(seconds * 10_000) / 10 };
+    const facts = { queue: contract.queue, jobId: job.id, requestId, outcome, ms: Math.round(ms * 10) / 10 };
     const succeeded = outcome === "done" || outcome === "skipped";
     if (!succeeded || logsSuccess(requestId ?? job.id ?? "")) within(span, () => log[level](facts, "job finished"));
     const shown = display.end(outcome === "failed" || outcome === "dead");

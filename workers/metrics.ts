@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
-import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Registry } from "prom-client";
 import { config } from "../lib/process/config.js";
 import { describeError } from "../lib/process/describe-error.js";
+import { expositionOf, histogram, wantsExemplars } from "../lib/process/exemplars.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { version } from "../lib/process/version.js";
 import { mayReadMetrics } from "../lib/security/metrics-token.js";
@@ -13,7 +14,7 @@ export const registry = new Registry();
 
 collectDefaultMetrics({ register: registry });
 
-export const jobDurations = new Histogram({
+export const observeJob = histogram({
   name: "job_duration_seconds",
   help: "How long jobs ran, by queue and outcome",
   labelNames: ["queue", "outcome"],
@@ -24,14 +25,14 @@ export const jobDurations = new Histogram({
 /** From what is answered well to what an operator asks about. */
 const waitBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-export const orderPushes = new Histogram({
+export const observeOrderPush = histogram({
   name: "order_push_seconds",
   help: "From an order to the moment when a push service has accepted a message about it; without those that waited for the end of quiet hours",
   buckets: waitBuckets,
   registers: [registry],
 });
 
-export const posEventApplications = new Histogram({
+export const observePosEvent = histogram({
   name: "pos_event_apply_seconds",
   help: "From the webhook of a POS to the moment when its event is applied; without those that an operator replayed",
   buckets: waitBuckets,
@@ -66,8 +67,8 @@ export function serveMetrics(port: number, stopping: AbortSignal): Server {
     } else if (!mayReadMetrics(request.headers.authorization)) {
       response.writeHead(401, { "www-authenticate": "Bearer" }).end();
     } else {
-      registry.metrics().then(
-        (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),
+      expositionOf(registry, wantsExemplars(request.headers.accept)).then(
+        ({ type, text }) => response.writeHead(200, { "content-type": type }).end(text),
         () => response.writeHead(500).end(),
       );
     }

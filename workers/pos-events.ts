@@ -17,7 +17,7 @@ import {
 } from "../sql/queries/pos-events.js";
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
 import type { Handler, Task } from "./consume.js";
-import { posEventApplications } from "./metrics.js";
+import { observePosEvent } from "./metrics.js";
 import { applyChange, CannotApply } from "./pos-changes.js";
 
 /** The most attempts at an event that fails for an unknown reason. */
@@ -80,7 +80,7 @@ async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<
       if (event.ageSeconds !== null) current.ageSeconds = event.ageSeconds + (performance.now() - readAt) / 1_000;
       return true;
     });
-    if (current.ageSeconds !== undefined) posEventApplications.observe(current.ageSeconds);
+    if (current.ageSeconds !== undefined) observePosEvent({}, current.ageSeconds);
     return applied;
   } catch (error) {
     const event = current.event;

@@ -37,7 +37,7 @@ import { lockPreferencesShared } from "../sql/queries/preferences.js";
 import { stageJob } from "../sql/outbox.js";
 import { claimForRun } from "./claim.js";
 import type { Handler, Task } from "./consume.js";
-import { orderPushes, pushMessages } from "./metrics.js";
+import { observeOrderPush, pushMessages } from "./metrics.js";
 import { shareSlots } from "./slots.js";
 
 /** An older claim belongs to a dead process: by then a send has its outcome, and has had time to store it. */
@@ -115,7 +115,7 @@ async function sendTo(device: ClaimedDevice, due: Due, expiry: Date, { log }: Pu
   // servers that clients have set up are no vendors
   if (known) recordCall(`push: ${service}`, silent || outcome.result === "later" || outcome.result === "unauthorized");
   if (outcome.result === "sent" && known && orderedAt && aboutNewOrder.includes(kind))
-    orderPushes.observe((now.getTime() - orderedAt.getTime() + performance.now() - readAt) / 1_000);
+    observeOrderPush({}, (now.getTime() - orderedAt.getTime() + performance.now() - readAt) / 1_000);
   if (outcome.result === "unauthorized") {
     log.error(
       { service, reason: outcome.reason },

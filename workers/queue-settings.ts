@@ -15,8 +15,8 @@ export interface Served {
 }
 
 /**
- * Does what operators have set, for all queues that are known: gives those that this process serves their slots, and pauses queues in
- * the broker or resumes them. A broker that was wiped has forgotten it, so this is repeated.
+ * Does what operators have set, for all queues that are known: gives those that this process serves their slots, pauses queues in the
+ * broker or resumes them, and limits their rate there. A broker that was wiped has forgotten it, so this is repeated.
  */
 export async function applySettings(served: readonly Served[], known: readonly Contract[] = contracts): Promise<void> {
   const settings = await listQueueSettings(sql);
@@ -25,13 +25,33 @@ export async function applySettings(served: readonly Served[], known: readonly C
     own?.consumer.resize(resizeSlots(own.contract, concurrency));
   }
   // a node of a cluster that does not answer keeps nothing from the queues of the others
-  const paused = settings.map(async (setting) => {
+  const applied = settings.map(async (setting) => {
     const contract = known.find(({ queue }) => queue === setting.queue);
-    if (contract) await applyPause(contract, setting);
+    if (!contract) return;
+    await applyPause(contract, setting);
+    await applyRate(contract, setting);
   });
-  for (const result of await Promise.allSettled(paused)) {
+  for (const result of await Promise.allSettled(applied)) {
     if (result.status === "rejected") throw result.reason;
   }
+}
+
+const SECONDS = 60;
+
+/** Workers together take no more jobs of a queue than the broker allows: an even share of the minute at a time, of a second at most. */
+async function applyRate(contract: Contract, { queue: name, perMinute }: QueueSetting): Promise<void> {
+  const queue = openQueue(contract);
+  const current = await queue.getGlobalRateLimit();
+  if (perMinute === null) {
+    if (!current) return;
+    await queue.removeGlobalRateLimit();
+  } else {
+    const max = Math.max(1, Math.floor(perMinute / SECONDS));
+    const duration = Math.round((SECONDS * 1_000 * max) / perMinute);
+    if (current?.max === max && current.duration === duration) return;
+    await queue.setGlobalRateLimit(max, duration);
+  }
+  log.info({ queue: name, perMinute }, "the queue's rate is changed");
 }
 
 /** Workers take no job of a queue that is paused in the broker. */

@@ -38,6 +38,7 @@ import {
   listDeadJobs,
   listJobIdsAbout,
   listJobIdsOfRequest,
+  listJobsWith,
   listOpenJobs,
   summarizeQueues,
   type JobFilter,
@@ -102,6 +103,7 @@ const settingOf = (queue: string, settings: readonly QueueSetting[]): QueueSetti
   pausedAt: null,
   pausedWhy: null,
   concurrency: null,
+  perMinute: null,
   ...settings.find((setting) => setting.queue === queue),
 });
 
@@ -334,6 +336,14 @@ export async function inspectNotification(id: string) {
   return { notification, jobs, timeline: inOrder([...pathOf(notification), ...jobs.flatMap(stepsOf)]) };
 }
 
+/** Returns what has this id, such as a file or a menu import, and the jobs that it caused when it was made; undefined for another id. */
+export async function inspectThing(id: string) {
+  const [found] = await findById(sql, id);
+  if (!found) return undefined;
+  const jobs = await jobsAbout(id);
+  return { found, jobs, timeline: inOrder([entry(found.at, `${found.kind} made`), ...jobs.flatMap(stepsOf)]) };
+}
+
 /** Returns the jobs that a request caused, at about `at`. */
 export async function inspectRequest(requestId: string, at: Date) {
   const jobs = await findJobs(sql, await listJobIdsOfRequest(sql, requestId, at, MOST_JOBS));
@@ -363,8 +373,10 @@ export async function progressOfJob(job: JobRow): Promise<WorkProgress | undefin
 /** Lists jobs in one state, newest first, below the id `after`. */
 export const jobsIn = (
   state: "DEAD" | "DUE" | "WAITING",
-  filter: JobFilter,
+  { argument, ...others }: JobFilter,
   after: number | null,
   limit: number,
-): Promise<readonly JobRow[]> =>
-  state === "DEAD" ? listDeadJobs(sql, filter, after, limit) : listOpenJobs(sql, state, filter, after, limit);
+): Promise<readonly JobRow[]> => {
+  if (argument !== null) return listJobsWith(sql, state, { argument, ...others }, after, limit);
+  return state === "DEAD" ? listDeadJobs(sql, others, after, limit) : listOpenJobs(sql, state, others, after, limit);
+};

@@ -8,11 +8,13 @@ import { releaseHeldJobs, stageJob, stageJobs } from "../../sql/outbox.js";
 import { settleJobs, updateBulkActionStopped } from "../../sql/outbox-operators.js";
 import { insertAuditEvent } from "../../sql/queries/audit-events.js";
 import { findOrderContact, type OrderContact } from "../../sql/queries/operations.js";
-import { settleParkedEvents, type ParkedFilter } from "../../sql/queries/pos-events.js";
+import { deletePosCredentials } from "../../sql/queries/pos-credentials.js";
+import { settleParkedEvents, type ParkedChoice } from "../../sql/queries/pos-events.js";
 import {
   queueSettingsChanged,
   updateQueueConcurrency,
   updateQueuePaused,
+  updateQueueRate,
   updateQueueResumed,
 } from "../../sql/queries/queue-settings.js";
 import { findYesterday } from "../../sql/queries/rollups.js";
@@ -50,13 +52,15 @@ export interface QueueChange {
   paused?: boolean | undefined;
   /** Jobs that a process runs at once; null: as configured. */
   concurrency?: number | null | undefined;
+  /** Jobs that all processes together start a minute; null: no limit. */
+  perMinute?: number | null | undefined;
 }
 
 /**
- * Changes a queue: its pause at once, how many jobs the processes run at once within seconds. A paused queue hands none of its jobs
+ * Changes a queue: its pause at once, how many jobs the processes run at once and start a minute within seconds. A paused queue hands none of its jobs
  * over and starts none; they wait, without spending attempts, until it is resumed. Returns whether that was a change.
  */
-export const changeQueue = (queue: string, { paused, concurrency }: QueueChange, by: By): Promise<boolean> =>
+export const changeQueue = (queue: string, { paused, concurrency, perMinute }: QueueChange, by: By): Promise<boolean> =>
   transaction(async (tx) => {
     let changed = false;
     if (paused === true && (await updateQueuePaused(tx, queue, by.why))) {
@@ -72,6 +76,10 @@ export const changeQueue = (queue: string, { paused, concurrency }: QueueChange,
       changed = true;
       await audit(tx, "QUEUE_CONCURRENCY", { queue, concurrency: String(concurrency ?? "default") }, by);
     }
+    if (perMinute !== undefined && (await updateQueueRate(tx, queue, perMinute))) {
+      changed = true;
+      await audit(tx, "QUEUE_RATE", { queue, perMinute: String(perMinute ?? "no limit") }, by);
+    }
     if (changed) await signalLeader(tx, queueSettingsChanged);
     return changed;
   });
@@ -82,16 +90,16 @@ export interface JobAct {
   until: Date | null;
 }
 
-/** The states of the jobs that each of these things is done to. */
+/** The states of the jobs and POS events that each of these things is done to. */
 export const statesFor = {
-  REPLAY: ["DEAD"],
-  DISMISS: ["DEAD"],
+  REPLAY: ["DEAD", "PARKED"],
+  DISMISS: ["DEAD", "PARKED"],
   RUN: ["DUE", "WAITING"],
   SNOOZE: ["DUE", "WAITING"],
   CANCEL: ["DUE", "WAITING"],
 } as const satisfies Record<Enum<"bulkActionKind">, readonly Enum<"bulkActionState">[]>;
 
-/** Whether jobs in this state are meant for that. */
+/** Whether jobs or events in this state are meant for that. */
 export const fitsState = (kind: Enum<"bulkActionKind">, state: Enum<"bulkActionState">): boolean =>
   statesFor[kind].some((fitting) => fitting === state);
 
@@ -119,7 +127,7 @@ export const stopBulkAction = (id: string, by: By): Promise<boolean> =>
 /** Replays or dismisses parked POS events that match; returns how many they were, ten thousand at most. */
 export const actOnParkedEvents = (
   kind: "REPLAY" | "DISMISS",
-  filter: ParkedFilter,
+  filter: ParkedChoice,
   by: By,
   requestId: string | null,
 ): Promise<number> =>
@@ -133,6 +141,13 @@ export const actOnParkedEvents = (
     await audit(tx, `POS_EVENTS_${kind}`, { ...which, changed: String(changed) }, by);
     return changed;
   });
+
+/** Disconnects a partner from its POS, whose further events are ignored; false when it is not connected. */
+export const disconnectPos = (
+  partnerId: string,
+  by: { actorId: string | null; why: string | null },
+  requestId: string | null,
+): Promise<boolean> => transaction((tx) => deletePosCredentials(tx, partnerId, { ...by, requestId }));
 
 /** Stages an upkeep task, to run now beside its schedule; returns the job's number. */
 export const runUpkeepNow = (task: UpkeepTask, by: By, requestId?: string): Promise<number> =>

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
-import { Histogram } from "prom-client";
+import { histogram } from "../../lib/process/exemplars.js";
 import { log, logsSuccess } from "../../lib/process/log.js";
 import { startSpan, within } from "../../lib/process/traces.js";
 import { overloaded } from "./refusals.js";
 import { registry } from "./registry.js";
 
-const durations = new Histogram({
+const observeDuration = histogram({
   name: "http_request_duration_seconds",
   help: "Duration of requests, by method, declared path and status.",
   labelNames: ["method", "route", "status"],
@@ -78,7 +78,7 @@ export const observe: RequestHandler = (request, response, next) => {
     const { method } = request;
     const status = isAnswered ? response.statusCode : 499;
     const route = routeOf(request, response);
-    durations.observe({ method, route, status }, ms / 1_000);
+    observeDuration({ method, route, status }, ms / 1_000, span);
     const [userId, code] = [noted(response, "userId"), noted(response, "code")];
     span?.rename(`${method} ${route}`);
     span?.set({ "http.route": route, "http.response.status_code": status, "error.type": code });

@@ -1,5 +1,6 @@
 import { Router } from "express";
 import { describeError } from "../../lib/process/describe-error.js";
+import { wantsExemplars, type Exposition } from "../../lib/process/exemplars.js";
 import { log } from "../../lib/process/log.js";
 import { mayReadMetrics } from "../../lib/security/metrics-token.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
@@ -8,10 +9,9 @@ import { NodeOfCluster } from "../../queues/connections.js";
 import { pingDatabase, sql } from "../../sql/db.js";
 import { pendingMigrations } from "../../sql/migrations.js";
 import { refusal } from "../http/refusal.js";
-import { registry } from "../http/registry.js";
 import { ShortCache } from "../http/short-cache.js";
 import { loadBroker } from "./broker.js";
-import { metricsText } from "./metrics.js";
+import { readMetrics } from "./metrics.js";
 
 const metricsTokenMissing = refusal(
   401,
@@ -82,7 +82,7 @@ async function checkDependencies(): Promise<Dependencies> {
 }
 
 const dependencies = new ShortCache<Dependencies>(KEPT_MS, 1);
-const metrics = new ShortCache<string>(KEPT_MS, 1);
+const metrics = new ShortCache<Exposition>(KEPT_MS, 2);
 
 export const health = Router();
 
@@ -105,5 +105,7 @@ health.get("/readyz", async (_request, response) => {
 
 health.get("/metrics", async (request, response) => {
   if (!mayReadMetrics(request.headers.authorization)) throw metricsTokenMissing();
-  response.type(registry.contentType).send(await metrics.get("", metricsText));
+  const exemplars = wantsExemplars(request.headers.accept);
+  const { type, text } = await metrics.get(String(exemplars), () => readMetrics(exemplars));
+  response.type(type).send(text);
 });

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import cluster from "node:cluster";
+import cluster, { type Worker } from "node:cluster";
 import { AggregatorRegistry, Counter, Gauge } from "prom-client";
 import { z } from "zod";
 import { config } from "../../lib/process/config.js";
 import { describeError } from "../../lib/process/describe-error.js";
+import { expositionOf, type Exposition } from "../../lib/process/exemplars.js";
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { log } from "../../lib/process/log.js";
 import { files } from "../../lib/storage/file-store.js";
@@ -193,10 +194,17 @@ measure({
 const Ask = z.object({ askMetrics: z.string() });
 const Answer = z.object({ metricsFor: z.string(), text: z.string() });
 
-/** Returns all metrics in Prometheus' text format; in a cluster, any process returns those of all processes. */
-export function metricsText(): Promise<string> {
+/**
+ * Returns all metrics, with exemplars or in Prometheus' text format; in a cluster, any process returns those of all processes, without
+ * exemplars: sums have none.
+ */
+export async function readMetrics(exemplars: boolean): Promise<Exposition> {
   const { worker } = cluster;
-  if (!worker) return registry.metrics();
+  if (!worker) return expositionOf(registry, exemplars);
+  return { type: registry.contentType, text: await readCluster(worker) };
+}
+
+function readCluster(worker: Worker): Promise<string> {
   const id = randomUUID();
   return new Promise((resolve, reject) => {
     const finish = (act: () => void) => {

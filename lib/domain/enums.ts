@@ -2,7 +2,7 @@
 export const enums = {
   boxStatus: ["ACTIVE", "SOLD_OUT", "EXPIRED"],
   bulkActionKind: ["REPLAY", "DISMISS", "RUN", "SNOOZE", "CANCEL"],
-  bulkActionState: ["DEAD", "DUE", "WAITING"],
+  bulkActionState: ["DEAD", "DUE", "WAITING", "PARKED"],
   campaignStatus: ["DRAFT", "ACTIVE", "PAUSED", "COMPLETED"],
   deliveryStatus: ["SENDING", "SENT", "UNKNOWN", "LATER", "GONE", "FAILED"],
   devicePlatform: ["ios", "android", "web"],

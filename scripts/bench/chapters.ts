@@ -27,6 +27,7 @@ import { compareOrderSql } from "./order-sql.js";
 import { orderTooMuch } from "./overload.js";
 import type { Program } from "./program.js";
 import { deliverBesideSilence, deliverMessages, processNotifications, notifyFollowers } from "./push.js";
+import { replayBesideOrders } from "./replay-all.js";
 import { print, printGoal, printRow } from "./report.js";
 import { rollUpDays } from "./rollups.js";
 import { makeStatementsOfMonth } from "./settlement.js";
@@ -210,6 +211,7 @@ export const chapters: Record<string, { title: string; measure: Measure }> = {
   events: { title: "Place an order in Postgres with and without its event", measure: compareEvents },
   "hot-box": { title: "All clients order the same box", measure: orderHotBox },
   overload: { title: "Place more orders than can be answered", measure: orderTooMuch },
+  "replay-all": { title: "Replay 100,000 dead jobs from the console while orders go on", measure: replayBesideOrders },
   box: { title: "Read one box", measure: readBox },
   list: { title: "List 20 boxes of a city", measure: listOffers },
   nearby: { title: "List 20 partners around a place", measure: searchNearby },

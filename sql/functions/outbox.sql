@@ -198,7 +198,8 @@ $$;
 
 -- Whether an operator means this job; null leaves a condition out.
 create or replace function is_job_meant(
-  job staged_jobs, of_queue text, error_part text, staged_from timestamptz, staged_before timestamptz, min_attempts integer
+  job staged_jobs, of_queue text, error_part text, staged_from timestamptz, staged_before timestamptz, min_attempts integer,
+  argument jsonb
 ) returns boolean
 language sql immutable
 as $$
@@ -207,15 +208,16 @@ as $$
     and (staged_from is null or job.created_at >= staged_from)
     and (staged_before is null or job.created_at < staged_before)
     and (min_attempts is null or job.attempts >= min_attempts)
+    and (argument is null or job.payload @> argument)
 $$;
 
--- Works on a bulk action: up to `most` of its jobs. Returns their number; with 0 the action is settled, if it was not.
+-- Works on a bulk action: up to `most` of its jobs or events. Returns their number; with 0 the action is settled, if it was not.
 create or replace function continue_bulk_action(action_id uuid, most integer) returns integer
 language plpgsql
 as $$
 declare
   action bulk_actions;
-  jobs bigint[];
+  chosen bigint[];
   settled integer;
 begin
   -- one run at a time, so that the jobs that another one has locked are not taken for done
@@ -223,17 +225,32 @@ begin
   if not found then
     return 0;
   end if;
-  if action.state = 'DEAD' then
-    jobs := array(
+  if action.state = 'PARKED' then
+    chosen := array(
+      select id
+      from pos_events event
+      where status = 'PARKED' and id > action.position and received_at < action.created_at
+        and is_event_meant(
+          event, action.partner_id, action.error, action.staged_from, action.staged_before, action.min_attempts
+        )
+      order by id
+      limit most
+    );
+    settled := settle_parked_events(action.kind, chosen, null, 'dismissed: ' || action.why, null, most);
+  elsif action.state = 'DEAD' then
+    chosen := array(
       select id
       from staged_jobs job
       where dead_at <= action.created_at and dead_at is not null and done_at is null
-        and is_job_meant(job, action.queue, action.error, action.staged_from, action.staged_before, action.min_attempts)
+        and is_job_meant(
+          job, action.queue, action.error, action.staged_from, action.staged_before, action.min_attempts, action.argument
+        )
       order by dead_at
       limit most
     );
+    settled := settle_jobs(action.kind, chosen, action.until);
   else
-    jobs := array(
+    chosen := array(
       -- by the index on open rows: by the key Postgres might walk through a day of done ones
       with open as materialized (
         select id
@@ -241,18 +258,20 @@ begin
         -- the action's own job is not older than the action
         where done_at is null and dead_at is null and id > action.position and created_at < action.created_at
           and (run_at <= action.created_at) = (action.state = 'DUE')
-          and is_job_meant(job, action.queue, action.error, action.staged_from, action.staged_before, action.min_attempts)
+          and is_job_meant(
+            job, action.queue, action.error, action.staged_from, action.staged_before, action.min_attempts, action.argument
+          )
       )
       select id from open order by id limit most
     );
+    settled := settle_jobs(action.kind, chosen, action.until);
   end if;
-  settled := settle_jobs(action.kind, jobs, action.until);
   update bulk_actions
-  set changed = changed + settled, position = coalesce(jobs[cardinality(jobs)], position),
+  set changed = changed + settled, position = coalesce(chosen[cardinality(chosen)], position),
       started_at = coalesce(started_at, now()),
-      settled_at = case when cardinality(jobs) = 0 then now() end
+      settled_at = case when cardinality(chosen) = 0 then now() end
   where id = action_id;
-  return cardinality(jobs);
+  return cardinality(chosen);
 end
 $$;
 
@@ -280,8 +299,8 @@ begin
 end
 $$;
 
--- Returns the ids of the jobs that were staged by the changes of an order and by its notifications, or by one notification: a little
--- before, as these may wait for a lock, or just then. A loop, as a join may look for the ids of the times once for each job.
+-- Returns the ids of the jobs that were staged by the changes of an order and by its notifications, by one notification, or when
+-- something else was made: a little before, as these may wait for a lock, or just then. A loop, as a join may look for the ids of the times once for each job.
 create or replace function job_ids_about(subject_id uuid) returns setof bigint
 language plpgsql stable
 as $$
@@ -296,6 +315,16 @@ begin
     select id, created_at from notifications where order_id = subject_id and order_id is not null
     union
     select id, created_at from notifications where id = subject_id
+    union
+    select id, created_at from boxes where id = subject_id
+    union
+    select id, created_at from files where id = subject_id
+    union
+    select id, created_at from menu_imports where id = subject_id
+    union
+    select id, created_at from partners where id = subject_id
+    union
+    select id, created_at from pos_syncs where id = subject_id
   loop
     first_id := job_id_at(cause.at - interval '20 seconds');
     end_id := job_id_at(cause.at + interval '5 seconds');

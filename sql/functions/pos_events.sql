@@ -92,6 +92,19 @@ begin
 end
 $$;
 
+-- Whether an operator means this parked event; null leaves a condition out.
+create or replace function is_event_meant(
+  event pos_events, of_partner uuid, error_part text, received_from timestamptz, received_before timestamptz, min_attempts integer
+) returns boolean
+language sql immutable
+as $$
+  select (of_partner is null or event.partner_id = of_partner)
+    and (error_part is null or strpos(lower(event.last_error), lower(error_part)) > 0)
+    and (received_from is null or event.received_at >= received_from)
+    and (received_before is null or event.received_at < received_before)
+    and (min_attempts is null or event.attempts >= min_attempts)
+$$;
+
 -- Replays or dismisses up to `most` parked events, the oldest first: these, and of this partner (null: any). A replayed event is
 -- queued again, with all its attempts; a dismissed one is processed without effect, with a remark. Returns their number.
 create or replace function settle_parked_events(

@@ -47,6 +47,8 @@ create index staged_jobs_to_send on staged_jobs (next_send_at) where done_at is 
 create index staged_jobs_open_by_key on staged_jobs (key) where key is not null and done_at is null and dead_at is null;
 create index staged_jobs_dead on staged_jobs (dead_at) where dead_at is not null;
 create index staged_jobs_done on staged_jobs (done_at) where done_at is not null;
+-- for operators; open jobs come and go too fast for it
+create index staged_jobs_dead_by_payload on staged_jobs using gin (payload jsonb_path_ops) where dead_at is not null and done_at is null;
 
 -- When a part of the service was last alive, such as the canary job that goes through broker and worker.
 create table heartbeats (

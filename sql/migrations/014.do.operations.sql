@@ -1,7 +1,8 @@
--- What an operator does to every job that matches: an upkeep task works through them in batches and counts here. Who asked for
+-- What an operator does to every job, or parked POS event, that matches: an upkeep task works through them in batches and counts here. Who asked for
 -- it is in the audit log.
 create type bulk_action_kind as enum ('REPLAY', 'DISMISS', 'RUN', 'SNOOZE', 'CANCEL');
-create type bulk_action_state as enum ('DEAD', 'DUE', 'WAITING');
+-- PARKED: POS events, not jobs
+create type bulk_action_state as enum ('DEAD', 'DUE', 'WAITING', 'PARKED');
 
 create table bulk_actions (
   id uuid primary key default new_id(),
@@ -16,12 +17,16 @@ create table bulk_actions (
   staged_from timestamptz,
   staged_before timestamptz,
   min_attempts integer,
+  -- null: whatever the payload; else what it has among others
+  argument jsonb,
+  -- of parked events; null: of any partner
+  partner_id uuid,
   -- when snoozed jobs are to run
   until timestamptz,
   why text not null,
   matched integer not null check (matched >= 0),
   changed integer not null default 0 check (changed >= 0),
-  -- open jobs are worked through by their ids, as they may match again afterwards
+  -- open jobs and parked events are worked through by their ids, as they may match again afterwards
   position bigint not null default 0,
   created_at timestamptz not null default now(),
   -- for the estimate of its end; actions are worked through one after the other
@@ -32,7 +37,8 @@ create table bulk_actions (
   stopped_why text,
   check (stopped_why is null or settled_at is not null),
   check ((kind = 'SNOOZE') = (until is not null)),
-  check ((state = 'DEAD') = (kind in ('REPLAY', 'DISMISS')))
+  check ((state in ('DEAD', 'PARKED')) = (kind in ('REPLAY', 'DISMISS'))),
+  check (case when state = 'PARKED' then queue is null and argument is null else partner_id is null end)
 );
 
 create index bulk_actions_open on bulk_actions (id) where settled_at is null;
@@ -46,6 +52,8 @@ create table queue_settings (
   paused_why text,
   -- jobs that a process runs at once; null: as configured
   concurrency integer check (concurrency between 1 and 1000),
+  -- jobs that all processes together start a minute; null: no limit
+  per_minute integer check (per_minute between 1 and 1000000),
   check ((paused_at is null) = (paused_why is null))
 );
 

@@ -48,11 +48,11 @@ export async function updatePosCredentials(
 }
 
 /** Settles a partner's open sync, whose credentials are no longer those of the partner; with `again` another one follows. */
-async function replaceOpenSync(tx: Db, partnerId: string, again: boolean, requestId: string): Promise<void> {
+async function replaceOpenSync(tx: Db, partnerId: string, again: boolean, requestId: string | null): Promise<void> {
   const [open] = await tx<{ id: string }[]>`
     update pos_syncs set again = ${again}::boolean where partner_id = ${partnerId}::uuid and settled_at is null returning id`;
   if (open)
-    await tx`select from settle_pos_sync(${open.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId})`;
+    await tx`select from settle_pos_sync(${open.id}::uuid, null, 'FAILED', 'REPLACED', null, null, ${requestId}::text)`;
 }
 
 /**
@@ -62,15 +62,16 @@ async function replaceOpenSync(tx: Db, partnerId: string, again: boolean, reques
 export async function deletePosCredentials(
   tx: Db,
   partnerId: string,
-  actorId: string,
-  requestId: string,
+  { actorId, why, requestId }: { actorId: string | null; why: string | null; requestId: string | null },
 ): Promise<boolean> {
   const { count } = await tx`delete from pos_credentials where partner_id = ${partnerId}::uuid`;
   if (count === 0) return false;
   await replaceOpenSync(tx, partnerId, false, requestId);
   await tx`
-    insert into audit_events (actor_id, action, subject_id)
-    values (${actorId}::uuid, 'POS_CREDENTIALS_DELETE', ${partnerId}::uuid)`;
+    insert into audit_events (actor_id, action, subject_id, details)
+    values (
+      ${actorId}::uuid, 'POS_CREDENTIALS_DELETE', ${partnerId}::uuid, jsonb_strip_nulls(jsonb_build_object('why', ${why}::text))
+    )`;
   await signal(tx, POS_CREDENTIALS_CHANGED, partnerId);
   return true;
 }

@@ -153,8 +153,8 @@ export async function replayPosEvent(tx: Db, id: number, actorId: string, reques
   return true;
 }
 
-/** Which parked events are meant; null leaves a condition out. */
-export interface ParkedFilter {
+/** Which parked events are settled at once; null leaves a condition out. */
+export interface ParkedChoice {
   ids: readonly number[] | null;
   partnerId: string | null;
 }
@@ -166,7 +166,7 @@ export interface ParkedFilter {
 export const settleParkedEvents = (
   tx: Db,
   kind: "REPLAY" | "DISMISS",
-  { ids, partnerId }: ParkedFilter,
+  { ids, partnerId }: ParkedChoice,
   { remark, requestId, limit }: { remark: string; requestId: string | null; limit: number },
 ) =>
   onlyValue(tx<{ count: number }[]>`
@@ -206,6 +206,23 @@ export const listPosEvents = (db: Db, statuses: readonly PosEventStatus[], after
       limit ${limit}
     ) as found
     order by found.id desc
+    limit ${limit}`;
+
+/** Which parked events are listed; null leaves a condition out. */
+export interface ParkedFilter {
+  partnerId: string | null;
+  /** A part of the last error, in any case. */
+  error: string | null;
+}
+
+/** Lists the parked events that match, newest first, after the one with id `after`. */
+export const listParkedEvents = (db: Db, { partnerId, error }: ParkedFilter, after: number | null, limit: number) =>
+  db<ListedPosEvent[]>`
+    select id, partner_id, provider, account, event_id, change ->> 'kind' as kind, status, attempts, last_error, received_at, settled_at
+    from pos_events event
+    where status = 'PARKED' and (${after}::bigint is null or id < ${after}::bigint)
+      and is_event_meant(event, ${partnerId}::uuid, ${error}::text, null, null, null)
+    order by id desc
     limit ${limit}`;
 
 /** Whether an event exists. */

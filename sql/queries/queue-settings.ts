@@ -12,11 +12,13 @@ export interface QueueSetting {
   pausedWhy: string | null;
   /** Jobs that a process runs at once; null: as configured. */
   concurrency: number | null;
+  /** Jobs that all processes together start a minute; null: no limit. */
+  perMinute: number | null;
 }
 
 /** Lists the settings of the queues that have any. */
 export const listQueueSettings = (db: Db) =>
-  db<QueueSetting[]>`select queue, paused_at, paused_why, concurrency from queue_settings order by queue`;
+  db<QueueSetting[]>`select queue, paused_at, paused_why, concurrency, per_minute from queue_settings order by queue`;
 
 /** Pauses a queue; false when it is paused already. */
 export const updateQueuePaused = (db: Db, queue: string, why: string) =>
@@ -38,3 +40,11 @@ export const updateQueueConcurrency = (db: Db, queue: string, concurrency: numbe
     values (${queue}, ${concurrency})
     on conflict (queue) do update set concurrency = excluded.concurrency
     where queue_settings.concurrency is distinct from excluded.concurrency`);
+
+/** Sets how many jobs of a queue are started a minute, null: no limit; false when that is set already. */
+export const updateQueueRate = (db: Db, queue: string, perMinute: number | null) =>
+  hasRows(db`
+    insert into queue_settings (queue, per_minute)
+    values (${queue}, ${perMinute})
+    on conflict (queue) do update set per_minute = excluded.per_minute
+    where queue_settings.per_minute is distinct from excluded.per_minute`);

@@ -117,9 +117,36 @@ describeWithChromium("the operators' console in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("the jobs with the same argument are one click away, and chosen by it", async () => {
+    const payload = { notificationId: randomUUID() };
+    const id = await stageJob(sql, push, payload);
+    await sql`update staged_jobs set dead_at = now(), last_error = 'HTTP 410' where id = ${id}::bigint`;
+    await page.goto(`/admin/ops/jobs/${id}`);
+    await page.getByRole("link", { name: `dead jobs with notificationId=${payload.notificationId}` }).click();
+    expect(await page.getByLabel("Argument, name=value").inputValue()).toBe(`notificationId=${payload.notificationId}`);
+    expect(await page.getByRole("checkbox", { name: /^Job / }).count()).toBe(1);
+    await page.getByLabel("All that match").check();
+    await page.getByLabel("Why").fill("the device is gone");
+    await page.getByLabel("I am sure").check();
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await page.getByText(`with notificationId=${payload.notificationId}`).waitFor();
+    await runUpkeep(task({ task: "bulk-actions" }));
+    await page.getByText(/^1 of 1, done at/).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   test("an action that is under way is stopped, and says how many jobs it has changed", async () => {
     const id = await insertBulkAction(sql, {
-      ...{ ...anyJob, kind: "DISMISS", state: "DEAD", queue: "sms", until: null, why: "a test", actorId: null },
+      ...{
+        ...anyJob,
+        partnerId: null,
+        kind: "DISMISS",
+        state: "DEAD",
+        queue: "sms",
+        until: null,
+        why: "a test",
+        actorId: null,
+      },
     });
     await page.goto(`/admin/ops/bulk-actions/${id}`);
     await page.getByRole("link", { name: "Stop it" }).click();
@@ -172,10 +199,18 @@ describeWithChromium("the operators' console in a browser", () => {
     await page.getByRole("group", { name: "Resume it" }).getByLabel("I am sure").check();
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByText("It runs.").waitFor();
-    await page.getByLabel("Number, empty for the configured one").fill("7");
-    await sure();
-    await page.getByRole("button", { name: "Set" }).click();
+    const slots = page.getByRole("group", { name: "Jobs that a process runs at once" });
+    await slots.getByLabel("Number, empty for the configured one").fill("7");
+    await slots.getByLabel("Why").fill("the vendor is slow");
+    await slots.getByLabel("I am sure").check();
+    await slots.getByRole("button", { name: "Set" }).click();
     await page.getByText("A process runs 7 jobs at once.").waitFor();
+    const rate = page.getByRole("group", { name: "Jobs that all processes together start a minute" });
+    await rate.getByLabel("Rate, empty for no limit").fill("90");
+    await rate.getByLabel("Why").fill("the vendor is slow");
+    await rate.getByLabel("I am sure").check();
+    await rate.getByRole("button", { name: "Set the rate" }).click();
+    await page.getByText("All together start 90 a minute.").waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -200,12 +235,13 @@ describeWithChromium("the operators' console in a browser", () => {
     complaints.length = 0;
   });
 
-  test("parked POS events are chosen and dismissed, and an upkeep task is run", async () => {
-    const shop = await cast.bakery(client);
+  test("parked POS events are chosen and dismissed, then all of a partner, and an upkeep task is run", async () => {
+    const [other, shop] = [await cast.bakery(client), await cast.bakery(client)];
     await sql`
       insert into pos_events (partner_id, provider, account, event_id, change, status, settled_at, last_error)
-      select ${shop.id}::uuid, 'generic', 'till', n::text, '{"kind": "order.status"}', 'PARKED', now(), 'unknown item'
-      from generate_series(1, 3) as n`;
+      select partner_id::uuid, 'generic', 'till', n::text, '{"kind": "order.status"}', 'PARKED', now(), 'unknown item'
+      from unnest(${[other.id, shop.id, shop.id, shop.id]}::text[]) with ordinality as event (partner_id, n)
+      order by n`;
     await page.goto("/admin/ops/pos-events");
     for (const row of (await page.getByRole("row").filter({ hasText: "unknown item" }).all()).slice(0, 2))
       await row.getByRole("checkbox").check();
@@ -213,7 +249,15 @@ describeWithChromium("the operators' console in a browser", () => {
     await page.getByLabel("I am sure").check();
     await page.getByRole("button", { name: "Dismiss" }).click();
     await page.getByRole("status").getByText("Changed: 2 events.").waitFor();
-    expect(await page.getByRole("row").filter({ hasText: "unknown item" }).count()).toBe(1);
+    expect(await page.getByRole("row").filter({ hasText: "unknown item" }).count()).toBe(2);
+    await page.getByRole("link", { name: shop.id }).click();
+    await page.getByLabel("All that match").check();
+    await page.getByLabel("Why").fill("the items are gone");
+    await page.getByLabel("I am sure").check();
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await page.getByText(`PARKED POS events of partner ${shop.id}`).waitFor();
+    await runUpkeep(task({ task: "bulk-actions" }));
+    await page.getByText(/^1 of 1, done at/).waitFor();
     await page.getByRole("link", { name: "Upkeep" }).click();
     const form = page.getByRole("group", { name: "Run a task now" });
     await form.getByLabel("Task").selectOption("no-shows");
@@ -288,6 +332,11 @@ describeWithChromium("the operators' console in a browser", () => {
       "a search without a result": () => Promise.resolve("/search?q=nothing"),
       "a refusal": () => Promise.resolve("/orders/none"),
       "an order": async () => `/orders/${await someOrder()}`,
+      "a partner": async () => {
+        const [row] = await sql<{ id: string }[]>`select id from partners limit 1`;
+        return `/things/${row?.id ?? ""}`;
+      },
+      "a search with results": async () => `/search?q=${await someOrder()}`,
       "a notification": async () => {
         const [row] = await sql<{ id: string }[]>`select id from notifications limit 1`;
         return `/notifications/${row?.id ?? ""}`;
@@ -322,6 +371,23 @@ describeWithChromium("the operators' console in a browser", () => {
       }
       complaints.length = 0;
     });
+  });
+
+  test("a partner is found by its id and disconnected from its POS", async () => {
+    const shop = await cast.bakery(client);
+    await sql`
+      insert into pos_credentials (partner_id, adapter, account, encrypted, next_sync_at)
+      values (${shop.id}::uuid, 'generic', ${shop.id}, '', now() + interval '1 hour')`;
+    await page.goto("/admin/ops");
+    await find(shop.id);
+    await page.getByRole("link", { name: shop.id }).click();
+    const form = page.getByRole("group", { name: "Disconnect its POS" });
+    await form.getByLabel("Why").fill("its till floods us");
+    await form.getByLabel("I am sure").check();
+    await form.getByRole("button", { name: "Disconnect" }).click();
+    await page.getByRole("status").getByText("Changed: 1 connection.").waitFor();
+    expect(await sql`select from pos_credentials where partner_id = ${shop.id}::uuid`).toHaveLength(0);
+    expect(complaints).toEqual([]);
   });
 
   test("the form of a job is filled in and sent with the keyboard alone", async () => {

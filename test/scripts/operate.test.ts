@@ -35,6 +35,7 @@ test("shows the state and the jobs, as tables or as JSON", async () => {
   );
   expect(await json("jobs", "--attempts", "8", "--staged-from", "2026-01-01")).toHaveLength(1);
   expect(await json("jobs", "--staged-before", "2026-01-01")).toEqual([]);
+  expect(await json("jobs", "--argument", `notificationId=${randomUUID()}`)).toEqual([]);
   expect(await json("find", id)).toEqual([expect.objectContaining({ kind: "JOB", id })]);
 });
 
@@ -59,10 +60,29 @@ test("replays jobs by number, and snoozes all that match", async () => {
   expect([...waiting]).toEqual([{ id: first }]);
 });
 
+test("dismisses all parked events that match, and lists those that are left", async () => {
+  const partners = await sql<{ id: string }[]>`
+    with city as (insert into cities (id, name, timezone) values ('parked', 'Parked', 'UTC') returning id)
+    insert into partners (slug, name, city_id, address, latitude, longitude, status)
+    select 'parked-' || n, 'Bakery', id, '', 0, 0, 'ACTIVE' from city, generate_series(1, 2) as n
+    returning id`;
+  for (const { id } of partners)
+    await sql`
+      insert into pos_events (partner_id, provider, account, event_id, change, status, settled_at, last_error, received_at)
+      select ${id}::uuid, 'generic', 'till', n::text, '{"kind": "order.status"}', 'PARKED', now(), 'unknown item', now() - interval '1 minute'
+      from generate_series(1, 2) as n`;
+  const [of = ""] = partners.map(({ id }) => id);
+  expect(await json("events", "dismiss", "--all", "--partner", of, "--error", "ITEM", ...sure)).toEqual([
+    { matched: 2, changed: 2 },
+  ]);
+  expect(await json("events", "--partner", of)).toEqual([]);
+  expect(await json("events")).toHaveLength(2);
+});
+
 test("lists the actions on all that match, and stops one that is under way", async () => {
   await deadPush();
   const id = await insertBulkAction(sql, {
-    ...{ ...anyJob, kind: "DISMISS", state: "DEAD", until: null, why: "a test", actorId: null },
+    ...{ ...anyJob, partnerId: null, kind: "DISMISS", state: "DEAD", until: null, why: "a test", actorId: null },
   });
   expect(await json("actions", "--limit", "1")).toEqual([expect.objectContaining({ id, matched: 1, settledAt: null })]);
   expect(await json("stop", id, ...sure)).toEqual([
@@ -72,14 +92,15 @@ test("lists the actions on all that match, and stops one that is under way", asy
   expect(await ops("stop", randomUUID(), ...sure)).toEqual({ code: 1, output: "There is no such action.\n" });
 });
 
-test("pauses and resumes a queue, and changes its concurrency, as the audit log has it", async () => {
+test("pauses a queue, and changes its concurrency and its rate, as the audit log has it", async () => {
   await ops("pause", "sms", ...sure);
-  expect(await json("concurrency", "sms", "3", ...sure)).toEqual([
-    expect.objectContaining({ queue: "sms", pausedWhy: "the vendor is back", concurrency: 3 }),
+  await ops("concurrency", "sms", "3", ...sure);
+  expect(await json("rate", "sms", "90", ...sure)).toEqual([
+    expect.objectContaining({ queue: "sms", pausedWhy: "the vendor is back", concurrency: 3, perMinute: 90 }),
   ]);
   const audited = await sql<{ action: string }[]>`
     select action from audit_events where actor_id is null and details ->> 'queue' = 'sms' order by id`;
-  expect(audited.map(({ action }) => action)).toEqual(["QUEUE_PAUSE", "QUEUE_CONCURRENCY"]);
+  expect(audited.map(({ action }) => action)).toEqual(["QUEUE_PAUSE", "QUEUE_CONCURRENCY", "QUEUE_RATE"]);
 });
 
 test("lists webhook endpoints, stops and starts one, and has events sent again", async () => {
@@ -108,6 +129,9 @@ test("what is wrong is refused, with the reason", async () => {
     [["replay", "--all", "--state", "DUE", ...sure], "replay is not for jobs that are DUE"],
     [["dismiss", "1", "--all", ...sure], "not both"],
     [["events", "dismiss", "1", "--all", ...sure], "not both"],
+    [["disconnect", randomUUID(), ...sure], "No partner with this id is connected to a POS."],
+    [["show", randomUUID()], "There is nothing with this id."],
+    [["jobs", "--argument", "partnerId"], "must be name=value"],
     [["rollup", "--from", "2999-01-01", ...sure], "The days must be past"],
   ];
   const outcomes = await Promise.all(refused.map(([args]) => ops(...args)));

@@ -6,7 +6,7 @@ import { closeBroker } from "../../queues/broker.js";
 import { contracts } from "../../queues/index.js";
 import { closeDatabase } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
-import { jobDurations, registry } from "../../workers/metrics.js";
+import { observeJob, registry } from "../../workers/metrics.js";
 import { startApi } from "../support/api.js";
 
 /** The exported metrics: by name their labels, and by label the values seen. */
@@ -109,7 +109,7 @@ beforeAll(async () => {
   note('http_requests_shed_total{method="POST",route="/api/v1/orders"} 0\n');
   for (const { queue } of contracts) {
     for (const outcome of ["done", "skipped", "snoozed", "failed", "dead"] as const)
-      jobDurations.observe({ queue, outcome }, 0.1);
+      observeJob({ queue, outcome }, 0.1);
   }
   note(await registry.metrics());
 });

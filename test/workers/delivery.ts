@@ -8,7 +8,7 @@ import { resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume, type Consumer, type Handler } from "../../workers/consume.js";
 import { startRelay } from "../../workers/relay.js";
-import { updateQueueConcurrency, updateQueuePaused } from "../../sql/queries/queue-settings.js";
+import { updateQueueConcurrency, updateQueuePaused, updateQueueRate } from "../../sql/queries/queue-settings.js";
 import { changeQueue } from "../../api/common/operate.js";
 import { applySettings } from "../../workers/queue-settings.js";
 import { checkSchedules } from "../../workers/schedules.js";
@@ -414,6 +414,30 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await until(() => atWork.length === 4);
       for (const goOn of atWork) goOn();
       await until(async () => (await stagedRows()).every((row) => row.done));
+    });
+
+    test("jobs of a queue are started at the rate that is set, also when the broker was wiped, until it has no limit again", async () => {
+      const runs: unknown[] = [];
+      handle = ({ payload: { n }, attempt }) => void runs.push({ n, attempt });
+      await updateQueueRate(sql, trial.queue, 1);
+      await settle();
+      await wipe();
+      await settle();
+      expect(await openQueue(trial).getGlobalRateLimit()).toEqual({ max: 1, duration: 60_000 });
+      for (const n of [1, 2, 3]) await stage(n);
+      await until(async () => (await stagedRows()).some((row) => row.done));
+      await until(async () => (await openQueue(trial).getRateLimitTtl()) > 0);
+      expect((await stagedRows()).filter((row) => row.done)).toHaveLength(1);
+      await updateQueueRate(sql, trial.queue, 90);
+      await settle();
+      expect(await openQueue(trial).getGlobalRateLimit()).toEqual({ max: 1, duration: 667 });
+      await updateQueueRate(sql, trial.queue, null);
+      await settle();
+      expect(await openQueue(trial).getGlobalRateLimit()).toBeNull();
+      await until(async () => (await stagedRows()).every((row) => row.done));
+      // those that waited have spent no attempt
+      expect(runs).toEqual(expect.arrayContaining([1, 2, 3].map((n) => ({ n, attempt: 1 }))));
+      expect(runs).toHaveLength(3);
     });
 
     test("jobs continue while every connection to Postgres is cut repeatedly", async () => {

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "@jest/globals";
 process.env["HOST"] = "127.0.0.1";
 process.env["METRICS_TOKEN"] = "a-token-for-metrics";
 const { version } = await import("../../lib/process/version.js");
-const { jobDurations, serveMetrics } = await import("../../workers/metrics.js");
+const { observeJob, serveMetrics } = await import("../../workers/metrics.js");
 
 const stopping = new AbortController();
 const server = serveMetrics(0, stopping.signal);
@@ -15,7 +15,7 @@ const base = `http://127.0.0.1:${address !== null && typeof address === "object"
 afterAll(() => void server.close());
 
 test("metrics show durations by queue and outcome, and require the token", async () => {
-  jobDurations.observe({ queue: "push", outcome: "done" }, 0.02);
+  observeJob({ queue: "push", outcome: "done" }, 0.02);
   expect((await fetch(`${base}/metrics`)).status).toBe(401);
   expect((await fetch(`${base}/metrics`, { headers: { authorization: "Bearer a-token-for-nothing" } })).status).toBe(
     401,

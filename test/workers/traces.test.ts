@@ -74,6 +74,21 @@ const linesOf = (msg: string, requestId: string) =>
     (line) => line.msg === msg && line["requestId"] === requestId,
   );
 
+test("the metrics name the trace of a request, to scrapers that take OpenMetrics", async () => {
+  const { traceId, traceparent } = newTrace();
+  expect((await order({ traceparent })).status).toBe(201);
+  const scrape = (accept: string) => fetch(`${service.client.url}/metrics`, { headers: { accept } });
+  const exemplar = `# {trace_id="${traceId}"}`;
+  const line = await until(async () => {
+    const text = await (await scrape("application/openmetrics-text;version=1.0.0,text/plain;q=0.5")).text();
+    return text.split("\n").find((each) => each.includes(exemplar));
+  });
+  expect(line).toMatch(/^http_request_duration_seconds_bucket\{.*route="\/api\/v1\/orders".*\} \d+ # \{/);
+  const plain = await scrape("text/plain");
+  expect(plain.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  expect(await plain.text()).not.toContain("trace_id");
+});
+
 test("an order is one trace, from the app's request to the push service's answer", async () => {
   const { body } = await service.client.get("/api/v1/notifications/vapid-public-key");
   const { address, keys } = web.subscribe(String(body["publicKey"]));

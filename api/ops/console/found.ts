@@ -1,12 +1,29 @@
 import type { FoundRow, OrderContact } from "../../../sql/queries/operations.js";
-import type { inspectNotification, inspectOrder, TimelineEntry } from "../../common/inspect.js";
+import type { inspectNotification, inspectOrder, inspectThing, TimelineEntry } from "../../common/inspect.js";
 import { type Html, html } from "./html.js";
-import { consent, consoleRoot, page, type Page, time, wide } from "./frame.js";
+import { changedLine, consent, consoleRoot, jobsAt, page, type Page, time, wide } from "./frame.js";
+
+const thingAt = (id: string) => `${consoleRoot}/things/${id}`;
 
 const found: Readonly<Record<string, (id: string) => string>> = {
   ORDER: (id) => `${consoleRoot}/orders/${id}`,
   NOTIFICATION: (id) => `${consoleRoot}/notifications/${id}`,
   JOB: (id) => `${consoleRoot}/jobs/${id}`,
+  BOX: thingAt,
+  FILE: thingAt,
+  MENU_IMPORT: thingAt,
+  PARTNER: thingAt,
+  POS_SYNC: thingAt,
+  POS_EVENT: (id) => jobsAt({ argument: `eventId=${id}` }),
+};
+
+/** The field by which the payloads of jobs name it. */
+const fields: Readonly<Record<string, string>> = {
+  BOX: "subjectId",
+  FILE: "fileId",
+  MENU_IMPORT: "importId",
+  PARTNER: "partnerId",
+  POS_SYNC: "syncId",
 };
 
 const orderLink = (id: string) => html`<a href="${consoleRoot}/orders/${id}">${id}</a>`;
@@ -117,6 +134,33 @@ export const notificationPage = ({
       <p><strong>${why}</strong></p>
       ${timelineOf(timeline)}`,
   );
+
+const jobsWith = (argument: string, state: string): Html =>
+  html`<a href="${jobsAt({ state, argument })}">${state.toLowerCase()}</a>`;
+
+const disconnectForm = (partnerId: string): Html =>
+  html`<form class="filter" method="post" action="${thingAt(partnerId)}/disconnect">
+    <fieldset class="filter">
+      <legend>Disconnect its POS: further events of it are ignored</legend>
+      ${consent}
+      <button>Disconnect</button>
+    </fieldset>
+  </form>`;
+
+/** Something else that was found, such as a file, with the jobs that it caused. */
+export const thingPage = (
+  { found: { kind, id, state, at }, timeline }: NonNullable<Awaited<ReturnType<typeof inspectThing>>>,
+  changed: number | null,
+): Page => {
+  const argument = fields[kind] && `${fields[kind]}=${id}`;
+  return page(
+    `${kind} ${id}`,
+    html`${changedLine(changed, changed === 1 ? "connection" : "connections")}
+      <p>${state}; made at ${time(at)}.</p>
+      ${argument ? html`<p>Jobs with ${argument}: ${jobsWith(argument, "DEAD")}, ${jobsWith(argument, "DUE")}, ${jobsWith(argument, "WAITING")}.</p>` : null}
+      ${kind === "PARTNER" ? disconnectForm(id) : null} ${timelineOf(timeline)}`,
+  );
+};
 
 /** The jobs of a request. */
 export const requestPage = (id: string, timeline: readonly TimelineEntry[]): Page =>

@@ -77,6 +77,10 @@ export const jobLink = (id: number) => html`<a href="${consoleRoot}/jobs/${id}">
 export const jobsAt = (filter: Record<string, string>) =>
   `${consoleRoot}/jobs?${new URLSearchParams(filter).toString()}`;
 
+/** The address of the list of parked events that match. */
+export const eventsAt = (filter: Record<string, string>) =>
+  `${consoleRoot}/pos-events?${new URLSearchParams(filter).toString()}`;
+
 export const queueAt = (queue: string) => `${consoleRoot}/queues/${queue}`;
 
 /** How far something is: in words, by a bar where it is known how much there is, and about when it will be done. */

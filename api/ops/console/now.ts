@@ -21,7 +21,7 @@ function troubles({
       html`${canaryAgeSeconds === null ? "No worker has run the canary yet" : `The last canary is ${Math.round(canaryAgeSeconds)} s old`}:
       are workers and broker up?`,
     );
-  for (const { queue, dead, oldestDueSeconds, pausedAt, pausedWhy } of queues) {
+  for (const { queue, dead, oldestDueSeconds, pausedAt, pausedWhy, perMinute } of queues) {
     if (dead > 0)
       lines.push(
         html`<a href="${jobsAt({ state: "DEAD", queue })}">${dead} dead ${dead === 1 ? "job" : "jobs"} in ${queue}</a>`,
@@ -30,7 +30,11 @@ function troubles({
       lines.push(html`<a href="${queueAt(queue)}">${queue} is paused</a> since ${time(pausedAt)}: ${pausedWhy}`);
     else if (oldestDueSeconds > 60)
       lines.push(
-        html`<a href="${jobsAt({ state: "DUE", queue })}">${queue} is ${Math.round(oldestDueSeconds)} s behind</a>`,
+        html`<a href="${jobsAt({ state: "DUE", queue })}">${queue} is ${Math.round(oldestDueSeconds)} s behind</a>${
+            perMinute === null
+              ? null
+              : html`; <a href="${queueAt(queue)}">an operator has limited it</a> to ${perMinute} jobs a minute`
+          }`,
       );
   }
   if (parkedPosEvents > 0)

@@ -4,13 +4,14 @@ import { enums } from "../../../lib/domain/enums.js";
 import { contracts, rollups } from "../../../queues/index.js";
 import { upkeepTasks } from "../../../queues/upkeep.js";
 import { sql } from "../../../sql/db.js";
-import { findBulkAction, findJobs, insertBulkAction, listBulkActions } from "../../../sql/outbox-operators.js";
-import { listPosEvents } from "../../../sql/queries/pos-events.js";
+import { anyJob, findBulkAction, findJobs, insertBulkAction, listBulkActions } from "../../../sql/outbox-operators.js";
+import { listParkedEvents } from "../../../sql/queries/pos-events.js";
 import {
   allQueueMinutes,
   inspectNotification,
   inspectOrder,
   inspectRequest,
+  inspectThing,
   jobsIn,
   overview,
   progressOfJob,
@@ -24,6 +25,7 @@ import {
   actOnJobs,
   actOnParkedEvents,
   changeQueue,
+  disconnectPos,
   fitsState,
   hasItsTime,
   rollUpNow,
@@ -31,13 +33,16 @@ import {
   showContact,
   stopBulkAction,
 } from "../../common/operate.js";
+import { Argument } from "../../common/argument.js";
 import { found } from "../../http/endpoint.js";
 import { text } from "../../http/schemas.js";
 import { guardPages, requireOperator } from "../dashboard/guard.js";
 import { listRunningJobs } from "./running-jobs.js";
-import { actionsPage, fieldsOf, jobPage, jobsPage, posEventsPage, stopPage } from "./actions.js";
-import { notificationPage, orderPage, requestPage, searchPage } from "./found.js";
-import { consoleRoot, jobsAt } from "./frame.js";
+import { actionsPage, stopPage } from "./bulk-actions.js";
+import { fieldsOf, jobPage, jobsPage } from "./jobs.js";
+import { parkedFieldsOf, posEventsPage } from "./pos-events.js";
+import { notificationPage, orderPage, requestPage, searchPage, thingPage } from "./found.js";
+import { consoleRoot, eventsAt, jobsAt, refusalPage, type Page } from "./frame.js";
 import { acts, by, Changed, Consent, IdParams, operatorOf, orEmpty, readForm, shows, Time } from "./handle.js";
 import { nowPage } from "./now.js";
 import { queuePage, upkeepPage } from "./upkeep.js";
@@ -54,12 +59,14 @@ const Filter = z.object({
   stagedFrom: orEmpty(Time),
   stagedBefore: orEmpty(Time),
   minAttempts: orEmpty(z.coerce.number().int().min(1).max(999)),
+  argument: orEmpty(Argument),
 });
 const JobsQuery = Filter.extend({
   state: z.enum(["DEAD", "DUE", "WAITING"]).default("DEAD"),
   after: z.coerce.number().int().positive().optional(),
 });
-const PosEventsQuery = z.object({ after: z.coerce.number().int().positive().optional() });
+const Parked = z.object({ partnerId: orEmpty(z.uuid()), error: orEmpty(text(200)) });
+const PosEventsQuery = Parked.extend({ after: z.coerce.number().int().positive().optional() });
 const SearchQuery = z.object({ q: text(200), at: Time.optional() });
 const Act = Consent.extend({ kind: z.enum(enums.bulkActionKind), until: orEmpty(Time) });
 /** The time is for snoozed jobs only; for others the field is ignored. */
@@ -74,19 +81,20 @@ const Chosen = z.object({
 });
 const isChosen = ({ all, ids }: z.output<typeof Chosen>) => (all === undefined) === (ids !== undefined);
 const notChosen = { path: ["ids"], message: "choose some, or all that match" };
-const JobsForm = Act.extend({ ...Filter.shape, ...Chosen.shape, state: z.enum(enums.bulkActionState) })
+const JobsForm = Act.extend({ ...Filter.shape, ...Chosen.shape, state: z.enum(["DEAD", "DUE", "WAITING"]) })
   .transform(timed)
   .refine(hasItsTime, wrongTime)
   .refine(({ kind, state }) => fitsState(kind, state), { path: ["kind"], message: "does not fit the state" })
   .refine(isChosen, notChosen);
 const QueueParams = z.object({ queue: Queue });
 const QueueForm = Consent.extend({
-  kind: z.enum(["PAUSE", "RESUME", "CONCURRENCY"]),
+  kind: z.enum(["PAUSE", "RESUME", "CONCURRENCY", "RATE"]),
   concurrency: orEmpty(z.coerce.number().int().min(1).max(1_000)),
+  perMinute: orEmpty(z.coerce.number().int().min(1).max(1_000_000)),
 });
 const PosEventsForm = Consent.extend({
   kind: z.enum(["REPLAY", "DISMISS"]),
-  partnerId: orEmpty(z.uuid()),
+  ...Parked.shape,
   ...Chosen.shape,
 }).refine(isChosen, notChosen);
 const UpkeepForm = Consent.extend({ task: z.enum(upkeepTasks) });
@@ -132,6 +140,21 @@ pages.get(
   ),
 );
 pages.get(
+  "/things/:id",
+  shows(async ({ params, query }) => {
+    const thing = found(await inspectThing(IdParams.parse(params).id), "This id");
+    return thingPage(thing, Changed.parse(query).changed);
+  }),
+);
+pages.post(
+  "/things/:id/disconnect",
+  acts(async ({ params, body }, response) => {
+    const { id } = IdParams.parse(params);
+    const changed = await disconnectPos(id, by(response, Consent.parse(body)), requestIdOf(response));
+    return `${consoleRoot}/things/${id}?changed=${Number(changed)}`;
+  }),
+);
+pages.get(
   "/requests/:id",
   shows(async ({ params, query }) => {
     const { q, at } = SearchQuery.parse({ ...query, q: params["id"] });
@@ -158,7 +181,7 @@ pages.post(
       const changed = await actOnJobs(form, form.ids, by(response, form));
       return jobsAt({ ...fieldsOf(form), changed: String(changed) });
     }
-    const id = await insertBulkAction(sql, { ...form, actorId: operatorOf(response) });
+    const id = await insertBulkAction(sql, { ...form, partnerId: null, actorId: operatorOf(response) });
     return `${consoleRoot}/bulk-actions/${id}`;
   }),
 );
@@ -214,32 +237,42 @@ pages.post(
   "/queues/:queue",
   acts(async ({ params, body }, response) => {
     const { queue } = QueueParams.parse(params);
-    const { kind, concurrency, ...form } = QueueForm.parse(body);
-    await changeQueue(
-      queue,
-      kind === "CONCURRENCY" ? { concurrency } : { paused: kind === "PAUSE" },
-      by(response, form),
-    );
+    const { kind, concurrency, perMinute, ...form } = QueueForm.parse(body);
+    const changes = {
+      PAUSE: { paused: true },
+      RESUME: { paused: false },
+      CONCURRENCY: { concurrency },
+      RATE: { perMinute },
+    };
+    await changeQueue(queue, changes[kind], by(response, form));
     return `${consoleRoot}/queues/${queue}`;
   }),
 );
 pages.get(
   "/pos-events",
   shows(async ({ query }) => {
-    const { after = null } = PosEventsQuery.parse(query);
-    const rows = await listPosEvents(sql, ["PARKED"], after, PAGE_SIZE + 1);
+    const { after = null, ...filter } = PosEventsQuery.parse(query);
+    const rows = await listParkedEvents(sql, filter, after, PAGE_SIZE + 1);
     const events = rows.slice(0, PAGE_SIZE);
     const last = events.at(-1);
-    const next = rows.length > PAGE_SIZE && last ? `${consoleRoot}/pos-events?after=${last.id}` : null;
-    return posEventsPage({ events, next, changed: Changed.parse(query).changed });
+    const next =
+      rows.length > PAGE_SIZE && last ? eventsAt({ ...parkedFieldsOf(filter), after: String(last.id) }) : null;
+    return posEventsPage({ ...filter, events, next, changed: Changed.parse(query).changed });
   }),
 );
 pages.post(
   "/pos-events",
   acts(async ({ body }, response) => {
-    const { kind, partnerId, ids = null, ...form } = PosEventsForm.parse(body);
-    const changed = await actOnParkedEvents(kind, { ids, partnerId }, by(response, form), requestIdOf(response));
-    return `${consoleRoot}/pos-events?changed=${changed}`;
+    const { kind, ids, why, ...filter } = PosEventsForm.parse(body);
+    if (ids !== undefined) {
+      const which = { ids, partnerId: null };
+      const changed = await actOnParkedEvents(kind, which, by(response, { why }), requestIdOf(response));
+      return eventsAt({ ...parkedFieldsOf(filter), changed: String(changed) });
+    }
+    const { partnerId, error } = filter;
+    const meant = { ...anyJob, state: "PARKED" as const, partnerId, error };
+    const id = await insertBulkAction(sql, { ...meant, kind, until: null, why, actorId: operatorOf(response) });
+    return `${consoleRoot}/bulk-actions/${id}`;
   }),
 );
 pages.use("/webhooks", webhookPages);

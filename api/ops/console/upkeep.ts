@@ -7,7 +7,7 @@ import { consent, consoleRoot, jobsAt, page, type Page, queueAt, time, wide } fr
 
 /** A queue: what it has to do, and its settings. */
 export function queuePage(
-  { queue, due, waiting, dead, oldestDueSeconds, pausedAt, pausedWhy, concurrency }: QueueState,
+  { queue, due, waiting, dead, oldestDueSeconds, pausedAt, pausedWhy, concurrency, perMinute }: QueueState,
   minutes: readonly QueueMinute[],
 ): Page {
   const { figure, words } = chartOf(minutes, new Date());
@@ -16,6 +16,7 @@ export function queuePage(
     html`<p>
         ${pausedAt === null ? "It runs." : html`<strong>Paused since ${time(pausedAt)}: ${pausedWhy}</strong>`} A
         process runs ${concurrency === null ? "as many jobs at once as configured" : `${concurrency} jobs at once`}.
+        ${perMinute === null ? "Their rate has no limit." : html`<strong>All together start ${perMinute} a minute.</strong>`}
       </p>
       <ul>
         <li>
@@ -48,6 +49,16 @@ export function queuePage(
             <input name="concurrency" type="number" min="1" max="1000" value="${concurrency}" /></label
           >${consent}
           <button name="kind" value="CONCURRENCY">Set</button>
+        </fieldset>
+      </form>
+      <form class="filter" method="post" action="${queueAt(queue)}">
+        <fieldset class="filter">
+          <legend>Jobs that all processes together start a minute</legend>
+          <label
+            >Rate, empty for no limit
+            <input name="perMinute" type="number" min="1" max="1000000" value="${perMinute}" /></label
+          >${consent}
+          <button name="kind" value="RATE">Set the rate</button>
         </fieldset>
       </form>`,
   );

@@ -12,10 +12,12 @@ import {
   type BulkActionRow,
 } from "../../../sql/outbox-operators.js";
 import { foundKinds } from "../../../sql/queries/operations.js";
+import { Argument, argumentText } from "../../common/argument.js";
 import {
   inspectNotification,
   inspectOrder,
   inspectRequest,
+  inspectThing,
   jobsIn,
   overview,
   queueMinutes,
@@ -38,7 +40,7 @@ import {
 } from "../../common/operate.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { page, pageQuery, PageQuery } from "../../http/pagination.js";
-import { EstimatedEnd, Id, Instant, orNull, text, Timestamp } from "../../http/schemas.js";
+import { EstimatedEnd, Id, Instant, orNull, shownAs, text, Timestamp } from "../../http/schemas.js";
 
 const JobNumber = z
   .int()
@@ -58,7 +60,8 @@ const wrongTime = { path: ["until"], message: "must be a later time with SNOOZE,
 const BulkState = z.enum(enums.bulkActionState).meta({
   example: "DUE",
   description:
-    "which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled",
+    "which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled; PARKED: POS " +
+    "events, which are replayed or dismissed",
 });
 const Why = text(500).meta({ description: "for the audit log", example: "the push service was down" });
 const ErrorPart = text(200).meta({ description: "a part of the last error, in any case", example: "503" });
@@ -67,7 +70,22 @@ const filter = {
   error: orNull(ErrorPart),
   stagedFrom: orNull(Instant).meta({ description: "only jobs that were staged at this time or later" }),
   stagedBefore: orNull(Instant).meta({ description: "only jobs that were staged before this time" }),
+  argument: orNull(
+    Argument.meta({
+      description: "only jobs whose payload has this field with this value, as name=value",
+      example: "notificationId=01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f",
+      override: shownAs({ type: "string", maxLength: 200 }),
+    }),
+  ),
 };
+/** Whether the conditions are for parked events, or for jobs. */
+const isOfOneSort = ({
+  state,
+  queue,
+  argument,
+  partnerId,
+}: Pick<BulkActionRow, "state" | "queue" | "argument" | "partnerId">) =>
+  state === "PARKED" ? queue === null && argument === null : partnerId === null;
 const minAttempts = { description: "only jobs that were tried at least so often", example: 3 };
 const MinAttempts = z.int().min(1).max(999).meta(minAttempts);
 
@@ -100,6 +118,10 @@ const TimelineEntry = z
   })
   .meta({ id: "TimelineEntry" });
 const Timeline = z.array(TimelineEntry);
+
+const Found = z
+  .object({ kind: z.enum(foundKinds), id: z.string(), state: z.string(), at: Timestamp })
+  .meta({ id: "Found" });
 
 const NotificationFacts = z
   .object({
@@ -140,9 +162,11 @@ const BulkAction = z
     stagedFrom: Timestamp.nullable(),
     stagedBefore: Timestamp.nullable(),
     minAttempts: z.int().nullable(),
+    argument: z.string().nullable().meta({ example: "partnerId=01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f" }),
+    partnerId: Id.nullable().meta({ description: "whose parked events are meant; null: of any partner" }),
     until: Timestamp.nullable(),
     why: z.string(),
-    matched: z.int().meta({ description: "how many jobs matched when it was asked for" }),
+    matched: z.int().meta({ description: "how many jobs or events matched when it was asked for" }),
     changed: z.int().meta({ description: "how many have been changed so far" }),
     progress: z.number().min(0).max(1).meta({ description: "the part that is done", example: 0.4 }),
     estimatedEndAt: EstimatedEnd,
@@ -157,13 +181,18 @@ function presentAction({ startedAt, ...action }: BulkActionRow): z.output<typeof
   const isDone = action.settledAt !== null && action.stoppedWhy === null;
   const part = isDone ? 1 : (partOf(action.changed, action.matched) ?? 0);
   const estimatedEndAt = action.settledAt === null ? estimateEnd(part, startedAt, Date.now()) : null;
-  return { ...action, progress: part, estimatedEndAt };
+  const argument = action.argument && argumentText(action.argument);
+  return { ...action, argument, progress: part, estimatedEndAt };
 }
 
 const QueueSettings = {
   pausedAt: Timestamp.nullable().meta({ description: "null when it is not paused" }),
   pausedWhy: z.string().nullable(),
   concurrency: z.int().nullable().meta({ description: "jobs that a process runs at once; null: as configured" }),
+  perMinute: z
+    .int()
+    .nullable()
+    .meta({ description: "jobs that all processes together start a minute; null: no limit", example: 600 }),
 };
 
 /** When a request was made; its jobs are looked for within ten minutes after it. */
@@ -305,11 +334,7 @@ operations.get(
       "service key; or the id of a request, whose jobs are found.",
     auth: "OBSERVER",
     query: z.object({ q: text(200).meta({ example: "4711" }), at: At }),
-    answers: {
-      200: z.array(
-        z.object({ kind: z.enum(foundKinds), id: z.string(), state: z.string(), at: Timestamp }).meta({ id: "Found" }),
-      ),
-    },
+    answers: { 200: z.array(Found) },
   },
   async ({ user, query: { q, at } }) => ok(await search(q, recently(at), user?.id)),
 );
@@ -369,6 +394,18 @@ operations.get(
 );
 
 operations.get(
+  "/things/:id",
+  {
+    name: "inspectThing",
+    summary:
+      "Read what a box, a file, a menu import, a POS sync or a partner is, and the jobs that it caused when it was made",
+    auth: "OBSERVER",
+    answers: { 200: z.object({ found: Found, jobs: z.array(Job), timeline: Timeline }) },
+  },
+  async ({ params }) => ok(found(await inspectThing(params.id), "This id")),
+);
+
+operations.get(
   "/requests/:id",
   {
     name: "inspectRequest",
@@ -386,6 +423,8 @@ operations.get(
   {
     name: "listJobs",
     summary: "List jobs that are dead, due or waiting, newest first",
+    description:
+      "With `argument`, the hundred thousand due or waiting jobs that are due first are looked at; dead ones all.",
     auth: "OBSERVER",
     query: pageQuery(JobNumber).extend({
       state: z.enum(["DEAD", "DUE", "WAITING"]).default("DEAD"),
@@ -423,8 +462,11 @@ operations.post(
   "/bulk-actions",
   {
     name: "createBulkAction",
-    summary: "Replay or dismiss all dead jobs that match, or run, snooze or cancel all open ones, however many",
-    description: "A worker works through them in batches. Jobs that die or are staged later are left alone.",
+    summary:
+      "Replay or dismiss all dead jobs or parked POS events that match, or run, snooze or cancel all open jobs, however many",
+    description:
+      "A worker works through them in batches. Jobs that die or are staged later, and events that come in later, are left alone. Of " +
+      "events, `stagedFrom` and `stagedBefore` are about when they came in.",
     auth: "ADMIN",
     body: z
       .object({
@@ -432,11 +474,13 @@ operations.post(
         state: BulkState.default("DEAD"),
         ...filter,
         minAttempts: orNull(MinAttempts),
+        partnerId: orNull(Id).meta({ description: "whose parked events are meant; only with PARKED" }),
         until: Until,
         why: Why,
       })
       .refine(hasItsTime, wrongTime)
-      .refine(({ kind, state }) => fitsState(kind, state), { path: ["state"], message: "does not fit the kind" }),
+      .refine(({ kind, state }) => fitsState(kind, state), { path: ["state"], message: "does not fit the kind" })
+      .refine(isOfOneSort, { path: ["state"], message: "events have a partnerId, jobs a queue and an argument" }),
     answers: { 202: BulkAction },
   },
   async ({ user, body }) => {
@@ -489,7 +533,8 @@ operations.patch(
   "/queues/:queue",
   {
     name: "changeQueue",
-    summary: "Pause or resume a queue, or change how many of its jobs a process runs at once",
+    summary:
+      "Pause or resume a queue, or change how many of its jobs a process runs at once or all together start a minute",
     description:
       "It holds until it is changed again, also after a restart and when the broker is wiped. Jobs of a paused queue wait and spend " +
       "no attempts; those that run end.",
@@ -499,9 +544,14 @@ operations.patch(
       .object({
         paused: z.boolean().optional(),
         concurrency: z.int().min(1).max(1_000).nullish().meta({ description: "null: as configured" }),
+        perMinute: z.int().min(1).max(1_000_000).nullish().meta({ description: "null: no limit", example: 600 }),
         why: Why,
       })
-      .refine(({ paused, concurrency }) => paused !== undefined || concurrency !== undefined, "must change something"),
+      .refine(
+        ({ paused, concurrency, perMinute }) =>
+          paused !== undefined || concurrency !== undefined || perMinute !== undefined,
+        "must change something",
+      ),
     answers: { 200: z.object({ queue: Queue, ...QueueSettings }).meta({ id: "QueueSettings" }) },
   },
   async ({ user, params: { queue }, body: { why, ...change } }) => {
@@ -515,7 +565,8 @@ operations.post(
   {
     name: "settleParkedEvents",
     summary: "Replay or dismiss parked POS events: by their numbers, of one partner, or all",
-    description: "The oldest first, ten thousand at most. A dismissed event is processed without effect.",
+    description:
+      "The oldest first, ten thousand at most; a bulk action has no limit. A dismissed event is processed without effect.",
     auth: "ADMIN",
     body: z
       .object({

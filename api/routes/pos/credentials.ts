@@ -3,11 +3,8 @@ import { encryptEnvelope } from "../../../lib/security/envelope.js";
 import { describeError } from "../../../lib/process/describe-error.js";
 import { adapters } from "../../../lib/pos/index.js";
 import { isUniqueViolation, transaction } from "../../../sql/db.js";
-import {
-  deletePosCredentials,
-  posCredentialsContext,
-  updatePosCredentials,
-} from "../../../sql/queries/pos-credentials.js";
+import { posCredentialsContext, updatePosCredentials } from "../../../sql/queries/pos-credentials.js";
+import { disconnectPos } from "../../common/operate.js";
 import { noContent, ok, section } from "../../http/endpoint.js";
 import { clearWebhookAccounts } from "./secrets.js";
 import {
@@ -111,7 +108,7 @@ pos.delete(
     errors: [notFound],
   },
   async ({ user, params: { partnerId }, requestId }) => {
-    if (!(await transaction((tx) => deletePosCredentials(tx, partnerId, user.id, requestId))))
+    if (!(await disconnectPos(partnerId, { actorId: user.id, why: null }, requestId)))
       throw notFound("A connection of this partner");
     clearWebhookAccounts();
     return noContent();

@@ -2659,6 +2659,8 @@ export type Overview = {
         pausedWhy: string | null;
         /** jobs that a process runs at once; null: as configured */
         concurrency: number | null;
+        /** jobs that all processes together start a minute; null: no limit */
+        perMinute: number | null;
     }[];
     /** at most 10,000 */
     parkedPosEvents: number;
@@ -2815,16 +2817,19 @@ export type BulkAction = {
     id: string;
     /** of dead jobs: REPLAY gives all attempts again, DISMISS ends them without their effect. Of open ones: RUN makes them due now, SNOOZE due at `until`, CANCEL ends them without their effect; one that is running may still have it */
     kind: "REPLAY" | "DISMISS" | "RUN" | "SNOOZE" | "CANCEL";
-    /** which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled */
-    state: "DEAD" | "DUE" | "WAITING";
+    /** which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled; PARKED: POS events, which are replayed or dismissed */
+    state: "DEAD" | "DUE" | "WAITING" | "PARKED";
     queue: string | null;
     error: string | null;
     stagedFrom: string | null;
     stagedBefore: string | null;
     minAttempts: number | null;
+    argument: string | null;
+    /** whose parked events are meant; null: of any partner */
+    partnerId: string | null;
     until: string | null;
     why: string;
-    /** how many jobs matched when it was asked for */
+    /** how many jobs or events matched when it was asked for */
     matched: number;
     /** how many have been changed so far */
     changed: number;
@@ -2845,6 +2850,8 @@ export type QueueSettings = {
     pausedWhy: string | null;
     /** jobs that a process runs at once; null: as configured */
     concurrency: number | null;
+    /** jobs that all processes together start a minute; null: no limit */
+    perMinute: number | null;
 };
 export type WrongDaysProblem = {
     /** explains the reason, below the API's address */
@@ -9409,6 +9416,44 @@ export function inspectNotification({ id }: {
     });
 }
 /**
+ * Read what a box, a file, a menu import, a POS sync or a partner is, and the jobs that it caused when it was made
+ */
+export function inspectThing({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            found: Found;
+            jobs: Job[];
+            timeline: TimelineEntry[];
+        };
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+    } | {
+        status: 403;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/things/${encodeURIComponent(id)}`, {
+        ...opts
+    });
+}
+/**
  * Read the jobs that a request caused, directly or through other jobs
  */
 export function inspectRequest({ id, at }: {
@@ -9451,7 +9496,7 @@ export function inspectRequest({ id, at }: {
 /**
  * List jobs that are dead, due or waiting, newest first
  */
-export function listJobs({ limit, cursor, state, queue, error, stagedFrom, stagedBefore, minAttempts }: {
+export function listJobs({ limit, cursor, state, queue, error, stagedFrom, stagedBefore, argument, minAttempts }: {
     limit?: number;
     cursor?: string;
     state?: "DEAD" | "DUE" | "WAITING";
@@ -9459,6 +9504,7 @@ export function listJobs({ limit, cursor, state, queue, error, stagedFrom, stage
     error?: string;
     stagedFrom?: string;
     stagedBefore?: string;
+    argument?: string;
     minAttempts?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -9490,6 +9536,7 @@ export function listJobs({ limit, cursor, state, queue, error, stagedFrom, stage
         error,
         stagedFrom,
         stagedBefore,
+        argument,
         minAttempts
     }))}`, {
         ...opts
@@ -9546,14 +9593,14 @@ export function settleJobs({ body }: {
     }));
 }
 /**
- * Replay or dismiss all dead jobs that match, or run, snooze or cancel all open ones, however many
+ * Replay or dismiss all dead jobs or parked POS events that match, or run, snooze or cancel all open jobs, however many
  */
 export function createBulkAction({ body }: {
     body: {
         /** of dead jobs: REPLAY gives all attempts again, DISMISS ends them without their effect. Of open ones: RUN makes them due now, SNOOZE due at `until`, CANCEL ends them without their effect; one that is running may still have it */
         kind: "REPLAY" | "DISMISS" | "RUN" | "SNOOZE" | "CANCEL";
-        /** which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled */
-        state?: "DEAD" | "DUE" | "WAITING";
+        /** which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled; PARKED: POS events, which are replayed or dismissed */
+        state?: "DEAD" | "DUE" | "WAITING" | "PARKED";
         queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
         /** a part of the last error, in any case */
         error?: string;
@@ -9561,8 +9608,12 @@ export function createBulkAction({ body }: {
         stagedFrom?: string;
         /** only jobs that were staged before this time */
         stagedBefore?: string;
+        /** only jobs whose payload has this field with this value, as name=value */
+        argument?: string;
         /** only jobs that were tried at least so often */
         minAttempts?: number;
+        /** whose parked events are meant; only with PARKED */
+        partnerId?: string;
         /** when snoozed jobs are to run; only for SNOOZE */
         until?: string;
         /** for the audit log */
@@ -9718,7 +9769,7 @@ export function stopBulkAction({ id, body }: {
     }));
 }
 /**
- * Pause or resume a queue, or change how many of its jobs a process runs at once
+ * Pause or resume a queue, or change how many of its jobs a process runs at once or all together start a minute
  */
 export function changeQueue({ queue, body }: {
     queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
@@ -9726,6 +9777,8 @@ export function changeQueue({ queue, body }: {
         paused?: boolean;
         /** null: as configured */
         concurrency?: number | null;
+        /** null: no limit */
+        perMinute?: number | null;
         /** for the audit log */
         why: string;
     };

@@ -17,6 +17,7 @@ export const operations: Expectations = {
     ask: (as) => as.get(`${ops}/notifications/${unknownId}`),
     answer: "404 NOT_FOUND",
   },
+  [`GET ${ops}/things/:id`]: { ask: (as) => as.get(`${ops}/things/${unknownId}`), answer: "404 NOT_FOUND" },
   [`GET ${ops}/requests/:id`]: { ask: (as) => as.get(`${ops}/requests/some-request`), answer: "200" },
   [`GET ${ops}/jobs`]: { ask: (as) => as.get(`${ops}/jobs`), answer: "200" },
   [`POST ${ops}/jobs/settle`]: {

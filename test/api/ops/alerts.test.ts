@@ -17,7 +17,7 @@ Object.assign(process.env, {
 });
 
 const { addPhone, api, deliver, fcm, notify, recipient } = await import("../../support/push/recipient.js");
-const { metricsText } = await import("../../../api/ops/metrics.js");
+const { readMetrics } = await import("../../../api/ops/metrics.js");
 const { closeBroker } = await import("../../../queues/broker.js");
 const { sms, upkeep } = await import("../../../queues/index.js");
 const { sql, transaction } = await import("../../../sql/db.js");
@@ -51,7 +51,7 @@ async function scrape(): Promise<Scrape> {
   const values = new Map<string, number>();
   const counters = new Set<string>();
   const processes = [
-    ["surplus-food-api", await metricsText()],
+    ["surplus-food-api", (await readMetrics(false)).text],
     ["surplus-food-worker", await registry.metrics()],
   ] as const;
   for (const [job, lines] of processes) {

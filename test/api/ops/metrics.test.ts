@@ -47,6 +47,10 @@ test("the metrics require their token", async () => {
   const answer = await scrape();
   expect(answer.status).toBe(200);
   expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  // without traces there is nothing that OpenMetrics could say more
+  const headers = { authorization: "Bearer a-token-for-metrics", accept: "application/openmetrics-text" };
+  const other = await fetch(`${client.url}/metrics`, { headers });
+  expect(other.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
 });
 
 test("the metrics are read once a second, however many ask", async () => {

@@ -115,6 +115,18 @@ describe("an order is shown", () => {
   });
 });
 
+test("a box is shown with the jobs that it caused when it was listed; an unknown id is 404", async () => {
+  const boxId = await cast.listBox(shop, { price: 100 });
+  await cast.listBox(shop, { price: 100 });
+  const { found, jobs, timeline } = await read(`/things/${boxId}`);
+  expect(found).toMatchObject({ kind: "BOX", id: boxId });
+  expect(jobs).toEqual([
+    expect.objectContaining({ queue: "fan-out", payload: expect.objectContaining({ subjectId: boxId }) }),
+  ]);
+  expect(timeline).toContainEqual(expect.objectContaining({ what: "BOX made" }));
+  expect(outcome(await admin.client.get(`${ops}/things/${randomUUID()}`))).toBe("404 NOT_FOUND");
+});
+
 describe("why a notification was not sent is said in words:", () => {
   async function notified() {
     const { customer, orderId } = await placeOrder();
@@ -242,6 +254,48 @@ describe("dead jobs", () => {
     await runUpkeep(task({ task: "bulk-actions" }));
     expect(await Promise.all([early, middle, late].map(stateOf))).toEqual(["DEAD", "DONE", "DEAD"]);
     expect((await auditOf("JOBS_DISMISS")).at(-1)).toMatchObject({ minAttempts: 2, matched: 1 });
+  });
+
+  test("are listed by an argument, page by page, and so is what a bulk action is about", async () => {
+    const notificationId = randomUUID();
+    const stage = () => stageJob(sql, push, { notificationId });
+    const ids = [await giveUp(await stage(), "HTTP 503"), await giveUp(await stage(), "HTTP 403")];
+    const due = Number(await stage());
+    const waiting = Number(await stageJob(sql, push, { notificationId }, { runAt: later() }));
+    const other = await deadPush("HTTP 503");
+    await openPush();
+    await openPush(later());
+    const argument = `notificationId=${notificationId}`;
+    const listed = async (query: string) => (await list(`/jobs?argument=${argument}${query}`)).map(({ id }) => id);
+    expect(await listed("")).toEqual(ids.toReversed());
+    expect(await listed("&error=503")).toEqual([ids[0]]);
+    expect(await listed("&queue=sms")).toEqual([]);
+    expect(await listed("&state=DUE")).toEqual([due]);
+    expect(await listed("&state=WAITING")).toEqual([waiting]);
+    const first = await admin.client.get(`${ops}/jobs?argument=${argument}&limit=1`);
+    const [, next = ""] = /<([^>]+)>/.exec(first.headers.get("link") ?? "") ?? [];
+    expect((await admin.client.get(next)).list.map(({ id }) => id)).toEqual([ids[0]]);
+    const asked = await admin.client.post(`${ops}/bulk-actions`, { kind: "DISMISS", why, argument });
+    expect(asked.body).toMatchObject({ argument, matched: 2 });
+    await runUpkeep(task({ task: "bulk-actions" }));
+    expect(await Promise.all([...ids, due, other].map(stateOf))).toEqual(["DONE", "DONE", "OPEN", "DEAD"]);
+    expect((await auditOf("JOBS_DISMISS")).at(-1)).toMatchObject({ argument: { notificationId }, matched: 2 });
+    const cancelled = await admin.client.post(`${ops}/bulk-actions`, {
+      kind: "CANCEL",
+      state: "WAITING",
+      why,
+      argument,
+    });
+    expect(cancelled.body).toMatchObject({ matched: 1 });
+    await runUpkeep(task({ task: "bulk-actions" }));
+    expect(await Promise.all([due, waiting].map(stateOf))).toEqual(["OPEN", "DONE"]);
+  });
+
+  test("are listed by an argument that is a number, and not by one that is no name=value", async () => {
+    const id = await giveUp(await stageJob(sql, posEvents, { eventId: 4711 }), "unknown item");
+    await giveUp(await stageJob(sql, posEvents, { eventId: 4712 }), "unknown item");
+    expect((await list("/jobs?argument=eventId=4711")).map((job) => job.id)).toEqual([id]);
+    expect(outcome(await admin.client.get(`${ops}/jobs?argument=eventId`))).toBe("400 VALIDATION_ERROR");
   });
 
   test("are replayed and dismissed by number, and audited; others are left alone", async () => {
@@ -441,6 +495,7 @@ test("the overview has every queue, with what is due, dead and waits", async () 
     pausedAt: null,
     pausedWhy: null,
     concurrency: null,
+    perMinute: null,
   });
   expect(shown["queues"]).toContainEqual(expect.objectContaining({ queue: "geocode", due: 0, dead: 0 }));
 });
@@ -476,16 +531,28 @@ describe("a queue", () => {
 
   test("runs another number of jobs at once, until it is as configured again", async () => {
     expect((await change({ concurrency: 7 })).body).toMatchObject({ concurrency: 7, pausedAt: null });
-    expect((await change({ concurrency: null })).body).toMatchObject({ concurrency: null });
+    expect((await change({ concurrency: null })).body).toMatchObject({ concurrency: null, perMinute: null });
     expect(await auditOf("QUEUE_CONCURRENCY")).toEqual([
       { queue: "geocode", concurrency: "7", why },
       { queue: "geocode", concurrency: "default", why },
     ]);
   });
 
-  test.each([{}, { concurrency: 0 }, { concurrency: 1_001 }])("is not changed by %j", async (body) => {
-    expect(outcome(await change(body))).toBe("400 VALIDATION_ERROR");
+  test("starts so many jobs a minute, until it has no limit again", async () => {
+    expect((await change({ perMinute: 90 })).body).toMatchObject({ perMinute: 90, concurrency: null });
+    expect((await change({ perMinute: null })).body).toMatchObject({ perMinute: null });
+    expect(await auditOf("QUEUE_RATE")).toEqual([
+      { queue: "geocode", perMinute: "90", why },
+      { queue: "geocode", perMinute: "no limit", why },
+    ]);
   });
+
+  test.each([{}, { concurrency: 0 }, { concurrency: 1_001 }, { perMinute: 0 }])(
+    "is not changed by %j",
+    async (body) => {
+      expect(outcome(await change(body))).toBe("400 VALIDATION_ERROR");
+    },
+  );
 
   test("that there is not is 404", async () => {
     expect(outcome(await admin.client.patch(`${ops}/queues/none`, { paused: true, why }))).toBe("404 NOT_FOUND");
@@ -530,6 +597,54 @@ describe("parked POS events", () => {
       { partner: shop.id, changed: "1", why },
       { changed: "1", why },
     ]);
+  });
+
+  test("that match are replayed or dismissed by a bulk action, however many; those that come in later are left alone", async () => {
+    const other = await cast.bakery(client);
+    await sql`
+      insert into pos_events (partner_id, provider, account, event_id, change, status, settled_at, last_error, received_at)
+      select ${other.id}::uuid, 'generic', 'till', 'bulk ' || n, '{"kind": "order.status"}', 'PARKED', now(), 'unknown item', now() - interval '1 hour'
+      from generate_series(1, 10500) as n`;
+    const [unlike, elsewhere] = [await park(other), await park(shop)];
+    await sql`update pos_events set last_error = 'another reason' where id = ${unlike}::bigint`;
+    const ask = (body: Record<string, unknown>) =>
+      admin.client.post(`${ops}/bulk-actions`, { state: "PARKED", why, partnerId: other.id, ...body });
+    const dismissed = await ask({ kind: "DISMISS", error: "UNKNOWN" });
+    expect(dismissed.body).toMatchObject({ matched: 10_500, partnerId: other.id, state: "PARKED" });
+    const late = await park(other);
+    await runUpkeep(task({ task: "bulk-actions" }));
+    expect((await admin.client.get(dismissed.headers.get("location") ?? "")).body).toMatchObject({
+      changed: 10_500,
+      progress: 1,
+      settledAt: expect.any(String),
+    });
+    const [left] = await sql<{ dismissed: number }[]>`
+      select count(*) as dismissed from pos_events where status = 'PROCESSED' and last_error = ${`dismissed: ${why}`} and event_id like 'bulk %'`;
+    expect(left?.dismissed).toBe(10_500);
+    expect((await shown([unlike, elsewhere, late])).map(({ status }) => status)).toEqual([
+      "PARKED",
+      "PARKED",
+      "PARKED",
+    ]);
+    const audited = { state: "PARKED", partner: other.id, error: "UNKNOWN", why, matched: 10_500 };
+    expect((await auditOf("POS_EVENTS_DISMISS")).at(-1)).toEqual(audited);
+    await ask({ kind: "REPLAY" });
+    await runUpkeep(task({ task: "bulk-actions" }));
+    expect((await shown([unlike, elsewhere, late])).map(({ status }) => status)).toEqual([
+      "QUEUED",
+      "PARKED",
+      "QUEUED",
+    ]);
+    expect([...(await openJobs())]).toContainEqual({ payload: { partnerId: other.id } });
+  });
+
+  test.each([
+    { kind: "RUN", state: "PARKED" },
+    { kind: "REPLAY", state: "PARKED", queue: "push" },
+    { kind: "REPLAY", state: "PARKED", argument: "partnerId=1" },
+    { kind: "REPLAY", state: "DEAD", partnerId: randomUUID() },
+  ])("are not what a bulk action is about that is %j", async (body) => {
+    expect(outcome(await admin.client.post(`${ops}/bulk-actions`, { why, ...body }))).toBe("400 VALIDATION_ERROR");
   });
 
   test.each([{}, { all: false }])("are not settled by %j: what is meant must be said", async (which) => {

@@ -16,7 +16,7 @@ const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
 const { countBlocked, lockRows } = await import("../../../support/locks.js");
 const { until } = await import("../../../support/until.js");
-const { metricsText } = await import("../../../../api/ops/metrics.js");
+const { readMetrics } = await import("../../../../api/ops/metrics.js");
 const { closeBroker } = await import("../../../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 const { closeSignals } = await import("../../../../sql/signals.js");
@@ -207,7 +207,7 @@ describe("an event", () => {
     const counted = async () =>
       Number(
         /pos_webhook_events_total\{provider="generic",outcome="unknown_account"\} (\d+)/.exec(
-          await metricsText(),
+          (await readMetrics(false)).text,
         )?.[1] ?? 0,
       );
     const before = await counted();

@@ -1,0 +1,69 @@
+import type { ListedPosEvent, ParkedFilter } from "../../../sql/queries/pos-events.js";
+import { buttonsFor, chooser, chosenForm } from "./choice.js";
+import { type Html, html } from "./html.js";
+import { changedLine, consoleRoot, page, type Page, time, wide } from "./frame.js";
+
+export interface PosEventsView extends ParkedFilter {
+  events: readonly ListedPosEvent[];
+  changed: number | null;
+  /** The address of the next page; null on the last. */
+  next: string | null;
+}
+
+/** Which events are meant, as the fields of a form or of an address. */
+export const parkedFieldsOf = ({ partnerId, error }: ParkedFilter): Record<string, string> => ({
+  partnerId: partnerId ?? "",
+  error: error ?? "",
+});
+
+const rowOf = ({ id, partnerId, provider, kind, receivedAt, attempts, lastError }: ListedPosEvent): Html =>
+  html`<tr>
+    <td>${chooser("Event", id)} ${id}</td>
+    <td><a href="${consoleRoot}/pos-events?partnerId=${partnerId}">${partnerId}</a></td>
+    <td>${provider}: ${kind}</td>
+    <td>${time(receivedAt)}</td>
+    <td class="number">${attempts}</td>
+    <td>${lastError}</td>
+  </tr>`;
+
+/** Parked POS events that match, with what can be done to chosen ones or to all of them. */
+export const posEventsPage = ({ events, changed, next, ...filter }: PosEventsView): Page =>
+  page(
+    "Parked POS events",
+    html`${changedLine(changed, changed === 1 ? "event" : "events")}
+      <form class="filter" action="${consoleRoot}/pos-events">
+        <label>Partner’s id <input name="partnerId" value="${filter.partnerId}" maxlength="36" /></label>
+        <label>Error contains <input name="error" value="${filter.error}" maxlength="200" /></label>
+        <button>Show</button>
+      </form>
+      ${
+        events.length === 0
+          ? html`<p>None.</p>`
+          : html`<form id="${chosenForm}" class="filter" method="post" action="${consoleRoot}/pos-events">
+                <fieldset class="filter">
+                  <legend>Chosen events, or all that match</legend>
+                  <label><input type="checkbox" name="all" /> All that match, however many</label>
+                  ${Object.entries(parkedFieldsOf(filter)).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+                  ${buttonsFor("PARKED")}
+                </fieldset>
+              </form>
+              <div ${wide("Parked events")}>
+                <table>
+                  <thead>
+                    <tr>
+                      <th scope="col">Event</th>
+                      <th scope="col">Partner</th>
+                      <th scope="col">Kind</th>
+                      <th scope="col">Received, UTC</th>
+                      <th scope="col">Attempts</th>
+                      <th scope="col">Last error</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${events.map(rowOf)}
+                  </tbody>
+                </table>
+              </div>`
+      }
+      ${next === null ? null : html`<p><a href="${next}" rel="next">Older events</a></p>`}`,
+  );

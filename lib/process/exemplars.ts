@@ -1,0 +1,58 @@
+import { Histogram, Registry, type HistogramConfiguration, type OpenMetricsContentType } from "prom-client";
+import { config } from "./config.js";
+import { currentSpan, type Span } from "./traces.js";
+
+/** Buckets of histograms name a trace, as OpenMetrics' exemplar, only where there are traces. */
+const areOn = config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
+
+/** Counts a value, in the trace that is kept of it. */
+export type Observe = (labels: Readonly<Record<string, string | number>>, value: number, span?: Span) => void;
+
+/** Declares a histogram; each of its buckets names the trace of its latest value, where that is kept. */
+export function histogram(terms: HistogramConfiguration<string>): Observe {
+  const declared = new Histogram({ ...terms, enableExemplars: areOn });
+  if (!areOn) return (labels, value) => declared.observe(labels, value);
+  return (labels, value, span = currentSpan()) =>
+    declared.observe({ labels, value, exemplarLabels: span?.sampled ? { trace_id: span.traceId } : {} });
+}
+
+export interface Exposition {
+  readonly type: string;
+  readonly text: string;
+}
+
+let turn: Promise<unknown> = Promise.resolve();
+
+/** One reading at a time: to write OpenMetrics, prom-client takes the suffix from the names of counters. */
+function inTurn<T>(read: () => Promise<T>): Promise<T> {
+  const reading = turn.then(read);
+  turn = reading.catch(() => undefined);
+  return reading;
+}
+
+async function openMetricsOf(registry: Registry): Promise<Exposition> {
+  const metrics = registry.getMetricsAsArray().map((metric) => ({ metric, name: metric.name }));
+  const open = new Registry<OpenMetricsContentType>();
+  open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const { name } of metrics) {
+    const metric = registry.getSingleMetric(name);
+    if (metric) open.registerMetric(metric);
+  }
+  try {
+    return { type: open.contentType, text: await open.metrics() };
+  } finally {
+    // it would leave counters without their suffix
+    for (const { metric, name } of metrics) metric.name = name;
+  }
+}
+
+/** Whether a scraper takes OpenMetrics, and would find traces in it. */
+export const wantsExemplars = (accept: string | undefined): boolean =>
+  areOn && (accept ?? "").includes("application/openmetrics-text");
+
+/** Returns the metrics of this process, in Prometheus' text format or with exemplars in that of OpenMetrics. */
+export function expositionOf(registry: Registry, exemplars: boolean): Promise<Exposition> {
+  if (exemplars) return inTurn(() => openMetricsOf(registry));
+  const plain = async () => ({ type: registry.contentType, text: await registry.metrics() });
+  return areOn ? inTurn(plain) : plain();
+}
