@@ -5,15 +5,30 @@ import { currentSpan, type Span } from "./traces.js";
 /** Buckets of histograms name a trace, as OpenMetrics' exemplar, only where there are traces. */
 const areOn = config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
 
+interface Terms extends HistogramConfiguration<string> {
+  registers: Registry[];
+}
+
 /** Counts a value, in the trace that is kept of it. */
 export type Observe = (labels: Readonly<Record<string, string | number>>, value: number, span?: Span) => void;
 
+function openRegistry(): Registry<OpenMetricsContentType> {
+  const open = new Registry<OpenMetricsContentType>();
+  open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  return open;
+}
+
 /** Declares a histogram; each of its buckets names the trace of its latest value, where that is kept. */
-export function histogram(terms: HistogramConfiguration<string>): Observe {
-  const declared = new Histogram({ ...terms, enableExemplars: areOn });
-  if (!areOn) return (labels, value) => declared.observe(labels, value);
+export function histogram({ registers, ...terms }: Terms): Observe {
+  if (!areOn) {
+    const plain = new Histogram({ ...terms, registers });
+    return (labels, value) => plain.observe(labels, value);
+  }
+  // prom-client refuses exemplars in a registry that is usually read as text
+  const traced = new Histogram({ ...terms, registers: [openRegistry()], enableExemplars: true });
+  for (const registry of registers) registry.registerMetric(traced);
   return (labels, value, span = currentSpan()) =>
-    declared.observe({ labels, value, exemplarLabels: span?.sampled ? { trace_id: span.traceId } : {} });
+    traced.observe({ labels, value, exemplarLabels: span?.sampled ? { trace_id: span.traceId } : {} });
 }
 
 export interface Exposition {
@@ -32,8 +47,7 @@ function inTurn<T>(read: () => Promise<T>): Promise<T> {
 
 async function openMetricsOf(registry: Registry): Promise<Exposition> {
   const metrics = registry.getMetricsAsArray().map((metric) => ({ metric, name: metric.name }));
-  const open = new Registry<OpenMetricsContentType>();
-  open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  const open = openRegistry();
   for (const { name } of metrics) {
     const metric = registry.getSingleMetric(name);
     if (metric) open.registerMetric(metric);
