@@ -63,7 +63,6 @@ export const replayBesideOrders: Measure = async (lab, marketplace, { seconds, w
       ...env,
       OTP_FIXED_CODE: operator.code,
       ADMIN_PHONES: operator.phone,
-      PUBLIC_URL: "http://bench.test",
     }),
     lab.start("scripts/bench/programs/arrivals"),
     lab.start("workers/main", env),
@@ -86,6 +85,7 @@ export const replayBesideOrders: Measure = async (lab, marketplace, { seconds, w
     await client.query(DEAD);
     await client.query("vacuum analyze staged_jobs, notifications");
     await order(warmUpSeconds);
+    if (unanswered > 0) throw new Error(`${unanswered} orders were not taken`);
     const alone = await order(3 * seconds);
     const cookie = await signIn(api);
 
@@ -105,6 +105,12 @@ export const replayBesideOrders: Measure = async (lab, marketplace, { seconds, w
     do beside.push(...(await order(seconds)));
     while (!(await Promise.race([replayed, delay(0, false)])));
     const { id, done } = await replaying;
+    const late = await ask(
+      `select percentile_disc(0.99) within group (order by extract(epoch from settled_at - created_at))::float8 as n
+       from notifications
+       where kind = 'ORDER_ACCEPTED' and status = 'SENT' and created_at > (select created_at from bulk_actions where id = $1::uuid)`,
+      id,
+    );
     const changed = Number(await ask("select changed as n from bulk_actions where id = $1::uuid", id));
     if (changed !== DEAD_JOBS) throw new Error(`${changed} jobs were replayed`);
     const staged = await ask(
@@ -128,6 +134,7 @@ export const replayBesideOrders: Measure = async (lab, marketplace, { seconds, w
         { name: "p50", value: quantile(latencies, 0.5), unit: "ms" },
         { name: "p99", value: quantile(latencies, 0.99), unit: "ms" },
       ]);
+    printRow("pushes of these orders", [{ name: "p99", value: Number(late), unit: "s" }]);
     printGoal({ name: "orders that failed or were refused", value: unanswered, unit: "", sign: "≤", goal: 0 });
     printGoal({
       ...{ name: "p99 of orders beside it", value: quantile(beside, 0.99), unit: "ms" },
