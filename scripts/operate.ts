@@ -25,7 +25,7 @@ import {
   recently,
   search,
 } from "../api/common/inspect.js";
-import { enums } from "../lib/domain/enums.js";
+import type { enums } from "../lib/domain/enums.js";
 import { ApiError } from "../lib/process/errors.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";
 import { contracts } from "../queues/index.js";

@@ -18,8 +18,8 @@ export const Argument = z
   .string()
   .trim()
   .max(200)
-  .regex(/^\w{1,64}=[^\u0000]+$/, "must be name=value, such as partnerId=01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f")
-  .refine((text) => text.isWellFormed(), "must be valid text")
+  .regex(/^\w{1,64}=./, "must be name=value, such as partnerId=01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f")
+  .refine((text) => !text.includes("\u0000") && text.isWellFormed(), "must be valid text without NUL characters")
   .transform((text): Payload => {
     const [name = ""] = text.split("=", 1);
     return { [name]: valueOf(text.slice(name.length + 1)) };
