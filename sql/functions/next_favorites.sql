@@ -5,7 +5,8 @@
 --
 -- A plan for the few favourites that most partners have would read and sort all favourites of a popular partner in every
 -- batch. So only index scans are allowed, along an index in this order, and one generic plan serves all calls; "offset 0"
--- keeps preferences and notifications single look-ups and not a hash of the whole table.
+-- keeps preferences and notifications single look-ups and not a hash of the whole table. Notifications are compared by user and id:
+-- by the id alone, a plan from when the table was empty would read all recent ones for each favourite.
 create or replace function next_favorites(
   of_partner uuid, of_box uuid, of_kind text, recent interval, max_recent integer, after_id uuid, max_rows integer
 )
@@ -28,7 +29,8 @@ begin
                then (
                  select count(*) < max_recent
                  from notifications n
-                 where n.user_id = f.user_id and n.id >= since and n.kind = of_kind and n.partner_id = of_partner
+                 where n.user_id = f.user_id and (n.user_id, n.id) >= (f.user_id, since)
+                   and n.kind = of_kind and n.partner_id = of_partner
                    and (n.status not in ('DROPPED', 'FAILED') or n.reason in ('push is off', 'no device'))
                )
                else false
@@ -45,7 +47,8 @@ begin
                then (
                  select count(*) < max_recent
                  from notifications n
-                 where n.box_id = of_box and n.user_id = f.user_id and n.id >= since and n.kind = of_kind
+                 where n.box_id = of_box and n.user_id = f.user_id and (n.user_id, n.id) >= (f.user_id, since)
+                   and n.kind = of_kind
                    and (n.status not in ('DROPPED', 'FAILED') or n.reason in ('push is off', 'no device'))
                )
                else false

@@ -195,7 +195,7 @@ export const bringDeferredForward = (tx: Db, userId: string) =>
         -- quiet hours last less than a day, and no notification that was deferred is of use for longer than this
         select id::text
         from notifications
-        where user_id = ${userId}::uuid and id > first_id_at(now() - interval '8 days') and status = 'DEFERRED'
+        where user_id = ${userId}::uuid and (user_id, id) > (${userId}::uuid, first_id_at(now() - interval '8 days')) and status = 'DEFERRED'
           and reason = ${quietHours}
       )
     )`;

@@ -49,7 +49,7 @@ export async function findCustomer(
         join pos_orders p on p.order_id = o.id
         where o.user_id = u.id and o.partner_id = ${partnerId}::uuid and o.created_at > now() - interval '1 day'
           -- not the whole history: ids begin with the time, of a clock that may have been set back by less than a day
-          and o.id > first_id_at(now() - interval '2 days')
+          and (o.user_id, o.id) > (u.id, first_id_at(now() - interval '2 days'))
       ) < ${most}::integer`;
   return user?.id;
 }

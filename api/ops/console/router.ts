@@ -42,7 +42,7 @@ import { actionsPage, stopPage } from "./bulk-actions.js";
 import { fieldsOf, jobPage, jobsPage } from "./jobs.js";
 import { parkedFieldsOf, posEventsPage } from "./pos-events.js";
 import { notificationPage, orderPage, requestPage, searchPage, thingPage } from "./found.js";
-import { consoleRoot, eventsAt, jobsAt, refusalPage, type Page } from "./frame.js";
+import { consoleRoot, eventsAt, jobsAt } from "./frame.js";
 import { acts, by, Changed, Consent, IdParams, operatorOf, orEmpty, readForm, shows, Time } from "./handle.js";
 import { nowPage } from "./now.js";
 import { queuePage, upkeepPage } from "./upkeep.js";
