@@ -1390,6 +1390,67 @@ export type AlreadyMemberProblem = {
     reason: "ALREADY_MEMBER";
     requestId: string;
 };
+export type Statement = {
+    /** UUID v7 */
+    id: string;
+    /** without gaps */
+    "number": number;
+    /** UUID v7 */
+    partnerId: string;
+    partnerName: string;
+    /** in the deployment's time zone */
+    month: string;
+    currency: string;
+    /** handed over in the month */
+    orders: number;
+    /** their price, before discounts */
+    sales: number;
+    /** what customers paid the partner */
+    paidAtPickup: number;
+    /** by promo codes that hold only at this partner, which pays for them */
+    ownDiscounts: number;
+    /** by other promo codes: the platform owes them to the partner */
+    platformDiscounts: number;
+    /** what the partner owes for the orders */
+    commission: number;
+    /** by how much orders of earlier months, booked too late for theirs, change the balance */
+    earlier: number;
+    /** Major units, at most two decimals */
+    corrections: number;
+    /** of the platform to the partner are negative: they lower what it owes */
+    payments: number;
+    /** what the platform owed the partner; negative: the partner owed */
+    openingBalance: number;
+    /** opening balance + platform discounts − commission + earlier + corrections + payments */
+    closingBalance: number;
+    createdAt: string;
+    /** the document, valid for 15 minutes: read the statement again for a new address; null until it is made, which takes minutes at most */
+    pdfUrl: string | null;
+};
+export type StatementLine = {
+    id: number;
+    /** SALE, CORRECTION or PAYOUT */
+    kind: "SALE" | "PROMO" | "COMMISSION" | "CORRECTION" | "PAYOUT";
+    /** when the order was handed over, or the money was paid */
+    at: string;
+    orderId: string | null;
+    /** of a payment or correction */
+    reference: string | null;
+    /** of a correction */
+    reason: string | null;
+    /** Major units, at most two decimals */
+    sales: number;
+    /** Major units, at most two decimals */
+    paidAtPickup: number;
+    /** Major units, at most two decimals */
+    ownDiscounts: number;
+    /** Major units, at most two decimals */
+    platformDiscounts: number;
+    /** Major units, at most two decimals */
+    commission: number;
+    /** by how much it changes what the platform owes */
+    balance: number;
+};
 export type TooManyRegistrationsProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#TOO_MANY_REGISTRATIONS";
@@ -1713,6 +1774,79 @@ export type CommissionChange = {
     newPercent: number | null;
     at: string;
 };
+export type PartnerBalance = {
+    /** UUID v7 */
+    partnerId: string;
+    partnerName: string;
+    /** more than 0 */
+    owed: number;
+    currency: string;
+    updatedAt: string;
+};
+export type LedgerEntry = {
+    /** the order of booking */
+    id: number;
+    /** its lines add up to zero */
+    transactionId: string;
+    /** UUID v7 */
+    partnerId: string;
+    account: "TILL" | "BALANCE" | "BANK" | "SALES" | "PROMO" | "COMMISSION" | "ADJUSTMENTS";
+    kind: "SALE" | "PROMO" | "COMMISSION" | "CORRECTION" | "PAYOUT";
+    /** Major units, at most two decimals */
+    amount: number;
+    /** of the statement that has it */
+    month: string;
+    /** when it happened */
+    at: string;
+    bookedAt: string;
+    orderId: string | null;
+    reference: string | null;
+    reason: string | null;
+};
+export type StatementDraft = {
+    /** in the deployment's time zone */
+    month: string;
+    currency: string;
+    /** handed over in the month */
+    orders: number;
+    /** their price, before discounts */
+    sales: number;
+    /** what customers paid the partner */
+    paidAtPickup: number;
+    /** by promo codes that hold only at this partner, which pays for them */
+    ownDiscounts: number;
+    /** by other promo codes: the platform owes them to the partner */
+    platformDiscounts: number;
+    /** what the partner owes for the orders */
+    commission: number;
+    /** by how much orders of earlier months, booked too late for theirs, change the balance */
+    earlier: number;
+    /** Major units, at most two decimals */
+    corrections: number;
+    /** of the platform to the partner are negative: they lower what it owes */
+    payments: number;
+    /** what the platform owed the partner; negative: the partner owed */
+    openingBalance: number;
+    /** opening balance + platform discounts − commission + earlier + corrections + payments */
+    closingBalance: number;
+};
+export type BookedEntry = {
+    /** UUID v7 */
+    transactionId: string;
+    /** what the platform owes the partner now; negative: the partner owes */
+    balance: number;
+};
+export type ReferenceUsedProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#REFERENCE_USED";
+    title: "Conflict";
+    status: 409;
+    /** for people; its wording may change */
+    detail: string;
+    code: "CONFLICT";
+    reason: "REFERENCE_USED";
+    requestId: string;
+};
 export type LoyaltyScore = {
     /** UUID v7 */
     userId: string;
@@ -1832,7 +1966,7 @@ export type Device = {
     locale: string;
     createdAt: string;
 };
-export type NotificationKind = "ORDER_ACCEPTED" | "ORDER_READY" | "ORDER_CANCELLED" | "ORDER_NO_SHOW" | "PICKUP_SOON" | "POINTS_EARNED" | "FRIEND_CAME" | "LEVEL_REACHED" | "REVIEW_APPROVED" | "REVIEW_REJECTED" | "DATA_EXPORT_READY" | "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER" | "NEW_ORDER" | "ORDER_CANCELLED_BY_CUSTOMER" | "REVIEW_RECEIVED" | "PARTNER_OWNED" | "PARTNER_APPROVED" | "PARTNER_REJECTED" | "PARTNER_SUSPENDED" | "WEBHOOK_STOPPED" | "WEBHOOK_BACK" | "PLATFORM_WEBHOOK_STOPPED" | "PLATFORM_WEBHOOK_BACK" | "CAMPAIGN_COMPLETED";
+export type NotificationKind = "ORDER_ACCEPTED" | "ORDER_READY" | "ORDER_CANCELLED" | "ORDER_NO_SHOW" | "PICKUP_SOON" | "POINTS_EARNED" | "FRIEND_CAME" | "LEVEL_REACHED" | "REVIEW_APPROVED" | "REVIEW_REJECTED" | "DATA_EXPORT_READY" | "FAVORITE_LISTED" | "BOX_BACK" | "BOX_CHEAPER" | "NEW_ORDER" | "ORDER_CANCELLED_BY_CUSTOMER" | "REVIEW_RECEIVED" | "PARTNER_OWNED" | "PARTNER_APPROVED" | "PARTNER_REJECTED" | "PARTNER_SUSPENDED" | "WEBHOOK_STOPPED" | "WEBHOOK_BACK" | "PLATFORM_WEBHOOK_STOPPED" | "PLATFORM_WEBHOOK_BACK" | "STATEMENT_READY" | "CAMPAIGN_COMPLETED";
 export type Notification = {
     /** UUID v7 */
     id: string;
@@ -2710,7 +2844,7 @@ export type Overview = {
         processes: number;
     }[];
     upkeep: {
-        task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures" | "drop-old-events" | "purge-webhooks";
+        task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures" | "drop-old-events" | "purge-webhooks" | "book-ledger" | "make-statements";
         /** of the last run; null when there was none */
         startedAt: string | null;
         ms: number | null;
@@ -2844,7 +2978,7 @@ export type BulkAction = {
     stoppedWhy: string | null;
 };
 export type QueueSettings = {
-    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
     /** null when it is not paused */
     pausedAt: string | null;
     pausedWhy: string | null;
@@ -3281,6 +3415,32 @@ export type PingWebhook = {
         endpointId: string;
     };
 };
+export type TooManyStreamsProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#TOO_MANY_STREAMS";
+    title: "Too many requests";
+    status: 429;
+    /** for people; its wording may change */
+    detail: string;
+    code: "RATE_LIMIT";
+    reason: "TOO_MANY_STREAMS";
+    requestId: string;
+    /** as in the header `Retry-After` */
+    retryAfterSeconds: number;
+};
+export type StreamsFullProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#STREAMS_FULL";
+    title: "Unavailable";
+    status: 503;
+    /** for people; its wording may change */
+    detail: string;
+    code: "UNAVAILABLE";
+    reason: "STREAMS_FULL";
+    requestId: string;
+    /** as in the header `Retry-After` */
+    retryAfterSeconds: number;
+};
 export type ActionRefusedProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#ACTION_REFUSED";
@@ -3375,7 +3535,7 @@ export type OtherOriginProblem = {
     reason: "OTHER_ORIGIN";
     requestId: string;
 };
-export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | EventsGoneProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OverloadedProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | TooManyWaitsProblem | TooManyWebhookEndpointsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WebhookEndpointStoppedProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
+export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | EventsGoneProblem | ExpiredCodeProblem | ExportsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OverloadedProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferenceUsedProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | StreamsFullProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyStreamsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | TooManyWaitsProblem | TooManyWebhookEndpointsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WebhookEndpointStoppedProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
 /**
  * List the boxes on offer
  */
@@ -5560,6 +5720,114 @@ export function declineInvitation({ id }: {
     });
 }
 /**
+ * List your partner's monthly statements, newest first
+ */
+export function listStatements({ limit, cursor }: {
+    limit?: number;
+    cursor?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Statement[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem | NotTheOwnerProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/partners/me/statements${QS.query(QS.explode({
+        limit,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Read one of your partner's statements
+ */
+export function readStatement({ id }: {
+    id: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Statement;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem | NotTheOwnerProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/partners/me/statements/${encodeURIComponent(id)}`, {
+        ...opts
+    });
+}
+/**
+ * List the orders, payments and corrections on a statement
+ */
+export function listStatementLines({ id, limit, cursor }: {
+    id: string;
+    limit?: number;
+    cursor?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: StatementLine[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: PartnersOnlyProblem | NotTheOwnerProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/partners/me/statements/${encodeURIComponent(id)}/lines${QS.query(QS.explode({
+        limit,
+        cursor
+    }))}`, {
+        ...opts
+    });
+}
+/**
  * Register a partner
  */
 export function registerPartner({ body }: {
@@ -7024,6 +7292,269 @@ export function listCommissionChanges({ limit, cursor }: {
     }))}`, {
         ...opts
     });
+}
+/**
+ * List what is owed between partners and the platform
+ */
+export function listBalances({ limit, cursor, owing }: {
+    limit?: number;
+    cursor?: string;
+    owing?: "PARTNER" | "PLATFORM";
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: PartnerBalance[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/settlements${QS.query(QS.explode({
+        limit,
+        cursor,
+        owing
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * List all partners' statements of a month, by number
+ */
+export function listStatementsOfMonth({ limit, cursor, month }: {
+    limit?: number;
+    cursor?: string;
+    month: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Statement[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/settlements/statements${QS.query(QS.explode({
+        limit,
+        cursor,
+        month
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Export the ledger, in the order of booking
+ */
+export function listLedgerEntries({ limit, cursor, after }: {
+    limit?: number;
+    cursor?: string;
+    after?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: LedgerEntry[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/settlements/entries${QS.query(QS.explode({
+        limit,
+        cursor,
+        after
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Show a partner's statement of a month as it would be made now
+ */
+export function draftStatement({ partnerId, month }: {
+    partnerId: string;
+    month?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: StatementDraft;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/settlements/${encodeURIComponent(partnerId)}/draft${QS.query(QS.explode({
+        month
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Record that a partner and the platform have settled an amount
+ */
+export function recordPayout({ partnerId, body }: {
+    partnerId: string;
+    body: {
+        /** Major units, at most two decimals */
+        amount: number;
+        paidBy: "PARTNER" | "PLATFORM";
+        /** not in the future */
+        paidAt: string;
+        /** of its own among the partner's of this kind: sent again with the same facts, it is not booked again */
+        reference: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: BookedEntry;
+    } | {
+        status: 201;
+        data: BookedEntry;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 409;
+        data: ReferenceUsedProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/settlements/${encodeURIComponent(partnerId)}/payouts`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * Correct what a partner and the platform owe each other
+ */
+export function correctBalance({ partnerId, body }: {
+    partnerId: string;
+    body: {
+        /** Major units, at most two decimals */
+        amount: number;
+        inFavourOf: "PARTNER" | "PLATFORM";
+        /** of its own among the partner's of this kind: sent again with the same facts, it is not booked again */
+        reference: string;
+        reason: string;
+        /** the partner's order that it is about */
+        orderId?: string | null;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: BookedEntry;
+    } | {
+        status: 201;
+        data: BookedEntry;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 409;
+        data: ReferenceUsedProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/settlements/${encodeURIComponent(partnerId)}/corrections`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
 }
 /**
  * Read your score
@@ -9221,7 +9752,7 @@ export function readOverview(none: Record<string, never> = {}, opts?: Oazapfts.R
  * Read what a queue did in each minute of the last hours
  */
 export function listQueueMinutes({ queue, hours }: {
-    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
     hours?: string;
 }, opts?: Oazapfts.RequestOpts) {
     return oazapfts.fetchJson<{
@@ -9500,7 +10031,7 @@ export function listJobs({ limit, cursor, state, queue, error, stagedFrom, stage
     limit?: number;
     cursor?: string;
     state?: "DEAD" | "DUE" | "WAITING";
-    queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
+    queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
     error?: string;
     stagedFrom?: string;
     stagedBefore?: string;
@@ -9601,7 +10132,7 @@ export function createBulkAction({ body }: {
         kind: "REPLAY" | "DISMISS" | "RUN" | "SNOOZE" | "CANCEL";
         /** which jobs are meant: DEAD ones are replayed or dismissed, DUE and WAITING ones run, snoozed or cancelled; PARKED: POS events, which are replayed or dismissed */
         state?: "DEAD" | "DUE" | "WAITING" | "PARKED";
-        queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
+        queue?: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
         /** a part of the last error, in any case */
         error?: string;
         /** only jobs that were staged at this time or later */
@@ -9772,7 +10303,7 @@ export function stopBulkAction({ id, body }: {
  * Pause or resume a queue, or change how many of its jobs a process runs at once or all together start a minute
  */
 export function changeQueue({ queue, body }: {
-    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "upkeep" | "webhooks";
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
     body: {
         paused?: boolean;
         /** null: as configured */
@@ -9874,7 +10405,7 @@ export function settleParkedEvents({ body }: {
  * Run an upkeep task now, beside its schedule
  */
 export function runUpkeepTask({ task, body }: {
-    task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures" | "drop-old-events" | "purge-webhooks";
+    task: "canary" | "expire-boxes" | "repeat-boxes" | "complete-campaigns" | "bulk-actions" | "purge-staged-jobs" | "erase-expired-codes" | "purge-logins" | "no-shows" | "purge-idempotency-keys" | "settle-menu-imports" | "purge-menu-imports" | "erase-accounts" | "erase-counter-addresses" | "purge-registrations" | "purge-notifications" | "purge-geocodes" | "clear-away-files" | "sync-menus" | "abandon-dead-syncs" | "reschedule-stalled-inboxes" | "purge-pos-events" | "purge-rate-counters" | "purge-ad-batches" | "queue-figures" | "drop-old-events" | "purge-webhooks" | "book-ledger" | "make-statements";
     body: {
         /** for the audit log */
         why: string;
