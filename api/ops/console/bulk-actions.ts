@@ -35,10 +35,10 @@ const actionRow = (action: BulkActionRow): Html =>
       <a href="${consoleRoot}/bulk-actions/${action.id}">${action.kind}</a>
       ${action.until === null ? null : html`until ${time(action.until)}`}
     </td>
-    <td>${meant(action)}</td>
-    <td>${action.why}</td>
+    <td class="words">${progressOf(action)}</td>
+    <td class="words">${meant(action)}</td>
+    <td class="words">${action.why}</td>
     <td>${time(action.createdAt)}</td>
-    <td>${progressOf(action)}</td>
   </tr>`;
 
 const actionsOf = (actions: readonly BulkActionRow[]): Html =>
@@ -47,10 +47,10 @@ const actionsOf = (actions: readonly BulkActionRow[]): Html =>
       <thead>
         <tr>
           <th scope="col">What</th>
+          <th scope="col">Changed</th>
           <th scope="col">To what</th>
           <th scope="col">Why</th>
           <th scope="col">Asked for, UTC</th>
-          <th scope="col">Changed</th>
         </tr>
       </thead>
       <tbody>

@@ -100,7 +100,8 @@ export const orderPage = (
   page(
     `Order ${order.id}`,
     html`<p>
-        ${order.status}; placed at ${time(order.createdAt)} with partner ${order.partnerId},
+        ${order.status}; placed at ${time(order.createdAt)} with partner
+        <a href="${thingAt(order.partnerId)}">${order.partnerId}</a>,
         ${order.userId === null ? "by no known user" : `by user ${order.userId}`}.
       </p>
       <p>Phone: ${(shown ?? order).phone ?? "none"}; address: ${(shown ?? order).address ?? "none"}.</p>

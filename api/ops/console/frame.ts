@@ -8,18 +8,18 @@ const style = html` :root { color-scheme: light dark; font: 16px/1.5 system-ui, 
 #121212); color: light-dark(#111, #eee) } a { color: light-dark(#0842a0, #8ab4f8) } a:visited { color:
 light-dark(#5b2d90, #c8a8f0) } body { max-width: 70rem; margin: 0 auto; padding: 0 1rem 3rem } nav { display: flex;
 flex-wrap: wrap; gap: .5rem 1.2rem; align-items: center; padding: .8rem 0; border-bottom: 1px solid #8886 } nav form {
-margin-left: auto } h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem } .wide { overflow-x: auto } table
-{ border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px
-solid #8883; vertical-align: top; overflow-wrap: anywhere } td.number, th.number { text-align: right;
-font-variant-numeric: tabular-nums } input, select, button, textarea { font: inherit; padding: .4rem .6rem } .chart {
-width: 11rem; height: 1.8rem; overflow: visible } .chart path { fill: none; stroke: light-dark(#0b57d0, #8ab4f8);
-stroke-width: 1.5; vector-effect: non-scaling-stroke } .chart .out { stroke: light-dark(#146c2e, #7fd694);
-stroke-dasharray: 4 3 } .big .chart { width: 100%; height: 8rem } .observer form[method=post], .observer .act, .observer
-td input { display: none } th[scope=col] { overflow-wrap: normal } figure { margin: 1rem 0 } form.filter
-label:has([type=checkbox]) { display: block } form.filter { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end
-} form.filter label { display: grid } fieldset { border: 1px solid #8886; margin: 1.5rem 0; padding: .8rem } progress {
-width: 100% } .bad { font-weight: 600; color: light-dark(#b71c1c, #ff8a80) } .note { color: light-dark(#555, #aaa) }
-time { white-space: nowrap }`;
+margin-left: auto } h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem } h3 { font-size: 1rem } td.words
+{ min-width: 13rem } td.pick { white-space: nowrap } .wide { overflow-x: auto } table { border-collapse: collapse;
+width: 100% } th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8883; vertical-align:
+top; overflow-wrap: break-word } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums } input,
+select, button, textarea { font: inherit; padding: .4rem .6rem } .chart { width: 11rem; height: 1.8rem; overflow:
+visible } .chart path { fill: none; stroke: light-dark(#0b57d0, #8ab4f8); stroke-width: 1.5; vector-effect:
+non-scaling-stroke } .chart .out { stroke: light-dark(#146c2e, #7fd694); stroke-dasharray: 4 3 } .big .chart { width:
+100%; height: 8rem } .observer form[method=post], .observer .act, .observer td input { display: none } th[scope=col] {
+overflow-wrap: normal } figure { margin: 1rem 0 } form.filter label:has([type=checkbox]) { display: block } form.filter
+{ display: flex; flex-wrap: wrap; gap: .6rem; align-items: end } form.filter label { display: grid } fieldset { border:
+1px solid #8886; margin: 1.5rem 0; padding: .8rem } progress { width: 100% } .bad { font-weight: 600; color:
+light-dark(#b71c1c, #ff8a80) } .note { color: light-dark(#555, #aaa) } time { white-space: nowrap }`;
 
 /** The attributes of a table's frame, which can be scrolled on a phone, also with the keyboard. */
 export const wide = (label: string): Html => html`class="wide" role="region" tabindex="0" aria-label="${label}"`;

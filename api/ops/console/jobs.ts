@@ -96,22 +96,22 @@ export const jobsPage = ({ jobs, next, changed, ...view }: JobsView): Page =>
             <tr>
               <th scope="col">Job</th>
               <th scope="col">Queue</th>
+              <th scope="col">Last error</th>
               <th scope="col">Staged, UTC</th>
               <th scope="col">Runs</th>
-              <th scope="col">Attempts</th>
-              <th scope="col">Last error</th>
+              <th scope="col" class="number">Attempts</th>
             </tr>
           </thead>
           <tbody>
             ${jobs.map(
               ({ id, queue: of, stagedAt, runAt, attempts, lastError }) =>
                 html`<tr>
-                  <td>${chooser("Job", id)} ${jobLink(id)}</td>
+                  <td class="pick">${chooser("Job", id)} ${jobLink(id)}</td>
                   <td>${of}</td>
+                  <td class="words">${lastError}</td>
                   <td>${time(stagedAt)}</td>
                   <td>${time(runAt)}</td>
                   <td class="number">${attempts}</td>
-                  <td>${lastError}</td>
                 </tr>`,
             )}
           </tbody>

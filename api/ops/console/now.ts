@@ -40,7 +40,8 @@ function troubles({
   if (parkedPosEvents > 0)
     lines.push(
       html`<a href="${consoleRoot}/pos-events"
-        >${parkedPosEvents} parked POS events of ${partnersWithParkedEvents} partners</a
+        >${parkedPosEvents} parked POS ${parkedPosEvents === 1 ? "event" : "events"} of ${partnersWithParkedEvents}
+        ${partnersWithParkedEvents === 1 ? "partner" : "partners"}</a
       >`,
     );
   if (rollupDaysDue > 0) lines.push(html`${rollupDaysDue} days are not rolled up`);

@@ -18,12 +18,12 @@ export const parkedFieldsOf = ({ partnerId, error }: ParkedFilter): Record<strin
 
 const rowOf = ({ id, partnerId, provider, kind, receivedAt, attempts, lastError }: ListedPosEvent): Html =>
   html`<tr>
-    <td>${chooser("Event", id)} ${id}</td>
-    <td><a href="${consoleRoot}/pos-events?partnerId=${partnerId}">${partnerId}</a></td>
+    <td class="pick">${chooser("Event", id)} ${id}</td>
+    <td class="words">${lastError}</td>
+    <td class="words"><a href="${consoleRoot}/pos-events?partnerId=${partnerId}">${partnerId}</a></td>
     <td>${provider}: ${kind}</td>
     <td>${time(receivedAt)}</td>
     <td class="number">${attempts}</td>
-    <td>${lastError}</td>
   </tr>`;
 
 /** Parked POS events that match, with what can be done to chosen ones or to all of them. */
@@ -52,11 +52,11 @@ export const posEventsPage = ({ events, changed, next, ...filter }: PosEventsVie
                   <thead>
                     <tr>
                       <th scope="col">Event</th>
+                      <th scope="col">Last error</th>
                       <th scope="col">Partner</th>
                       <th scope="col">Kind</th>
                       <th scope="col">Received, UTC</th>
-                      <th scope="col">Attempts</th>
-                      <th scope="col">Last error</th>
+                      <th scope="col" class="number">Attempts</th>
                     </tr>
                   </thead>
                   <tbody>
