@@ -271,7 +271,7 @@ begin
     settled := settle_jobs(action.kind, chosen, action.until, behind_others);
   end if;
   update bulk_actions
-  set changed = changed + settled, position = coalesce(chosen[cardinality(chosen)], position),
+  set changed = changed + settled, matched = greatest(matched, changed + settled), position = coalesce(chosen[cardinality(chosen)], position),
       started_at = coalesce(started_at, now()),
       settled_at = case when cardinality(chosen) = 0 then now() end
   where id = action_id;
