@@ -76,18 +76,18 @@ export const listWatchedEndpoints = (db: Db, { failing, id }: WatchedFilter, aft
     select
       w.id, w.partner_id, p.name as partner, w.url, w.types, w.stopped_at, w.stopped_why, w.failures, w.failing_since,
       case when w.paused_until > now() then w.paused_until end as paused_until,
-      (
-        select count(*) from (
-          select from webhook_deliveries d where d.endpoint_id = w.id and d.next_attempt_at is not null limit 1000
-        ) as sent_later
-      ) as pending,
-      (
-        select min(waiting.at) from (
-          select d.at from webhook_deliveries d where d.endpoint_id = w.id and d.next_attempt_at is not null
-          union all
-          select webhook_backlog_at(w.partner_id, w.types, w.position) where w.stopped_at is null
-        ) as waiting
-      ) as oldest_at
+      later.pending,
+      least(later.oldest, case when w.stopped_at is null then webhook_backlog_at(w.partner_id, w.types, w.position) end)::timestamptz
+        as oldest_at
     from page w
+    cross join lateral (
+      select count(*) as pending, min(at) as oldest
+      from (
+        select d.at from webhook_deliveries d
+        where d.endpoint_id = w.id and d.next_attempt_at is not null
+        order by d.position
+        limit 1000
+      ) as sent_later
+    ) as later
     left join partners p on p.id = w.partner_id
     order by w.id desc`;

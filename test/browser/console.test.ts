@@ -288,7 +288,7 @@ describeWithChromium("the operators' console in a browser", () => {
   test("an endpoint of webhooks that fails is found, its deliveries are shown, and it is stopped and started", async () => {
     await failingEndpoint();
     await page.goto("/admin/ops");
-    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByRole("link", { name: "Webhooks", exact: true }).click();
     await page.getByRole("link", { name: "hooks.example.com" }).first().click();
     await page.getByRole("cell", { name: "503 <b>later</b>" }).waitFor();
     const form = page.getByRole("group", { name: "Stop it" });
