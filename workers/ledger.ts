@@ -12,8 +12,10 @@ import {
 import { makeStatements } from "../sql/queries/statements.js";
 import type { Task } from "./consume.js";
 
-/** Events, orders or partners in one transaction, for which nobody else books. */
+/** Events or orders in one transaction, for which nobody else books. */
 const BATCH = 1_000;
+/** Partners in one transaction: each may have thousands of lines. */
+const PARTNERS = 200;
 
 type LedgerTask = Pick<Task<{ task: string }>, "log" | "progress" | "signal">;
 
@@ -55,7 +57,7 @@ async function makeStatementsOf(month: string, { signal }: LedgerTask): Promise<
   let total = 0;
   for (let after: string | null = null; !signal.aborted;) {
     const run = { month, zone, currency: config.CURRENCY, after };
-    const { last, made }: Awaited<ReturnType<typeof makeStatements>> = await makeStatements(sql, run, BATCH);
+    const { last, made }: Awaited<ReturnType<typeof makeStatements>> = await makeStatements(sql, run, PARTNERS);
     total += made;
     if (last === null) return { made: total, all: true };
     after = last;
