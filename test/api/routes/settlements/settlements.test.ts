@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
-import { closeDatabase, sql } from "../../../../sql/db.js";
-import { closeSignals } from "../../../../sql/signals.js";
+import { statements } from "../../../../queues/index.js";
+import { sql } from "../../../../sql/db.js";
 import { makeDueStatements } from "../../../../workers/ledger.js";
 import { writeStatement } from "../../../../workers/statements.js";
 import { outcome, startApi, type Client } from "../../../support/api.js";
 import { admin, bakery, join, user, type Bakery, type Character } from "../../../support/cast.js";
 import { book, linesOf, openLedgerFrom, sell, sumOf } from "../../../support/ledger.js";
+import { disconnect, startQueueWorker } from "../../../support/queue-worker.js";
 import { task } from "../../../support/task.js";
+import { until } from "../../../support/until.js";
 
 const admins = "/api/v1/admin/settlements";
 const own = "/api/v1/partners/me/statements";
@@ -31,8 +33,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stop();
-  await closeSignals();
-  await closeDatabase();
+  await disconnect();
 });
 
 const noon = (month: string) => new Date(Date.parse(`${month}T09:00:00Z`) + 10 * 24 * HOUR_MS);
@@ -111,9 +112,11 @@ describe("a partner's owner", () => {
     expect([first.list, (await shop.owner.client.get(next)).list]).toMatchObject([[{ sales: 100 }], [{ sales: 200 }]]);
   });
 
-  test("gets the document at an address that needs no token", async () => {
+  test("gets the document that a worker makes, at an address that needs no token", async () => {
     const id = await latest();
-    await writeStatement(task({ statementId: id }));
+    const worker = startQueueWorker(statements, writeStatement);
+    await until(async () => (await shop.owner.client.get(`${own}/${id}`)).body["pdfUrl"] !== null);
+    await worker.stop();
     const { pathname, search } = new URL((await shop.owner.client.get(`${own}/${id}`)).string("pdfUrl"));
     const file = await fetch(client.url + pathname + search);
     expect([file.status, file.headers.get("content-type")]).toEqual([200, "application/pdf"]);
