@@ -3,6 +3,7 @@ import { config } from "../lib/process/config.js";
 import { publicKeys } from "../lib/security/tokens.js";
 import { operatorsConsole } from "./ops/console/router.js";
 import { dashboard } from "./ops/dashboard/router.js";
+import { demoBoard } from "./ops/demo-board.js";
 import { docs, leadToDocs } from "./ops/docs.js";
 import { errorsPage } from "./ops/errors-page.js";
 import { limitBodyTime } from "./http/body-time.js";
@@ -141,6 +142,7 @@ app.get("/.well-known/jwks.json", (_request, response) => {
 });
 app.get("/", leadToDocs);
 app.use("/docs", docs(errorsPage(endpoints)));
+if (config.NODE_ENV === "development") app.use("/demo", demoBoard());
 app.use(dashboard);
 app.use(operatorsConsole);
 
