@@ -10,7 +10,7 @@ export interface StreamGrant {
 
 /** Lists the places, from 1 on, of the grants that still hold. */
 export const listHeldGrants = (db: Db, grants: readonly StreamGrant[]) =>
-  db<{ place: number }[]>`
+  db<{ place: number | null }[]>`
     select g.place::integer as place
     from unnest(
       ${grants.map(({ userId }) => userId)}::uuid[], ${grants.map(({ sessionId }) => sessionId)}::uuid[],

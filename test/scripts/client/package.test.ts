@@ -127,7 +127,18 @@ test("a bundle has only the operations that an app imports", async () => {
 test("npm packs modules and types, and nothing else", async () => {
   const { stdout } = await promisify(execFile)("npm", ["pack", "--dry-run", "--json"], { cwd: client });
   const [packed] = JSON.parse(stdout) as { name: string; version: string; files: { path: string }[] }[];
-  const modules = ["answers", "index", "operations", "orders", "pages", "repeating", "server-sent-events", "session", "streams", "upload"];
+  const modules = [
+    "answers",
+    "index",
+    "operations",
+    "orders",
+    "pages",
+    "repeating",
+    "server-sent-events",
+    "session",
+    "streams",
+    "upload",
+  ];
   expect(packed?.files.map(({ path }) => path).sort()).toEqual(
     ["LICENSE", "README.md", "package.json", ...modules.flatMap((name) => [`${name}.d.ts`, `${name}.js`])].sort(),
   );
