@@ -480,7 +480,8 @@ operations.post(
       })
       .refine(hasItsTime, wrongTime)
       .refine(({ kind, state }) => fitsState(kind, state), { path: ["state"], message: "does not fit the kind" })
-      .refine(isOfOneSort, { path: ["state"], message: "events have a partnerId, jobs a queue and an argument" }),
+      .refine(isOfOneSort, { path: ["state"], message: "events have a partnerId, jobs a queue and an argument" })
+      .meta({ example: { kind: "REPLAY", queue: "push", error: "503", why: "the push service was down" } }),
     answers: { 202: BulkAction },
   },
   async ({ user, body }) => {
