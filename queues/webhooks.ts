@@ -7,6 +7,6 @@ export const webhooks = contract({
   payload: z.object({ endpointId: z.uuid() }),
   attempts: 8,
   backoffMs: 2_000,
-  // most of the time a slot waits for an answer; half of them may be held by endpoints that give none
+  // most of the time a slot waits for an answer; three quarters may be held by endpoints that give none
   concurrency: 200,
 });

@@ -24,7 +24,7 @@ const TURN_MS = 20_000;
 /** When a run looks again whether another one has ended. */
 const CLAIMED_MS = 2_000;
 
-/** Endpoints that do not answer leave half of the slots to others. */
+/** Endpoints that do not answer leave a quarter of the slots to others. */
 const receivers = shareSlots(webhooks, () => false, SHARES_OF_OTHERS);
 
 const bodyOf = ({ type, version, position, partnerId, at, data }: WebhookRow): string =>

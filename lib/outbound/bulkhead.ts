@@ -13,7 +13,7 @@ const SHARES = {
 };
 export type Shares = Readonly<typeof SHARES>;
 /** For a queue that calls no known origin. */
-export const SHARES_OF_OTHERS: Shares = { ...SHARES, others: 1, unproven: 1 / 2 };
+export const SHARES_OF_OTHERS: Shares = { ...SHARES, others: 1, unproven: 3 / 4 };
 /** An answer that takes longer proves nothing: an origin may answer its calls, and yet hold slots on purpose. */
 const PROMPT_MS = 5_000;
 /** An origin is paused when it did not answer this many calls in a row. */
