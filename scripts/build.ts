@@ -6,8 +6,8 @@ import { runTool } from "./run-tool.js";
 
 /** `npm run build`: what production runs, in `dist`; tsconfig.build.json names it. */
 
-/** By its path: `tsc` on the PATH may be that of `typescript-native`. */
-const compiler = "node_modules/typescript/bin/tsc";
+/** The native compiler, by its path: `tsc` on the PATH may be either of the two. */
+const compiler = "node_modules/typescript-native/bin/tsc";
 
 // what an earlier version had must not stay
 await rm("dist", { recursive: true, force: true });

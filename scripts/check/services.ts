@@ -24,8 +24,9 @@ function findConfiguration(): Finding[] {
 
 /** Checks each server of Redis: in a cluster any of them may have a queue. */
 async function findBroker(): Promise<Finding> {
-  await pingBroker();
+  // it waits longer for the first connection
   const servers = await describeRedis();
+  await pingBroker();
   const { REDIS } = config;
   if (REDIS === null) return ok("in Postgres, as REDIS_URL is not set");
   const among = (name: string) => [...new Set(servers.map((facts) => facts.get(name) ?? "unknown"))].join(" and ");

@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -29,8 +29,9 @@ async function copy(stage: string, words: readonly string[]): Promise<void> {
   const paths = from === undefined ? words : words.slice(1);
   const sources = paths[0] === "." ? context : paths.slice(0, -1);
   for (const source of sources) {
-    const [path, target] = from === undefined ? [join(root, source), source] : [join(folder, from, source), paths[1]];
-    await cp(path, join(appOf(stage), target ?? ""), { recursive: true, verbatimSymlinks: true });
+    // what a stage has made is wanted by one other only, so it is moved: it is tens of thousands of files
+    if (from !== undefined) await rename(join(folder, from, source), join(appOf(stage), paths[1] ?? ""));
+    else await cp(join(root, source), join(appOf(stage), source), { recursive: true, verbatimSymlinks: true });
   }
 }
 
