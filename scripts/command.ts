@@ -74,11 +74,11 @@ const commands: Readonly<Record<string, Command>> = {
   },
   "bench/capacity": {
     call: "npm run capacity -- [--quick] [--json FILE], or npm run capacity -- --table FILE",
-    what: "Measures what an order and other operations cost in all processes, and prints what a deployment of each size needs. --json writes the figures to a file, --table writes what follows from those of a file into scripts/ops/README.md.",
+    what: "Measures what an order and other operations cost in all processes, and prints what a deployment of each size needs. --json writes the figures to a file, --table writes what follows from those of a file into scripts/ops/capacity.md.",
   },
   "write-variables": {
     call: "npm run variables",
-    what: "Writes .env.example and the table of variables in scripts/ops/README.md.",
+    what: "Writes .env.example and the table of variables in scripts/ops/configuration.md.",
   },
   "write-schema": { call: "npm run schema", what: "Writes sql/schema.sql from the migrations." },
   "write-surface": {

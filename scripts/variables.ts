@@ -42,11 +42,11 @@ export function variablesExample(): string {
   return `# Copy this to .env and uncomment what you change. \`npm start\` provides the required variables itself.\n\n${entries.join("\n")}`;
 }
 
-/** The operators' README, which has the table. */
-export const readmePath = "scripts/ops/README.md";
+/** The page that has the table. */
+export const pagePath = "scripts/ops/configuration.md";
 
 const tableStart = "<!-- variables: `npm run variables` writes this table -->\n\n";
 const tableEnd = "\n\n<!-- end of variables -->";
 
-/** Returns the README with the table of variables between its two marks. */
-export const withVariablesTable = (readme: string): string => between(readme, tableStart, tableEnd, variablesTable());
+/** Returns the page with the table of variables between its two marks. */
+export const withVariablesTable = (page: string): string => between(page, tableStart, tableEnd, variablesTable());

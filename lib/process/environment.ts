@@ -173,7 +173,7 @@ const matchable = (origins: readonly string[], context: z.RefinementCtx) => {
 };
 const zone = z.string().refine(isTimeZone, "must be an IANA time zone such as Europe/Moscow");
 
-/** Every variable the service reads, with its default and what it is for (`description` feeds the table in scripts/ops/README.md). */
+/** Every variable the service reads, with its default and what it is for (`description` feeds the table in scripts/ops/configuration.md). */
 export const environment = z
   .object({
     NODE_ENV: oneOf("development", "test", "production")

@@ -10,7 +10,7 @@ import { printGoal, printRow } from "./report.js";
 const DEAD_JOBS = 100_000;
 const ORDERS_PER_SECOND = 50;
 const CHECK_MS = 500;
-/** What users are promised (scripts/ops/README.md, ServiceLevelLost). */
+/** What users are promised (scripts/ops/runbook.md, ServiceLevelLost). */
 const LONGEST_ORDER_MS = 300;
 
 const operator = { phone: "+79990000000", code: "000000" };

@@ -30,7 +30,7 @@ export interface Town {
 export interface Incident {
   /** What somebody says who wakes the operator up. */
   symptom: string;
-  /** The heading of its paragraph in scripts/ops/README.md. */
+  /** The heading of its paragraph in scripts/ops/runbook.md. */
   paragraph: string;
   begin: (town: Town) => Promise<void>;
   /** Whether it is over, and nothing is left of it. */

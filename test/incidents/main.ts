@@ -33,7 +33,7 @@ const ending = new AbortController();
 say(`
   Console    ${deployment.url}/admin/ops
   Sign in    phone +79990000000, code 000000
-  Runbook    scripts/ops/README.md
+  Runbook    scripts/ops/runbook.md
   Shell      set -a; . ${deployment.envFile}; set +a; npm run ops -- now
   Logs       ${deployment.folder}/*.log
 

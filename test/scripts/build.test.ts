@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
@@ -53,8 +53,9 @@ test("the build has the processes of the Procfile and the scripts for operators"
   const procfile = await readFile("Procfile", "utf8");
   const processes = [...procfile.matchAll(/ dist\/(\S+)\.js/g)].map(([, path]) => `${path}.ts`);
   expect(processes).toHaveLength(3);
-  const readme = await readFile("scripts/ops/README.md", "utf8");
-  const named = [...readme.matchAll(/npm run ([\w-]+)/g)].map(([, name = ""]) => name);
+  const pages = (await readdir("scripts/ops")).filter((name) => name.endsWith(".md"));
+  const texts = await Promise.all(pages.map((name) => readFile(join("scripts/ops", name), "utf8")));
+  const named = [...texts.join("").matchAll(/npm run ([\w-]+)/g)].map(([, name = ""]) => name);
   const onlyFromSource = ["bench", "build", "capacity", "incidents", "plans", "variables"];
   const operators = named.filter((name) => !onlyFromSource.includes(name)).map((name) => scripts[name]?.split(" ")[1]);
   expect(files).toEqual(expect.arrayContaining([...processes, ...operators]));

@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { total, type Cost } from "../../scripts/bench/capacity/costs.js";
 import type { Measurement } from "../../scripts/bench/capacity/measure.js";
 import { jobsOfRedis, perOrder, retention, sizeFor, yearOf } from "../../scripts/bench/capacity/model.js";
-import { readmePath, withCapacity } from "../../scripts/bench/capacity/report.js";
+import { pagePath, withCapacity } from "../../scripts/bench/capacity/report.js";
 import { newRun } from "../../scripts/bench/capacity/run.js";
 import { tasks } from "../../workers/upkeep.js";
 import { runScript } from "../support/run-script.js";
@@ -120,10 +120,10 @@ test("purged tables are of the schema, and the tasks that purge them are of upke
   }
 });
 
-test("what follows from a run replaces what the README had", async () => {
-  const readme = await readFile(readmePath, "utf8");
+test("what follows from a run replaces what the page had", async () => {
+  const page = await readFile(pagePath, "utf8");
   const run = newRun({ orders: 1, warmUpOrders: 1, reads: 1, uploads: 1, boxes: 1 }, measured, 61);
-  const written = withCapacity(readme, run);
+  const written = withCapacity(page, run);
   expect(written).toContain("| an order is placed, two are notified ");
   expect(written).toContain("carries 3,600 jobs a second");
   expect(withCapacity(written, run)).toBe(written);

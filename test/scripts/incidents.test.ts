@@ -5,7 +5,7 @@ test("each incident of the drill has a paragraph in the runbook: what is seen, w
   const drill = await readFile("test/incidents/incidents.ts", "utf8");
   const paragraphs = Array.from(drill.matchAll(/^ {4}paragraph: "(.+)",$/gm), ([, name = ""]) => name);
   expect(paragraphs).toHaveLength(10);
-  const runbook = await readFile("scripts/ops/README.md", "utf8");
+  const runbook = await readFile("scripts/ops/runbook.md", "utf8");
   for (const name of paragraphs)
     expect(runbook).toMatch(
       new RegExp(

@@ -84,7 +84,7 @@ const Dashboard = z.object({
 const { panels } = Dashboard.parse(JSON.parse(await read("grafana.json")));
 const alerts = await read("alerts.yml");
 const workers = await read("kubernetes/workers.yaml");
-const runbook = await read("README.md");
+const runbook = await read("runbook.md");
 
 for (const [, name = "", label = "", value = ""] of alerts.matchAll(
   /- record: (\S+)\n +expr: .+\n(?: +labels: \{ (\w+): (\w+) \}\n)?/g,
@@ -140,7 +140,7 @@ describe("each alert", () => {
 
   test("names its paragraph of the runbook, which says what is seen, where to look and what to do", () => {
     expect(Array.from(alerts.matchAll(/^ +runbook: (.+)$/gm), ([, place]) => place)).toEqual(
-      names.map((name) => `scripts/ops/README.md#${name.toLowerCase()}`),
+      names.map((name) => `scripts/ops/runbook.md#${name.toLowerCase()}`),
     );
     for (const name of names)
       expect(runbook).toMatch(

@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { environment } from "../../lib/process/environment.js";
 import { readConfig } from "../../lib/process/read-config.js";
 import { newCredentialsKey, newSigningKey } from "../../lib/process/keys.js";
-import { readmePath, variablesExample, withVariablesTable } from "../../scripts/variables.js";
+import { pagePath, variablesExample, withVariablesTable } from "../../scripts/variables.js";
 
 const required = {
   DATABASE_URL: "postgres://localhost/name",
@@ -12,15 +12,15 @@ const required = {
   CREDENTIALS_KEYS: newCredentialsKey(),
 };
 
-test(".env.example and the operators' README list every variable (`npm run variables` writes them)", async () => {
+test(".env.example and the operators' pages list every variable (`npm run variables` writes them)", async () => {
   expect(await readFile(".env.example", "utf8")).toBe(variablesExample());
-  const readme = await readFile(readmePath, "utf8");
-  expect(readme).toBe(withVariablesTable(readme));
+  const page = await readFile(pagePath, "utf8");
+  expect(page).toBe(withVariablesTable(page));
 });
 
-test("the README's least for a deployment is complete, and nothing in it is superfluous", async () => {
+test("the least configuration of a deployment is complete, and nothing in it is superfluous", async () => {
   const [, block = ""] =
-    /least a deployment needs[^`]*`[^`]*`[^`]*```sh\n([^`]*)```/.exec(await readFile(readmePath, "utf8")) ?? [];
+    /```sh\n(NODE_ENV=production\n[^`]*)```/.exec(await readFile("scripts/ops/deploy.md", "utf8")) ?? [];
   const printed = { ...required, METRICS_TOKEN: "a long secret" };
   const least = Object.fromEntries(
     Object.entries({ ...parseEnv(block) }).map(([name, value]) => [name, value || Reflect.get(printed, name)]),

@@ -5,12 +5,12 @@ import { withLab } from "../lab.js";
 import { print } from "../report.js";
 import { checkWritable, readFigures } from "../run.js";
 import { measure, settings, type Effort } from "./measure.js";
-import { describe, readmePath, withCapacity } from "./report.js";
+import { describe, pagePath, withCapacity } from "./report.js";
 import { newRun, Run } from "./run.js";
 
 /**
  * `npm run capacity -- [--quick] [--json FILE]`: measures what operations cost in all processes, and prints what a deployment of
- * each size needs. `--table FILE` measures nothing: it writes what follows from the figures of a file into the README.
+ * each size needs. `--table FILE` measures nothing: it writes what follows from the figures of a file into scripts/ops/capacity.md.
  */
 
 // an order is some requests, so each process has compiled its hot code after the warm-up
@@ -36,7 +36,7 @@ const values = readArguments();
 if (values.table !== undefined) {
   if (Object.keys(values).length > 1) fail(usage);
   const run = await readFigures(values.table, Run).catch(fail);
-  await writeFile(readmePath, withCapacity(await readFile(readmePath, "utf8"), run));
+  await writeFile(pagePath, withCapacity(await readFile(pagePath, "utf8"), run));
   process.exit();
 }
 const { json } = values;

@@ -4,7 +4,7 @@ import { sum, type Cost } from "./costs.js";
 import { assumptions, jobsOfRedis, perOrder, sizeFor, sizes, yearOf, type Size } from "./model.js";
 import type { Run } from "./run.js";
 
-export const readmePath = fileURLToPath(new URL("../../ops/README.md", import.meta.url));
+export const pagePath = fileURLToPath(new URL("../../ops/capacity.md", import.meta.url));
 
 const mark = "<!-- capacity: `npm run capacity -- --table FILE` writes this part -->\n\n";
 const endMark = "\n\n<!-- end of capacity -->";
@@ -130,5 +130,5 @@ export function describe(run: Run): string {
   ].join("\n\n");
 }
 
-/** Returns the README with what follows from a run between its two marks. */
-export const withCapacity = (readme: string, run: Run): string => between(readme, mark, endMark, describe(run));
+/** Returns the page with what follows from a run between its two marks. */
+export const withCapacity = (page: string, run: Run): string => between(page, mark, endMark, describe(run));
