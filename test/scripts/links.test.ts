@@ -28,7 +28,7 @@ const anchors = new Map(
 
 test("each link between the pages leads to a file, and to a heading in it", () => {
   const broken = pages.flatMap(({ file, text }) =>
-    Array.from(text.matchAll(/\]\((?!https?:|mailto:|/)([^)#\s]*)(?:#([^)\s]+))?\)/g))
+    Array.from(text.matchAll(/\]\((?!https?:|mailto:|\/)([^)#\s]*)(?:#([^)\s]+))?\)/g))
       .filter(([, path = "", anchor]) => {
         const target = path === "" ? file : normalize(join(dirname(file), path)).replace(/\/$/, "");
         return !files.has(target) || (anchor !== undefined && !anchors.get(target)?.includes(anchor));
