@@ -9,7 +9,7 @@ test("each incident of the drill has a paragraph in the runbook: what is seen, w
   for (const name of paragraphs)
     expect(runbook).toMatch(
       new RegExp(
-        `\\n### ${name}\\n\\n- \\*\\*Symptom\\.\\*\\* [^#]+\\n- \\*\\*Look\\.\\*\\* [^#]+\\n- \\*\\*Do\\.\\*\\* `,
+        `\\n### ${name}\\n\\n- \\*\\*Symptom\\.\\*\\* [^#]+\\n- \\*\\*Look\\.\\*\\* [^#]+\\n- \\*\\*Do\\.\\*\\*\\s`,
       ),
     );
 });

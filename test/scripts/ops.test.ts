@@ -145,7 +145,7 @@ describe("each alert", () => {
     for (const name of names)
       expect(runbook).toMatch(
         new RegExp(
-          `\n### ${name}\n\n- \\*\\*Symptom\\.\\*\\* [^#]+\n- \\*\\*Look\\.\\*\\* [^#]+\n- \\*\\*Do\\.\\*\\* `,
+          `\n### ${name}\n\n- \\*\\*Symptom\\.\\*\\* [^#]+\n- \\*\\*Look\\.\\*\\* [^#]+\n- \\*\\*Do\\.\\*\\*\\s`,
         ),
       );
     const [, part = ""] = runbook.split("\n## When an alert fires\n");
