@@ -1,15 +1,15 @@
 import { z } from "zod";
 
 /**
- * What a worker says of a running job, in the broker: `done` of `total` rows, bytes, days or whatever it counts. bull-board draws
- * `progress`, the percentage.
+ * The progress of a running job, in the broker: `done` of `total`, in a unit of the job such as rows, bytes or days.
+ * bull-board draws `progress`, the percentage.
  */
 export const JobProgress = z.object({
   done: z.number(),
-  /** Without it is unknown how much there is. */
+  /** Absent when the total is unknown. */
   total: z.number().optional(),
   progress: z.number().optional(),
-  /** When the run will be done if it goes on as it did, in ms since 1970; without it that cannot be told. */
+  /** Estimated end in ms since 1970; absent when it is unknown. */
   endsAt: z.number().optional(),
 });
 export type JobProgress = z.output<typeof JobProgress>;

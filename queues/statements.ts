@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { contract } from "./contract.js";
 
-/** Writes the document of a partner's statement, and has the owner notified. */
+/** Writes the document of a partner's statement and notifies the owner. */
 export const statements = contract({
   queue: "statements",
   payload: z.object({ statementId: z.uuid() }),

@@ -4,7 +4,7 @@ import { withProgress } from "./progress-bar.js";
 
 const BATCH = 5_000;
 
-/** Works through a bulk action to its end, without waiting for a worker; returns it. */
+/** Runs a bulk action to its end in this process, without a worker; returns it. */
 export const finishBulkAction = (id: string, what: "jobs" | "events" = "jobs"): Promise<BulkActionRow | undefined> =>
   withProgress(what, async (report) => {
     for (;;) {

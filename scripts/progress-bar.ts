@@ -1,22 +1,22 @@
 import { estimateEnd, partOf } from "../lib/domain/progress.js";
 
-/** A terminal's bar is drawn this often at most, and at least every REDRAW_MS; elsewhere a line is written this often at most. */
+/** A bar is drawn at most this often, and at least every REDRAW_MS; elsewhere a line is written at most this often. */
 const DRAW_MS = 100;
 const REDRAW_MS = 1_000;
 const LINE_MS = 10_000;
 const WIDTH = 24;
 
-/** Says that so much is done, of so much where that is known; `what` names the present step. */
+/** Reports the amount that is done, and the total where it is known; `what` names the current step. */
 export type ReportStep = (done: number, total: number | null, what?: string) => void;
 
-/** Where the bar is drawn: stderr, so that what a script prints can be used by another program. */
+/** The bar is on stderr, so that another program can read a script's stdout. */
 interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** How far a work is. */
+/** The progress of a script. */
 interface State {
   what: string;
   done: number;
@@ -32,7 +32,7 @@ function inWords(ms: number): string {
 
 const count = (amount: number) => Math.floor(amount).toLocaleString("en");
 
-/** Says how far a work is: "days: 12 of 31 (38 %), about 40 s left". */
+/** Formats progress: "days: 12 of 31 (38 %), about 40 s left". */
 export function describeProgress({ what, done, total }: State, startedAt: Date, now = Date.now()): string {
   const part = partOf(done, total);
   if (total === null || part === null) return `${what}: ${count(done)}`;
@@ -41,19 +41,19 @@ export function describeProgress({ what, done, total }: State, startedAt: Date, 
   return `${what}: ${count(done)} of ${count(total)} (${Math.floor(part * 100)} %)${left}`;
 }
 
-/** Returns the bar of a terminal with so many columns. */
+/** Formats a bar for a terminal with so many columns. */
 export function drawBar(state: State, startedAt: Date, columns: number, now = Date.now()): string {
   const part = partOf(state.done, state.total);
   const full = part === null ? null : Math.floor(part * WIDTH);
   const drawn = full === null ? "" : `[${"#".repeat(full)}${"-".repeat(WIDTH - full)}] `;
-  // a longer one would be drawn over two lines
+  // a longer text would wrap
   return `${drawn}${describeProgress(state, startedAt, now)}`.slice(0, Math.max(columns - 1, 1));
 }
 
-/** What is on the terminal's last line, while there is a bar. */
+/** The terminal's last line, while there is a bar. */
 let bar: { clear(): void; draw(): void } | undefined;
 
-/** Writes to stdout, above the bar if there is one. */
+/** Prints to stdout, above the bar if there is one. */
 export function print(text: string): void {
   bar?.clear();
   process.stdout.write(text);
@@ -62,7 +62,7 @@ export function print(text: string): void {
 
 const CLEAR = "\r\u001B[K";
 
-/** Follows a work on a terminal, with a bar on its last line. */
+/** Shows progress on a terminal, as a bar on its last line. */
 function onTerminal(screen: Screen, state: State, startedAt: Date) {
   let drawnAt = 0;
   const draw = () => {
@@ -84,7 +84,7 @@ function onTerminal(screen: Screen, state: State, startedAt: Date) {
   };
 }
 
-/** Follows a work where lines are kept, such as in the log of a machine: writes one now and then, when something has changed. */
+/** Shows progress elsewhere, such as in the log of a CI machine: a line now and then, when something has changed. */
 function inLines(screen: Screen, state: State, startedAt: Date) {
   let isNew = false;
   const timer = setInterval(() => {
@@ -95,8 +95,8 @@ function inLines(screen: Screen, state: State, startedAt: Date) {
 }
 
 /**
- * Does a work, and shows on stderr how far it is: by a bar on a terminal, elsewhere by a line every ten seconds. Nothing of a bar is
- * left when it has ended. Meanwhile write to stdout by `print`. There is one bar at a time.
+ * Runs `work` and shows its progress on stderr: a bar in a terminal, a line every ten seconds elsewhere. The bar is removed
+ * at the end. Write to stdout with `print` meanwhile. There is one bar at a time.
  */
 export async function withProgress<T>(
   what: string,

@@ -12,18 +12,18 @@ import {
 import { makeStatements } from "../sql/queries/statements.js";
 import type { Task } from "./consume.js";
 
-/** Events or orders in one transaction, for which nobody else books. */
+/** Events or orders per transaction, which holds the lock on the ledger. */
 const BATCH = 1_000;
-/** Partners in one transaction: each may have thousands of lines. */
+/** Partners per transaction: each may have thousands of lines. */
 const PARTNERS = 200;
 
 type LedgerTask = Pick<Task<{ task: string }>, "log" | "progress" | "signal">;
 
 const zone = config.DEFAULT_TIMEZONE;
 
-/** Books all completed orders that are not booked, after the log dropped events that were not read; false when it was cut short. */
+/** Books all unbooked completed orders, after the log dropped unread events; false when it was cut short. */
 async function bookFromOrders({ log, signal }: LedgerTask): Promise<boolean> {
-  // what is dropped from here on was either read by now, or leads here again
+  // events that are dropped later were read by now, or lead here again
   const { dropped } = await findLogEnds(sql);
   log.warn({ dropped }, "the event log has dropped events that were not booked; orders are booked without them");
   for (let after: string | null = null; ;) {
@@ -35,7 +35,7 @@ async function bookFromOrders({ log, signal }: LedgerTask): Promise<boolean> {
   return true;
 }
 
-/** Books what the event log has had since the last run, each fact once; returns how many events it read. */
+/** Books the events since the last run, each fact once; returns how many events it read. */
 export async function bookLedger(task: LedgerTask): Promise<number> {
   const { progress, signal } = task;
   let read = 0;
@@ -52,7 +52,7 @@ export async function bookLedger(task: LedgerTask): Promise<number> {
   return read;
 }
 
-/** Makes the statements of a closed month; returns their number, and whether all are there now. */
+/** Makes the statements of a closed month; returns their number, and whether all exist now. */
 async function makeStatementsOf(month: string, { signal }: LedgerTask): Promise<{ made: number; all: boolean }> {
   let total = 0;
   for (let after: string | null = null; !signal.aborted;) {
@@ -66,13 +66,13 @@ async function makeStatementsOf(month: string, { signal }: LedgerTask): Promise<
 }
 
 /**
- * Makes the statements of every month that has ended, the oldest first; returns their number. A run that is cut short, or runs beside
- * another, leaves the rest to the next.
+ * Makes the statements of every month that has ended, the oldest first; returns their number. A run that is cut short, or
+ * runs in parallel with another, leaves the rest to the next.
  *
- * 1. Book what has happened so far: what is booked after step 2 is on the next statement.
+ * 1. Book all events so far: later bookings are on the next statement.
  * 2. Close the month.
  * 3. Make its statements, partner by partner in batches.
- * 4. Note that they are all there.
+ * 4. Record that they all exist.
  */
 export async function makeDueStatements(task: LedgerTask): Promise<number> {
   const { log, progress, signal } = task;

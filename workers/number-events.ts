@@ -7,12 +7,12 @@ import { onJobsDue } from "../sql/outbox.js";
 import { numberEvents } from "../sql/queries/events.js";
 
 const BATCH = 1_000;
-/** Under load events are numbered so often, and many at a time: a batch costs a commit, and a signal to all readers. */
+/** Interval of batches under load: a batch costs a commit, and a signal to all readers. */
 const PAUSE_MS = 50;
-/** How often new events are looked for without a signal: an event that stages no job may be this late. */
+/** Poll interval without a signal. An event that stages no job may be this late. */
 const POLL_MS = 1_000;
 
-/** Gives new events their positions until it is stopped. It never fails: while Postgres is down events wait in their rows. */
+/** Numbers new events until it is stopped. It never fails: while Postgres is down it tries again. */
 export function startNumbering(): { stop(): Promise<void> } {
   const written = new Flag();
   let stopping = false;

@@ -3,16 +3,16 @@ import { estimateEnd, partOf, type ReportProgress } from "../lib/domain/progress
 import type { BrokerJob } from "../queues/broker.js";
 import type { JobProgress } from "../queues/progress.js";
 
-/** A run shows something at most this often, and nothing before it has taken so long: most jobs are a matter of milliseconds. */
+/** A run reports at most this often, and not before it has taken this long: most jobs take milliseconds. */
 const PAUSE_MS = 1_000;
 const MOST_LINES = 100;
 const LONGEST_LINE = 500;
 
 const Line = z.record(z.string(), z.unknown());
-/** What is known of every line of the job, or stands before the others. */
+/** Fields that every line of the job has, or that the text shows first. */
 const HEAD = new Set(["time", "level", "msg", "queue", "jobId"]);
 
-/** Writes a line of the log as people read it: "2026-06-01T12:00:00.000Z info days rolled up days=4". */
+/** Formats a line of the log for people: "2026-06-01T12:00:00.000Z info days rolled up days=4". */
 function readable(json: string): string {
   const line = Line.parse(JSON.parse(json));
   const facts = Object.entries(line).filter(([name]) => !HEAD.has(name));
@@ -21,20 +21,20 @@ function readable(json: string): string {
   return text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE - 1)}…` : text;
 }
 
-/** The time in ms since 1970, by a clock that nobody sets. */
+/** The time in ms since 1970, by a monotonic clock. */
 const monotonic = () => performance.timeOrigin + performance.now();
 
 /**
- * What the queue dashboard shows of one run of a job: how far it is, and lines of its log. It is written to the broker while the run
- * takes longer than a second, and what is left at its end if it took so long or failed: so a short run that succeeds costs nothing.
- * No call throws or waits, as the run does not depend on it.
+ * The progress and log lines of one run of a job, for the queue dashboard. They are written to the broker while the run
+ * takes longer than a second. The rest is written at its end if it took that long or failed, so a short successful run
+ * costs nothing. No call throws or waits, because the run does not depend on it.
  */
 export class JobDisplay {
   readonly #job: Pick<BrokerJob, "updateProgress" | "log" | "opts">;
   readonly #now: () => number;
   readonly #longAt: number;
   #nextAt: number;
-  /** What the run found done when it first said so: its pace is that since then. */
+  /** The amount that was done at the first report: the pace is measured from there. */
   #first: { at: Date; part: number | null } | undefined;
   #progress: JobProgress | undefined;
   #lines: string[] | undefined;
@@ -48,7 +48,7 @@ export class JobDisplay {
     this.#nextAt = this.#longAt;
   }
 
-  /** Takes how far the run is. */
+  /** Reports the progress of the run. */
   readonly report: ReportProgress = (done, total) => {
     const part = partOf(done, total);
     const now = this.#now();
@@ -62,7 +62,7 @@ export class JobDisplay {
     this.#showIfDue();
   };
 
-  /** Takes a line of the log, as `keptLog` has it; of one run the first MOST_LINES are shown. */
+  /** Records a line of the log, as `keptLog` has it. The first MOST_LINES of a run are shown. */
   readonly keep = (line: string): void => {
     if (this.#taken >= MOST_LINES) return;
     this.#taken += 1;
@@ -70,7 +70,7 @@ export class JobDisplay {
     this.#showIfDue();
   };
 
-  /** Shows what is left of a run that has ended. Without anything to show it returns nothing to wait for. */
+  /** Writes the rest of an ended run; returns undefined when there is nothing to write. */
   end(failed: boolean): Promise<void> | undefined {
     const hasMore = this.#progress !== undefined || this.#lines !== undefined;
     if (this.#showing === undefined && !(hasMore && (failed || this.#now() >= this.#longAt))) return undefined;
@@ -98,7 +98,7 @@ export class JobDisplay {
       this.#job.opts.keepLogs = MOST_LINES;
       for (const line of lines) await this.#job.log(readable(line));
     } catch {
-      // the broker does not answer, or has another run of the job: nothing depends on what it shows
+      // the broker does not answer, or has another run of the job; the run does not depend on it
     }
   }
 }

@@ -13,10 +13,10 @@ import {
 } from "../sql/queries/statements.js";
 import type { Handler } from "./consume.js";
 
-/** Payments and corrections in a document; the list of the API has all. */
+/** Maximum of payments and corrections in a document; the API's list has all. */
 const MOST_MANUAL_LINES = 200;
 
-/** Every run writes the same document under the same name; the first that ends has the owner notified. */
+/** Every run writes the same document under the same name. The first that ends notifies the owner. */
 export const writeStatement: Handler<{ statementId: string }> = async ({ payload: { statementId }, requestId }) => {
   const statement = await findStatementToPrint(sql, statementId);
   if (!statement) return;

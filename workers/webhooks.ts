@@ -19,9 +19,9 @@ import {
 import type { Handler } from "./consume.js";
 import { shareSlots } from "./slots.js";
 
-/** After so long another endpoint gets the slot. */
+/** A run releases its slot to another endpoint after this time. */
 const TURN_MS = 20_000;
-/** When a run looks again whether another one has ended. */
+/** Delay before a run checks again whether another one has ended. */
 const CLAIMED_MS = 2_000;
 
 /** Endpoints that do not answer leave a quarter of the slots to others. */
@@ -52,8 +52,9 @@ async function send(
 }
 
 /**
- * Returns the handler that sends to an endpoint what it waits for. A failure pauses the endpoint, and its event has its own time to be sent
- * again: so one event that always fails holds up the others for seconds only, and an endpoint that is down is called rarely.
+ * Returns the handler that sends an endpoint its pending events. A failure pauses the endpoint, and its event has a retry
+ * time of its own. So an event that always fails delays the others for seconds only, and an endpoint that is down is called
+ * rarely.
  */
 export const webhookSender =
   (call: typeof callWebhook): Handler<{ endpointId: string }> =>
@@ -65,13 +66,13 @@ export const webhookSender =
       const endpoint = await claimWebhookEndpoint(sql, endpointId, run);
       if (!endpoint) {
         if (!(await findWebhookClaim(sql, endpointId))) {
-          // it was stopped meanwhile: the claim would hold up the first run after its start
+          // it was stopped meanwhile: the claim would delay the first run after its start
           await endWebhookRun(sql, endpointId, run, null);
           return;
         }
         throw new Snooze(new Date(Date.now() + CLAIMED_MS));
       }
-      // 2. Let others go on, and the endpoint rest.
+      // 2. Release the slot after its time, or while the endpoint pauses.
       if (signal.aborted || endpoint.isPaused || performance.now() - began > TURN_MS) {
         await endWebhookRun(sql, endpointId, run, new Date());
         return;
@@ -87,7 +88,7 @@ export const webhookSender =
         await endWebhookRun(sql, endpointId, run, outcome.until);
         return;
       }
-      // 4. Record it, with the waits that follow from it.
+      // 4. Record the result, with the retry time and the pause.
       const { status, answer, ms, retryAfterSeconds } = outcome;
       const stop = await settleWebhook(sql, {
         endpointId,
@@ -103,5 +104,5 @@ export const webhookSender =
     }
   };
 
-/** Sends to an endpoint what it waits for. */
+/** Sends an endpoint its pending events. */
 export const sendWebhooks = webhookSender(callWebhook);

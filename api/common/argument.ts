@@ -13,7 +13,7 @@ function valueOf(text: string): Payload[string] {
   return /^-?(0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
 }
 
-/** A field of a job's payload with its value, as `name=value`: numbers, `true`, `false` and `null` are such, all else is text. */
+/** A field of a job's payload, as `name=value`. Numbers, `true`, `false` and `null` are parsed; other values are text. */
 export const Argument = z
   .string()
   .trim()
@@ -25,7 +25,7 @@ export const Argument = z
     return { [name]: valueOf(text.slice(name.length + 1)) };
   });
 
-/** Returns an argument as it is entered. */
+/** Formats an argument as an operator enters it. */
 export const argumentText = (argument: Payload): string =>
   Object.entries(argument)
     .map(([name, value]) => `${name}=${value}`)

@@ -4,7 +4,7 @@ import { lookups, sql } from "../../sql/db.js";
 import { findLogEnds, listEvents, type EventRow } from "../../sql/queries/events.js";
 import { onSignal } from "../../sql/signals.js";
 
-/** Who waits for events: of one partner, or of all (null); of some types, or of all (null). */
+/** Waits for events of one partner, or of all (null), and of some types, or of all (null). */
 export interface Watcher {
   partnerId: string | null;
   types: readonly string[] | null;
@@ -12,20 +12,20 @@ export interface Watcher {
   wake: () => void;
 }
 
-/** Gets all events, of partners and of the platform, in their order: each once, and none left out. */
+/** Receives every event of partners and of the platform, in order and exactly once. */
 export type Follower = (events: readonly EventRow[]) => void;
 
-/** So many events are read at once; after as many every watcher is woken, and looks itself. */
+/** Events per read. After a full read every watcher is woken, and reads the log itself. */
 const MOST_EVENTS = 1_000;
-/** How long after a failure the log is read again. */
+/** Delay of the next read after a failed one. */
 const RETRY_MS = 1_000;
 
 const watchers = new Set<Watcher>();
 const followers = new Set<Follower>();
-/** Those who wait to know where the tail is. */
+/** Callers that wait for the position of the tail. */
 const asking: { resolve: (position: number) => void; reject: (error: unknown) => void }[] = [];
 let unsubscribe = (): void => undefined;
-/** The last position that was passed on; null: not known yet. */
+/** The last position that was passed on; null before the first read. */
 let seen: number | null = null;
 let looking = false;
 let again = false;
@@ -44,7 +44,7 @@ function reach(position: number): void {
   for (const { resolve } of asking.splice(0)) resolve(position);
 }
 
-/** Passes the events since the last look on, and wakes the watchers whom they concern. */
+/** Passes events since the last read to the followers, and wakes the watchers that they match. */
 async function lookOnce(): Promise<void> {
   if (seen === null) {
     reach((await findLogEnds(lookups)).last);
@@ -63,7 +63,7 @@ async function lookOnce(): Promise<void> {
   }
 }
 
-/** One read for all who wait or follow, however many they are and however often the log is signalled meanwhile. */
+/** Reads the log once for all watchers and followers; signals that arrive meanwhile cause one more read. */
 async function look(): Promise<void> {
   again = true;
   if (looking) return;
@@ -77,14 +77,14 @@ async function look(): Promise<void> {
     log.debug({ error: describeError(error) }, "new events could not be read");
     for (const { reject } of asking.splice(0)) reject(error);
     wakeAll();
-    // it goes on from where it was: followers miss nothing
+    // the position is unchanged, so followers miss nothing
     setTimeout(() => void look(), RETRY_MS).unref();
   } finally {
     looking = false;
   }
 }
 
-/** Adds one who needs the tail; returns the function that removes it. */
+/** Adds a watcher or a follower; returns the function that removes it. */
 function join<T>(to: Set<T>, one: T): () => void {
   if (!isWanted()) unsubscribe = onSignal("events", () => void look());
   to.add(one);

@@ -10,9 +10,9 @@ import { scheduleWebhooks, updateWebhookEndpoint } from "../../sql/queries/webho
 import { refusal } from "../http/refusal.js";
 import type { By } from "./operate.js";
 
-/** What owners and operators do to webhook endpoints. */
+/** Actions on webhook endpoints that owners and operators share. */
 
-/** Events that one request sends again: each is a row that is written. */
+/** Limit of events that one request resends, because each is a row to insert. */
 export const MOST_RESENT = 10_000;
 
 export const endpointStopped = refusal(
@@ -23,26 +23,26 @@ export const endpointStopped = refusal(
   "Enable the endpoint first.",
 );
 
-/** Which events were sent again. */
+/** The events of a resend. */
 export interface Resent {
   events: number;
-  /** The position of the last; null when there was none. */
+  /** The position of the last one; null when there was none. */
   after: number | null;
-  /** Whether there may be more. */
+  /** Whether more may be left to resend. */
   more: boolean;
 }
 
-/** Sends an endpoint events of a time again. */
+/** Resends the events of a time to an endpoint. */
 export async function resendEvents(tx: Db, id: string, range: ResentRange): Promise<Resent> {
   const { events, last } = await resendWebhooks(tx, id, range, MOST_RESENT);
   return { events, after: last, more: events === MOST_RESENT };
 }
 
-/** Returns an endpoint, whosever it is, as operators see it; undefined without one. */
+/** Returns an endpoint of any owner, as operators see it; undefined without one. */
 export const watchedEndpoint = async (id: string): Promise<WatchedEndpoint | undefined> =>
   (await listWatchedEndpoints(sql, { failing: false, id }, null, 1))[0];
 
-/** Stops sending to an endpoint, or starts again; returns whether that was a change, undefined without such an endpoint. */
+/** Stops or starts an endpoint; returns whether that was a change, undefined without such an endpoint. */
 export async function switchEndpoint(id: string, enabled: boolean, { actorId, why }: By): Promise<boolean | undefined> {
   const endpoint = await watchedEndpoint(id);
   if (!endpoint) return undefined;
@@ -56,7 +56,7 @@ export async function switchEndpoint(id: string, enabled: boolean, { actorId, wh
   });
 }
 
-/** Sends an endpoint events of a time again, for an operator; undefined without such an endpoint. Throws 409 when it is stopped. */
+/** Resends the events of a time for an operator; undefined without such an endpoint. Throws 409 when it is stopped. */
 export async function resendForOperator(
   id: string,
   range: ResentRange,

@@ -6,20 +6,20 @@ import { fileURLToPath } from "node:url";
 import { Router } from "express";
 import helmet from "helmet";
 
-/** No asset of the build, which is not for development. */
+/** Not an asset of the build, because the board is for development only. */
 const page = join(dirname(fileURLToPath(import.meta.url)), "../../scripts/demo/board.html");
 
-/** Returns the source for a policy that lets exactly this text run, or apply. */
+/** Returns the Content-Security-Policy source that allows exactly this script or style. */
 const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 const contentOf = (html: string, tag: "script" | "style") =>
   new RegExp(`<${tag}[^>]*>(.*?)</${tag}>`, "s").exec(html)?.[1] ?? "";
 
-/** A partner's order board in one file, an example of the API in a browser; for development, as its package is. */
+/** Serves a partner's order board in one file, an example of the API in a browser. For development only, like its package. */
 export function demoBoard(): Router {
   const demo = Router();
   demo.get("/board", async (request, response, next) => {
-    // read again, as it may be being written
+    // read for each request, so that an edit shows after a reload
     const html = await readFile(page, "utf8");
     const policy = helmet({
       contentSecurityPolicy: {

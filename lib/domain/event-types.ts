@@ -2,15 +2,15 @@ import { z } from "zod";
 import { enums } from "./enums.js";
 
 /**
- * A type of the event log. From its declaration come the OpenAPI document, the types of the client, and what tests check of
- * every event. `data` holds ids and small facts, never personal data: whoever may know more reads the row by its id.
+ * A type of the event log. The OpenAPI document, the client's types and the checks of the tests are generated from its
+ * declaration. `data` contains ids and small facts, never personal data: a reader with the rights reads the row by its id.
  */
 export interface EventType {
-  /** When it is written, for receivers. */
+  /** Describes to receivers when it happens. */
   summary: string;
-  /** False: the platform's own, which no partner sees. */
+  /** False for the platform's own events, which no partner sees. */
   ofPartner: boolean;
-  /** The form of `data`. A break of it gets another version; new fields do not. */
+  /** The schema of `data`. A breaking change needs a new version; a new field does not. */
   version: number;
   data: z.ZodObject;
 }
@@ -117,7 +117,7 @@ const platformsTypes = {
 const declare = (ofPartner: boolean, of: Record<string, Pick<EventType, "summary" | "data">>) =>
   Object.entries(of).map(([name, type]): [string, EventType] => [name, { ...type, ofPartner, version: 1 }]);
 
-/** Every type by its name, the partners' first. */
+/** All types by name, the partners' first. */
 export const eventTypes: ReadonlyMap<string, EventType> = new Map([
   ...declare(true, types),
   ...declare(false, platformsTypes),
@@ -127,7 +127,7 @@ export const eventTypes: ReadonlyMap<string, EventType> = new Map([
 export const schemaNameOf = (type: string): string =>
   type.replace(/(?:^|[._])([a-z])/g, (_part, letter: string) => letter.toUpperCase());
 
-/** What an endpoint gets to try it: a message that is in no log. */
+/** The test message of an endpoint, which is in no log. */
 export const ping: EventType = {
   summary: "The owner of a webhook endpoint tries it. It is of no partner, and at no position of the log.",
   ofPartner: false,
@@ -135,7 +135,7 @@ export const ping: EventType = {
   data: z.object({ endpointId: Id }),
 };
 
-/** Returns a ping as it is sent. */
+/** Returns the body of a ping. */
 export const pingOf = (endpointId: string, now: Date) => ({
   type: "ping",
   timestamp: now.toISOString(),

@@ -7,45 +7,45 @@ import { networkCode } from "./network-error.js";
 import { PrivateAddress, publicLookup, requirePublicHost } from "./public-address.js";
 import { retryAfterSeconds } from "./retry-after.js";
 
-/** For all of a call: a receiver should store the event and answer, and work on it afterwards. */
+/** Timeout of a whole call: a receiver should store the event, answer, and process it afterwards. */
 const TIMEOUT_MS = 15_000;
-/** Bytes of the answer that are read, and characters of them that are kept. */
+/** Bytes of a response that are read, and characters of them that are kept. */
 const READ_BYTES = 1_024;
 const KEPT_CHARACTERS = 500;
-/** Longer waits that a receiver asks for are cut to this. */
+/** Maximum of a receiver's `Retry-After`. */
 const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
 
-/** Secrets of Standard Webhooks are base64 behind this, so that scanners for leaked secrets know them. */
+/** Prefix of Standard Webhooks secrets, by which scanners recognise leaked ones; base64 follows. */
 const PREFIX = "whsec_";
 
-/** Returns a new secret: 256 random bits. */
+/** Returns a new secret of 256 random bits. */
 export const newWebhookSecret = (): string => PREFIX + randomBytes(32).toString("base64");
 
 /** A message to a receiver. */
 export interface Webhook {
   url: string;
-  /** The same at every attempt: by it a receiver knows what it has already. */
+  /** The same at every attempt, so that a receiver can detect duplicates. */
   id: string;
   /** JSON. */
   body: string;
-  /** Each signs: two while the receiver goes over to a new one. */
+  /** All of them sign: there are two during a rotation. */
   secrets: readonly string[];
 }
 
-/** How a call ended. */
+/** The result of a call. */
 export interface WebhookOutcome {
-  /** Null: there was no answer. */
+  /** Null without a response. */
   status: number | null;
   ms: number;
-  /** How the answer begins, or why there is none; without addresses and secrets of ours. */
+  /** The start of the response, or the error; without internal addresses and secrets. */
   answer: string;
   retryAfterSeconds: number | null;
 }
 
-/** Whether the receiver has the message. */
+/** Whether the receiver accepted the message. */
 export const isAccepted = ({ status }: WebhookOutcome): boolean => status !== null && status >= 200 && status < 300;
 
-/** Returns the headers of a message, signed as Standard Webhooks 1.0 wants it. */
+/** Returns the headers of a message, with its Standard Webhooks 1.0 signature. */
 function signedHeaders({ id, body, secrets }: Webhook, now: Date): Record<string, string> {
   const timestamp = String(Math.floor(now.getTime() / 1_000));
   const signatures = secrets.map((secret) => {
@@ -55,7 +55,7 @@ function signedHeaders({ id, body, secrets }: Webhook, now: Date): Record<string
   return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
 }
 
-/** Reads how an answer begins, and leaves the rest. */
+/** Reads the start of a response, and leaves the rest unread. */
 async function beginningOf(body: Dispatcher.ResponseData["body"]): Promise<string> {
   const read: Buffer[] = [];
   const chunks: AsyncIterable<unknown> = body.on("error", () => undefined);
@@ -65,11 +65,11 @@ async function beginningOf(body: Dispatcher.ResponseData["body"]): Promise<strin
       if (!Buffer.isBuffer(chunk)) continue;
       read.push(chunk);
       length += chunk.length;
-      // the rest is not read: the loop's end closes the connection
+      // the end of the loop closes the connection, so the rest is not read
       if (length >= READ_BYTES) break;
     }
   } catch {
-    // the status counts, also when the body is cut off
+    // the status counts even when the body is cut off
   }
   const text = Buffer.concat(read).subarray(0, READ_BYTES).toString("utf8");
   return text
@@ -79,7 +79,7 @@ async function beginningOf(body: Dispatcher.ResponseData["body"]): Promise<strin
     .toWellFormed();
 }
 
-/** Returns why an address may not be called; null when it may. */
+/** Returns why webhooks may not call an address; null when they may. */
 export function refusalOfAddress(address: string): string | null {
   if (!URL.canParse(address)) return "the address is not one";
   const url = new URL(address);
@@ -95,7 +95,7 @@ export function refusalOfAddress(address: string): string | null {
   return null;
 }
 
-/** Returns a function that posts messages to receivers: public addresses only, without redirects; it never throws. */
+/** Returns a function that posts messages, to public addresses only and without redirects. It never throws. */
 export function webhookCaller({ timeoutMs = TIMEOUT_MS, lookup = publicLookup } = {}) {
   let agent: Agent | undefined;
 
@@ -104,7 +104,7 @@ export function webhookCaller({ timeoutMs = TIMEOUT_MS, lookup = publicLookup } 
     signal: AbortSignal,
     span: Span | undefined,
   ): Promise<Omit<WebhookOutcome, "ms">> {
-    // loaded by the first call: most processes call no receiver
+    // loaded at the first call, because most processes call no receiver
     const { Agent, request } = await import("undici");
     agent ??= new Agent({ connect: { lookup, timeout: timeoutMs } });
     const url = new URL(webhook.url);

@@ -2,14 +2,14 @@ import { Histogram, Registry, type HistogramConfiguration, type OpenMetricsConte
 import { config } from "./config.js";
 import { currentSpan, type Span } from "./traces.js";
 
-/** Buckets of histograms name a trace, as OpenMetrics' exemplar, only where there are traces. */
+/** Histograms have exemplars, which name a trace per bucket, only when tracing is on. */
 const areOn = config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined;
 
 interface Terms extends HistogramConfiguration<string> {
   registers: Registry[];
 }
 
-/** Counts a value, in the trace that is kept of it. */
+/** Observes a value, with the current trace as its exemplar if that is sampled. */
 export type Observe = (labels: Readonly<Record<string, string | number>>, value: number, span?: Span) => void;
 
 function openRegistry(): Registry<OpenMetricsContentType> {
@@ -18,13 +18,13 @@ function openRegistry(): Registry<OpenMetricsContentType> {
   return open;
 }
 
-/** Declares a histogram; each of its buckets names the trace of its latest value, where that is kept. */
+/** Declares a histogram. Each bucket has the trace of its latest sampled value as exemplar. */
 export function histogram({ registers, ...terms }: Terms): Observe {
   if (!areOn) {
     const plain = new Histogram({ ...terms, registers });
     return (labels, value) => plain.observe(labels, value);
   }
-  // prom-client refuses exemplars in a registry that is usually read as text
+  // prom-client refuses exemplars in a registry of the text format
   const traced = new Histogram({ ...terms, registers: [openRegistry()], enableExemplars: true });
   for (const registry of registers) registry.registerMetric(traced);
   return (labels, value, span = currentSpan()) =>
@@ -38,7 +38,7 @@ export interface Exposition {
 
 let turn: Promise<unknown> = Promise.resolve();
 
-/** One reading at a time: to write OpenMetrics, prom-client takes the suffix from the names of counters. */
+/** Serialises scrapes: prom-client removes the suffix from counters' names while it writes OpenMetrics. */
 function inTurn<T>(read: () => Promise<T>): Promise<T> {
   const reading = turn.then(read);
   turn = reading.catch(() => undefined);
@@ -55,16 +55,16 @@ async function openMetricsOf(registry: Registry): Promise<Exposition> {
   try {
     return { type: open.contentType, text: await open.metrics() };
   } finally {
-    // it would leave counters without their suffix
+    // a failure would leave counters without their suffix
     for (const { metric, name } of metrics) metric.name = name;
   }
 }
 
-/** Whether a scraper takes OpenMetrics, and would find traces in it. */
+/** Whether a scraper accepts OpenMetrics and tracing is on. */
 export const wantsExemplars = (accept: string | undefined): boolean =>
   areOn && (accept ?? "").includes("application/openmetrics-text");
 
-/** Returns the metrics of this process, in Prometheus' text format or with exemplars in that of OpenMetrics. */
+/** Returns the metrics of this process, in the text format of Prometheus, or in OpenMetrics with exemplars. */
 export function expositionOf(registry: Registry, exemplars: boolean): Promise<Exposition> {
   if (exemplars) return inTurn(() => openMetricsOf(registry));
   const plain = async () => ({ type: registry.contentType, text: await registry.metrics() });

@@ -5,12 +5,12 @@ import { toMajor, type Minor } from "../domain/money.js";
 import type { Language } from "../domain/notification-texts.js";
 import { statementWords } from "./statement-words.js";
 
-/** What is on a statement's document. */
+/** The contents of a statement's document. */
 export interface PrintedStatement {
   language: Language;
   number: number;
   partner: string;
-  /** Its first day. */
+  /** The first day of the month. */
   month: string;
   zone: string;
   currency: string;
@@ -30,18 +30,18 @@ export interface PrintedStatement {
   manual: readonly { at: Date; amountMinor: Minor; reference: string | null; reason: string | null }[];
 }
 
-/** Fonts with Cyrillic letters; PDF's own have none. */
+/** Fonts with Cyrillic letters, which the standard fonts of PDF lack. */
 const { resolve } = createRequire(import.meta.url);
 const regular = resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf");
 const bold = resolve("dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf");
 
 const locales: Readonly<Record<Language, string>> = { ru: "ru-RU", en: "en-GB" };
 
-/** Characters of a reference with its reason; the rest is cut, as the list of the API has it. */
+/** Maximum length of a reference with its reason; the API's list has the whole text. */
 const LONGEST = 120;
 const cut = (text: string) => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`);
 
-/** Returns a statement as a PDF of A4 pages. The same statement gives the same bytes. */
+/** Renders a statement as a PDF of A4 pages. The same statement gives the same bytes. */
 export function statementDocument(statement: PrintedStatement): Readable {
   const { language, number, partner, month, zone, currency, createdAt, days, manual } = statement;
   const words = statementWords[language];
@@ -61,7 +61,7 @@ export function statementDocument(statement: PrintedStatement): Readable {
     displayTitle: true,
     info: { Title: `${title}, ${partner}`, CreationDate: createdAt, ModDate: createdAt },
   });
-  /** Rows of a name and amounts; the first column is the widest. */
+  /** Draws rows of a name and amounts; the first column is the widest. */
   const table = (rows: readonly (readonly string[])[], columns: (number | "*")[], fontSize = 10) => {
     pdf.fontSize(fontSize).table({
       columnStyles: columns.map((width, n) => ({ width, align: { x: n === 0 ? "left" : "right" } })),

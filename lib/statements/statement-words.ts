@@ -18,7 +18,7 @@ interface Words {
   corrections: string;
   payouts: string;
   closing: string;
-  /** Who owes whom, by the sign of the closing balance; `amount` has none. */
+  /** Debtor and creditor, by the sign of the closing balance; `amount` is unsigned. */
   owed: (closing: Minor, amount: string) => string;
   manual: string;
   days: string;

@@ -6,8 +6,9 @@ const textsOf = (headers: IncomingHttpHeaders) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 /**
- * Takes an endpoint's events: those that its secret signed in the last five minutes. `store` keeps an event under its id, unless it is
- * there already, and leaves the work to others: it has 15 seconds. When it fails, the event comes again.
+ * Receives an endpoint's events, and accepts those that its secret signed in the last five minutes. `store` inserts an
+ * event under its id unless it exists, and leaves the processing for later, because it has 15 seconds. When it fails, the
+ * event is sent again.
  */
 export const webhookReceiver =
   (secret: string, store: (id: string, event: unknown) => Promise<void>): RequestListener =>

@@ -4,24 +4,24 @@ import { firstRow, onlyRow, onlyValue } from "../rows.js";
 /** How long events are kept. */
 export const EVENT_DAYS = 30;
 
-/** An event as it is in the log. */
+/** An event of the log. */
 export interface EventRow {
   position: number;
   id: string;
-  /** May be unknown to this version of the code. */
+  /** A later version's type may be unknown to this code. */
   type: string;
   version: number;
-  /** Whose event it is; null: the platform's own. */
+  /** The partner that the event belongs to; null for the platform's own. */
   partnerId: string | null;
   at: Date;
   data: unknown;
 }
 
-/** Gives up to `limit` new events their positions, and signals readers; returns their number. */
+/** Numbers up to `limit` new events, and signals readers; returns their number. */
 export const numberEvents = (db: Db, limit: number) =>
   onlyValue(db<{ count: number }[]>`select coalesce(number_events(${limit}::integer)::integer, 0) as count`);
 
-/** Drops the days of the log that are older than EVENT_DAYS; returns their number. Rejects when readers are in its way. */
+/** Drops the days of the log that are older than EVENT_DAYS; returns their number. Rejects when readers hold locks on them. */
 export const dropOldEvents = (db: Db) =>
   onlyValue(db<{ count: number }[]>`select coalesce(drop_old_events(${EVENT_DAYS}::integer)::integer, 0) as count`);
 
@@ -30,7 +30,7 @@ export const findLogEnds = (db: Db) =>
   onlyRow(db<{ last: number; dropped: number }[]>`
     select last_position as last, dropped_position as dropped from event_log`);
 
-/** A part of the log: after one position, up to and with another. */
+/** A part of the log: after one position, up to and including another. */
 export interface LogRange {
   after: number;
   until: number;

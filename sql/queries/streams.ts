@@ -1,6 +1,6 @@
 import type { Db } from "../db.js";
 
-/** What a user may follow, through a session if the token has one: a partner as its owner or staff, or an order. */
+/** A user's permission to follow a partner, as its owner or staff, or an order; with the token's session if it has one. */
 export interface StreamGrant {
   userId: string;
   sessionId: string | null;
@@ -8,7 +8,7 @@ export interface StreamGrant {
   orderId: string | null;
 }
 
-/** Lists the places, from 1 on, of the grants that still hold. */
+/** Lists the places, from 1 on, of the grants that are still valid. */
 export const listHeldGrants = (db: Db, grants: readonly StreamGrant[]) =>
   db<{ place: number | null }[]>`
     select g.place::integer as place
@@ -24,7 +24,10 @@ export const listHeldGrants = (db: Db, grants: readonly StreamGrant[]) =>
     where (g.session_id is null or s.id is not null)
       and (o.user_id = g.user_id or p.id is not null or m.user_id is not null)`;
 
-/** How many of a box customers can order now: none of one that is hidden, deleted, expired, or of a partner that is not active. */
+/**
+ * The quantity of a box that customers can order now: 0 when it is hidden, deleted or expired, or its partner is not
+ * active.
+ */
 export interface AvailabilityRow {
   boxId: string;
   partnerId: string;
@@ -32,7 +35,7 @@ export interface AvailabilityRow {
   quantityAvailable: number;
 }
 
-/** Lists these boxes in these cities. */
+/** Lists the availability of these boxes in these cities. */
 export const listAvailability = (db: Db, boxIds: readonly string[], cityIds: readonly string[]) =>
   db<AvailabilityRow[]>`
     select b.id as box_id, b.partner_id, b.city_id,
@@ -41,7 +44,7 @@ export const listAvailability = (db: Db, boxIds: readonly string[], cityIds: rea
     join partners p on p.id = b.partner_id
     where b.id = any (${[...boxIds]}::uuid[]) and b.city_id = any (${[...cityIds]}::text[])`;
 
-/** As `listAvailability`, of these partners' boxes whose pickup window was not over at the last look of upkeep. */
+/** As `listAvailability`, for the boxes of these partners that upkeep has not marked as expired. */
 export const listAvailabilityOfPartners = (db: Db, partnerIds: readonly string[], cityIds: readonly string[]) =>
   db<AvailabilityRow[]>`
     select b.id as box_id, b.partner_id, b.city_id,

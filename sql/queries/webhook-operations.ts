@@ -2,11 +2,11 @@ import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
 import { firstRow, onlyRow } from "../rows.js";
 
-/** What is needed to send an endpoint a message outside of the log. */
+/** The endpoint's columns for sending a message outside of the log. */
 export interface WebhookTarget {
   url: string;
   secret: string;
-  /** Null when it signs no more. */
+  /** Null once it no longer signs. */
   oldSecret: string | null;
 }
 
@@ -17,7 +17,7 @@ export const findWebhookTarget = (db: Db, id: string, owner: string | null) =>
     from webhook_endpoints
     where id = ${id}::uuid and partner_id is not distinct from ${owner}::uuid`);
 
-/** Which events are sent again. */
+/** The events to resend. */
 export interface ResentRange {
   since: Date;
   before: Date;
@@ -26,37 +26,37 @@ export interface ResentRange {
 }
 
 /**
- * Sends an endpoint its events of a time again, also those that it missed while it was stopped: the first `most` of them, in the order
- * of the log. Returns their number, and the position of the last; null when there is none.
+ * Resends the events of a time to an endpoint, including those that it missed while it was stopped: the first `most` of
+ * them, in the order of the log. Returns their number, and the position of the last; null when there is none.
  */
 export const resendWebhooks = (db: Db, endpointId: string, { since, before, after }: ResentRange, most: number) =>
   onlyRow(db<{ events: number; last: number | null }[]>`
     select coalesce(resent, 0) as events, last_position as last
     from resend_webhooks(${endpointId}::uuid, ${since}::timestamptz, ${before}::timestamptz, ${after}::bigint, ${most}::integer)`);
 
-/** An endpoint as operators see it: without what may be secret in its address. */
+/** An endpoint as operators see it, without the parts of its address that may be secret. */
 export interface WatchedEndpoint {
   id: string;
-  /** Null: the platform's. */
+  /** Null for the platform's. */
   partnerId: string | null;
   partner: string | null;
   url: string;
   types: string[] | null;
   stoppedAt: Date | null;
   stoppedWhy: Enum<"webhookStop"> | null;
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number;
   failingSince: Date | null;
   pausedUntil: Date | null;
-  /** Deliveries that have failed and are sent again later, at most 1,000. */
+  /** Failed deliveries that wait for a retry, at most 1,000. */
   pending: number;
-  /** When the oldest event happened that it has not got, and is still to get; null when there is none. */
+  /** Time of the oldest pending event; null when there is none. */
   oldestAt: Date | null;
 }
 
-/** Which endpoints operators want to see. */
+/** The operators' filter of endpoints. */
 export interface WatchedFilter {
-  /** Only those that fail, or that were stopped because they did. */
+  /** Only endpoints that fail, or were stopped for failing. */
   failing: boolean;
   /** Only this one. */
   id: string | null;

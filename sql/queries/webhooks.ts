@@ -3,12 +3,12 @@ import { decryptEnvelope } from "../../lib/security/envelope.js";
 import type { Db } from "../db.js";
 import { countRows, firstRow, hasRows, onlyValue } from "../rows.js";
 
-/** How long a run may be silent before another one takes its place: longer than a call takes. */
+/** Duration of a run's claim on an endpoint: longer than a call takes. */
 const CLAIM_SECONDS = 60;
 
 export interface NewWebhookEndpoint {
   id: string;
-  /** Null: for the events of all. */
+  /** Null for the events of all partners and of the platform. */
   partnerId: string | null;
   url: string;
   description: string | null;
@@ -18,7 +18,7 @@ export interface NewWebhookEndpoint {
   secret: string;
 }
 
-/** Returns the id of an endpoint that is to be inserted: its secret is encrypted for it. */
+/** Returns an id for a new endpoint, before the insert, because its secret is encrypted with the id as context. */
 export async function newWebhookEndpointId(db: Db): Promise<string> {
   const [row] = await db<{ id: string | null }[]>`select new_id()::uuid as id`;
   if (!row?.id) throw new Error("no id was made");
@@ -37,7 +37,7 @@ export const decryptWebhookSecrets = (
     .filter((envelope) => envelope !== null)
     .map((envelope) => decryptEnvelope(envelope, webhookSecretContext(id)));
 
-/** Inserts an endpoint, which gets the events from now on. */
+/** Inserts an endpoint, which receives events from now on. */
 export const insertWebhookEndpoint = (db: Db, endpoint: NewWebhookEndpoint) =>
   db`
     insert into webhook_endpoints (id, partner_id, url, description, types, secret, position)
@@ -45,7 +45,7 @@ export const insertWebhookEndpoint = (db: Db, endpoint: NewWebhookEndpoint) =>
            ${endpoint.types}::text[], ${endpoint.secret}, last_position
     from event_log`;
 
-/** An endpoint as a run needs it. */
+/** The columns of an endpoint that a run needs. */
 export interface ClaimedEndpoint {
   partnerId: string | null;
   url: string;
@@ -53,13 +53,13 @@ export interface ClaimedEndpoint {
   /** Null when it signs no more. */
   oldSecret: string | null;
   failures: number;
-  /** Null: it did not fail. */
+  /** Null without failures. */
   isPaused: boolean | null;
 }
 
 /**
- * Claims an endpoint for a run, or renews its claim; undefined when another run has it, or nothing is to be sent. An event from now on
- * schedules another job.
+ * Claims an endpoint for a run, or renews its claim; undefined when another run has it, or it is stopped. An event from now
+ * on schedules another job.
  */
 export const claimWebhookEndpoint = (db: Db, id: string, run: string) =>
   firstRow(db<ClaimedEndpoint[]>`
@@ -70,7 +70,7 @@ export const claimWebhookEndpoint = (db: Db, id: string, run: string) =>
     returning partner_id, url, secret, case when old_secret_until > now() then old_secret end as old_secret, failures,
               paused_until > now() as is_paused`);
 
-/** Finds until when another run has an endpoint; undefined when there is no such endpoint, or nothing is to be sent to it. */
+/** Finds the end of another run's claim on an endpoint; undefined when the endpoint does not exist or is stopped. */
 export const findWebhookClaim = (db: Db, id: string) =>
   firstRow(db<{ until: Date }[]>`
     select coalesce(claimed_until, now()) as until from webhook_endpoints where id = ${id}::uuid and stopped_at is null`);
@@ -86,7 +86,7 @@ export interface WebhookRow {
   attempts: number;
 }
 
-/** Takes the next event for an endpoint that the caller has claimed; undefined when there is none now. */
+/** Takes the next event of an endpoint that the caller has claimed; undefined when none is due. */
 export async function takeNextWebhook(db: Db, endpointId: string): Promise<WebhookRow | undefined> {
   const [next] = await db<{ position: number | null }[]>`select next_webhook(${endpointId}::uuid)::bigint as position`;
   const position = next?.position ?? null;
@@ -105,13 +105,13 @@ export interface WebhookAttempt {
   status: number | null;
   answer: string;
   ms: number;
-  /** Seconds until the next attempt; null: none. */
+  /** Seconds until the next attempt; null for none. */
   againIn: number | null;
-  /** Seconds for which the endpoint is left alone, if it failed. */
+  /** Seconds of the endpoint's pause after a failure. */
   pause: number;
 }
 
-/** Records an attempt; returns why nothing is sent to the endpoint any more, null when it goes on. */
+/** Records an attempt; returns the reason if it stops the endpoint, null otherwise. */
 export async function settleWebhook(db: Db, attempt: WebhookAttempt): Promise<string | null> {
   const [row] = await db<{ stop: string | null }[]>`
     select settle_webhook(
@@ -122,11 +122,11 @@ export async function settleWebhook(db: Db, attempt: WebhookAttempt): Promise<st
   return row?.stop ?? null;
 }
 
-/** Ends a run; the endpoint's next one is at `dueAt`, or when something is to be sent again. */
+/** Ends a run; the endpoint's next one is at `dueAt`, or when a retry is due. */
 export const endWebhookRun = (db: Db, endpointId: string, run: string, dueAt: Date | null) =>
   db`select from end_webhook_run(${endpointId}::uuid, ${run}::uuid, ${dueAt}::timestamptz)`;
 
-/** Deletes up to `limit` deliveries that are settled and older than 30 days; returns their number. */
+/** Deletes up to `limit` finished deliveries that are older than 30 days; returns their number. */
 export const deleteOldWebhooks = (db: Db, limit: number) =>
   countRows(db`
     delete from webhook_deliveries
@@ -137,14 +137,14 @@ export const deleteOldWebhooks = (db: Db, limit: number) =>
       limit ${limit}
     ))`);
 
-/** Whether a job sends, or will send, to an endpoint. */
+/** Whether an endpoint has a job that runs or waits. */
 export const hasWebhookJob = (db: Db, endpointId: string) =>
   onlyValue(db<{ has: boolean }[]>`
     select coalesce(exists (
       select from webhook_endpoints w join open_jobs j on j.id = w.job_id where w.id = ${endpointId}::uuid
     ), false) as has`);
 
-/** An endpoint as its owner sees it. */
+/** An endpoint as its owner sees it, without secrets. */
 export interface WebhookEndpointRow {
   id: string;
   url: string;
@@ -157,10 +157,10 @@ export interface WebhookEndpointRow {
   createdAt: Date;
 }
 
-/** Whose endpoints: a partner's, or with null the platform's. */
+/** The owner of endpoints: a partner, or null for the platform. */
 type Owner = string | null;
 
-/** Locks the number of an owner's endpoints until the transaction ends, and counts them. */
+/** Counts an owner's endpoints, and locks their number until the transaction ends. */
 export async function lockWebhookEndpoints(tx: Db, owner: Owner): Promise<number> {
   await tx`select from pg_advisory_xact_lock(hashtextextended('webhook endpoints ' || coalesce(${owner}::text, ''), 0))`;
   return onlyValue(tx<{ count: number }[]>`
@@ -195,8 +195,8 @@ export interface WebhookEndpointChanges {
 }
 
 /**
- * Updates an owner's endpoint; false when there is no such one. One that is enabled again gets the events from now on, and what it
- * still waits for.
+ * Updates an owner's endpoint; false when there is no such one. An endpoint that is enabled again receives its pending
+ * deliveries, and events from now on.
  */
 export const updateWebhookEndpoint = (
   db: Db,
@@ -226,10 +226,10 @@ export const updateWebhookEndpoint = (
     )
     select from changed`);
 
-/** Schedules a job for an endpoint, unless it is stopped: now, or when its pause is over. */
+/** Schedules a job for an endpoint that is not stopped: now, or at the end of its pause. */
 export const scheduleWebhooks = (db: Db, id: string) => db`select from schedule_webhooks(${id}::uuid, now())`;
 
-/** Replaces an endpoint's secret; the present one signs too, until `until`. False when the owner has no such endpoint. */
+/** Replaces an endpoint's secret; the old one also signs until `until`. False when the owner has no such endpoint. */
 export const updateWebhookSecret = (db: Db, id: string, owner: Owner, secret: string, until: Date) =>
   hasRows(db<{ id: string }[]>`
     update webhook_endpoints
@@ -273,7 +273,7 @@ export const listWebhookDeliveries = (
     order by position desc
     limit ${limit}`;
 
-/** Sends an event again, with all its attempts; false when the endpoint has no such delivery. */
+/** Resends an event, with a full set of attempts; false when the endpoint has no such delivery. */
 export const resendWebhook = (db: Db, endpointId: string, position: number) =>
   hasRows(db`
     with again as (
@@ -284,7 +284,7 @@ export const resendWebhook = (db: Db, endpointId: string, position: number) =>
     )
     select from again cross join lateral schedule_webhooks(again.endpoint_id, now())`);
 
-/** Secrets as they are stored. */
+/** The encrypted secrets of an endpoint. */
 export interface EncryptedWebhookSecrets {
   id: string;
   secret: string;

@@ -7,23 +7,23 @@ import { seenPosition } from "../../common/event-tail.js";
 import { idIn, message } from "./messages.js";
 import { followedIds, streamsOf, type Frame } from "./open-streams.js";
 
-/** Changes are sent together, once in so long: a box that sells fast changes many times a second. */
+/** Interval of updates: changes are collected, because a popular box changes many times a second. */
 const EVERY_MS = 1_000;
-/** So many partners and boxes are read at once; further ones a moment later. */
+/** Partners and boxes per read; the others are read after the next interval. */
 const READ_AT_ONCE = 200;
 
-/** Something whose availability has changed. */
+/** A box, or all boxes of a partner, whose availability has changed. */
 interface Change {
-  /** The position of the first event that is not sent yet. */
+  /** The position of the first event that is not yet sent. */
   since: number;
   of: "partner" | "box";
 }
 
-/** By id, in the order of their positions. */
+/** Changes by id, ordered by position. */
 let changes = new Map<string, Change>();
 let timer: NodeJS.Timeout | undefined;
 
-/** Returns what an event changes the availability of: an order or a partner's status that of all boxes of the partner. */
+/** Returns the subject of an event: a box, or for an order or a partner's status all boxes of the partner. */
 function subjectOf({ type, partnerId, data }: EventRow): { id: string; of: Change["of"] } | null {
   const boxId = type.startsWith("box.") ? idIn(data, "boxId") : null;
   if (boxId !== null) return { id: boxId, of: "box" };
@@ -37,7 +37,7 @@ function addChanges(to: Map<string, Change>, events: readonly EventRow[]): void 
   }
 }
 
-/** Reads the availability of what has changed in these cities. */
+/** Reads the current availability of changed boxes in these cities. */
 async function readChanges(changed: readonly (readonly [string, Change])[], cityIds: readonly string[]) {
   const idsOf = (kind: Change["of"]) => changed.flatMap(([id, { of }]) => (of === kind ? [id] : []));
   const [partnerIds, boxIds] = [idsOf("partner"), idsOf("box")];
@@ -53,17 +53,17 @@ const availability = (position: number, rows: readonly AvailabilityRow[]): strin
     boxes: rows.map(({ boxId, partnerId, quantityAvailable }) => ({ boxId, partnerId, quantityAvailable })),
   });
 
-/** The first of the changes that are being read. */
+/** The earliest change that is being read. */
 let reading: Change | undefined;
 
-/** Returns up to which position of the log the streams of cities are told everything. */
+/** Returns the position of the log up to which city streams are complete. */
 export function toldPosition(): number | null {
   const [first] = changes.values();
   const untold = reading ?? first;
   return untold === undefined ? seenPosition() : untold.since - 1;
 }
 
-/** Takes the oldest changes out and reads them; puts them back when that fails. What changes meanwhile comes again. */
+/** Takes the oldest changes out and reads them; puts them back on failure. Later changes of the same boxes are read again. */
 async function takeChanges(cityIds: readonly string[]): Promise<AvailabilityRow[]> {
   const taken = [...changes].slice(0, READ_AT_ONCE);
   for (const [id] of taken) changes.delete(id);
@@ -71,7 +71,7 @@ async function takeChanges(cityIds: readonly string[]): Promise<AvailabilityRow[
   try {
     return await readChanges(taken, cityIds);
   } catch (error) {
-    // in their place, with their own positions
+    // at the front again, with their original positions
     changes = new Map([...taken, ...changes, ...taken]);
     throw error;
   } finally {
@@ -79,7 +79,7 @@ async function takeChanges(cityIds: readonly string[]): Promise<AvailabilityRow[
   }
 }
 
-/** Sends each city's changes to all of its streams: one read for all cities. */
+/** Sends each city's changes to all of its streams, with one read for all cities. */
 async function tell(): Promise<void> {
   const cityIds = followedIds("city");
   if (cityIds.length === 0) {
@@ -107,14 +107,14 @@ function tellSoon(): void {
   }, EVERY_MS).unref();
 }
 
-/** Notes what these events have changed, for the streams of cities. */
+/** Records the availability changes of these events for the city streams. */
 export function noteChanges(events: readonly EventRow[]): void {
   if (followedIds("city").length === 0) return;
   addChanges(changes, events);
   if (changes.size > 0) tellSoon();
 }
 
-/** What has changed in a city. */
+/** Lists the changes that a stream of a city has missed. */
 export const missedInCity =
   (cityId: string) =>
   async (range: LogRange, limit: number): Promise<readonly Frame[] | null> => {

@@ -13,12 +13,12 @@ import { noteChanges } from "./availability.js";
 import { idIn, message } from "./messages.js";
 import { streamsOf, type Frame, type OpenStream } from "./open-streams.js";
 
-/** Who has missed more than that reads the present state, which is less. */
+/** A client that missed more events reads the current state instead, which is smaller. */
 const MOST_MISSED = 500;
-/** Among so many events of the partner it is looked for what was missed. */
+/** Events of the partner that are searched for missed ones. */
 const LOOKED_THROUGH = 2_000;
 
-/** The status that an order has after an event. */
+/** The status of an order after an event. */
 const statusAfter = new Map<string, OrderStatus>([
   ["order.placed", "ACCEPTED"],
   ["order.ready", "READY"],
@@ -27,7 +27,7 @@ const statusAfter = new Map<string, OrderStatus>([
   ["order.no_show", "NO_SHOW"],
 ]);
 const orderTypes = [...statusAfter.keys()];
-/** The types that a partner's stream has. */
+/** Event types in a partner's stream. */
 const partnerTypes = [...eventTypes.keys()].filter((type) => /^(order|box)\./.test(type));
 const isPartnerType: ReadonlySet<string> = new Set(partnerTypes);
 
@@ -36,13 +36,13 @@ const partnerFrame = (event: EventRow): Frame => ({
   text: message(event.position, event.type, event),
 });
 
-/** A customer sees less of an event than the partner, whose commission it may have. */
+/** A customer gets fewer fields than the partner: an event may contain the partner's commission. */
 const orderFrame = ({ position, type, at, data }: EventRow): Frame => ({
   position,
   text: message(position, type, { orderId: idIn(data, "orderId"), status: statusAfter.get(type), at }),
 });
 
-/** Sends the log's next events to the streams that they concern, each stream's in one write. */
+/** Sends new events to their streams, with one write per stream. */
 function deliver(events: readonly EventRow[]): void {
   const frames = new Map<OpenStream, Frame[]>();
   const add = (streams: ReadonlySet<OpenStream>, frameOf: (event: EventRow) => Frame, event: EventRow) => {
@@ -67,7 +67,7 @@ function deliver(events: readonly EventRow[]): void {
 let streams = 0;
 let unfollow = (): void => undefined;
 
-/** Has the log delivered to streams, until as many returned functions are called as were returned. */
+/** Delivers the log to streams until every caller has called its returned function. */
 export function followLog(): () => void {
   if (streams === 0) unfollow = followEvents(deliver);
   streams += 1;
@@ -81,15 +81,15 @@ export function followLog(): () => void {
 export const positionIn = (sent: string | undefined): number | null =>
   sent !== undefined && /^(0|[1-9]\d{0,15})$/.test(sent) ? Number(sent) : null;
 
-/** Tells the client to read the present state: what happens from then on follows. */
+/** The message after which the client reads the current state; later events follow it. */
 const start = (position: number): Frame => ({ position, text: message(position, "start", { position }) });
 
-/** Lists what was missed, up to a limit; null when there is too much to look through. */
+/** Lists missed frames up to a limit; null when there are too many events to search. */
 export type Missed = (range: LogRange, limit: number) => Promise<readonly Frame[] | null>;
 
 /**
- * Returns the first frame of a stream: what its client has missed since its last message, or `start` where that is unknown, gone
- * or too much.
+ * Returns the first frame of a stream: the events since the client's last message, or `start` when they are unknown,
+ * deleted or too many.
  */
 export async function firstFrame(lastSeen: number | null, missed: Missed): Promise<Frame> {
   const here = await tailPosition();
@@ -98,7 +98,7 @@ export async function firstFrame(lastSeen: number | null, missed: Missed): Promi
   return amongResumes("", async () => {
     const { last, dropped } = await findLogEnds(lookups);
     if (lastSeen < dropped || lastSeen > last) return start(here);
-    // another process has read further than this one
+    // the client comes from a process that has read further than this one
     if (lastSeen > here) return { position: lastSeen, text: "" };
     const frames = await missed({ after: lastSeen, until: here }, MOST_MISSED + 1);
     if (frames === null || frames.length > MOST_MISSED) return start(here);
@@ -111,13 +111,13 @@ async function listMissed(partnerId: string, range: LogRange, types: readonly st
   return listEventsOfPartner(sql, partnerId, range, types, limit);
 }
 
-/** What a partner has missed. */
+/** Lists the events that a partner's stream has missed. */
 export const missedByPartner =
   (partnerId: string): Missed =>
   async (range, limit) =>
     (await listMissed(partnerId, range, partnerTypes, limit))?.map(partnerFrame) ?? null;
 
-/** What happened to an order of the partner. */
+/** Lists the events that an order's stream has missed. */
 export const missedOfOrder =
   (partnerId: string, orderId: string): Missed =>
   async (range, limit) => {

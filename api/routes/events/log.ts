@@ -19,11 +19,11 @@ import { refusal, refusalWith } from "../../http/refusal.js";
 import { overloaded, retryFacts } from "../../http/refusals.js";
 import { Id, shownAs, Timestamp } from "../../http/schemas.js";
 
-/** Among so many events a page looks for those of its types; if they have none, it is empty and leads on. */
+/** Events that are searched for the types of a page. Without a match the page is empty, and its `after` leads on. */
 const LOOKED_THROUGH = 2_000;
-/** A caller with more open requests than that waits for what another one of theirs will get. */
+/** Waiting requests per caller. More are of no use, because all of them would get the same events. */
 const WAITS_OF_CALLER = 4;
-/** Each holds a connection and some kilobytes. */
+/** Waiting requests of all callers; each holds a connection and some kilobytes. */
 const WAITS = 1_000;
 const MOST_WAIT_SECONDS = 30;
 
@@ -41,7 +41,7 @@ const tooManyWaits = refusalWith(429, "RATE_LIMIT", "TOO_MANY_WAITS", {
   example: { retryAfterSeconds: 1 },
 });
 
-/** The form of an event of one type. */
+/** The schema of an event of one type. */
 const viewOf = ([name, { summary, version, data, ofPartner }]: [string, EventType]) =>
   z
     .object({
@@ -61,7 +61,7 @@ const viewOf = ([name, { summary, version, data, ofPartner }]: [string, EventTyp
 const [firstView, ...otherViews] = [...eventTypes].map(viewOf);
 if (!firstView) throw new Error("there are no types of events");
 
-/** To the compiler any event, as the log may have types of a later version. */
+/** Typed as any event, because the log may contain types of a later version. */
 const EventView: z.ZodType<EventRow> = z.discriminatedUnion("type", [firstView, ...otherViews]);
 
 const After = z
@@ -117,7 +117,7 @@ interface Reader {
 
 /** Reads the page after a position; null stands for the end of the log. */
 async function readPage({ partnerId, types, limit }: Reader, from: number | null): Promise<EventPage> {
-  // what has a position up to `last` is visible to every later statement
+  // all events up to `last` are visible to every later statement
   const { last, dropped } = await findLogEnds(lookups);
   const after = from ?? last;
   if (after !== 0 && after < dropped) throw eventsGone();
@@ -136,11 +136,11 @@ async function readPage({ partnerId, types, limit }: Reader, from: number | null
   return { events: [...events], after: reached, more: reached < last };
 }
 
-/** How many requests of each caller wait, and of all. */
+/** The number of waiting requests of each caller; `waits` counts all. */
 const waiting = new Map<string, number>();
 let waits = 0;
 
-/** Takes a place among those who wait; returns the function that gives it back. */
+/** Reserves a slot for a waiting request; returns the function that releases it. */
 function takePlace(caller: string): () => void {
   const own = waiting.get(caller) ?? 0;
   if (own >= WAITS_OF_CALLER) throw tooManyWaits({ retryAfterSeconds: 1 });
@@ -158,19 +158,19 @@ function takePlace(caller: string): () => void {
 const waiters = new Set<Flag>();
 let isStopping = false;
 
-/** Ends every wait, as the process stops: each is answered with the page that it has. */
+/** Ends every wait when the process stops: each request is answered with its current page. */
 export function endEventWaits(): void {
   isStopping = true;
   for (const { set } of waiters) set();
 }
 
-/** Reads the next page that has events, or the last one that is empty when `seconds` have passed. */
+/** Reads the next page with events, or returns an empty page after `seconds`. */
 async function awaitPage(reader: Reader, from: number | null, seconds: number, caller: string, gone: AbortSignal) {
   const leave = takePlace(caller);
   const changed = new Flag();
   waiters.add(changed);
   const deadline = performance.now() + seconds * 1_000;
-  // before the first look, or an event between it and the wait would be missed
+  // before the first read, or an event between the read and the wait would be missed
   const unwatch = watchEvents({ partnerId: reader.partnerId, types: reader.types, wake: changed.set });
   gone.addEventListener("abort", changed.set);
   try {

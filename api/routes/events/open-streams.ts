@@ -8,22 +8,22 @@ import { listHeldGrants, type StreamGrant } from "../../../sql/queries/streams.j
 import { registry } from "../../http/registry.js";
 import { streamsFull, takePlace, type StreamCaller } from "./stream-places.js";
 
-/** Proxies cut a connection that is silent for a minute; a client that hears nothing for three of these has lost it. */
+/** Proxies close a connection that is silent for a minute. Clients reconnect after three heartbeats without a byte. */
 export const HEARTBEAT_MS = 15_000;
-/** How often it is asked whether users may still see what they follow. */
+/** Interval of the checks whether users may still see what they follow. */
 const CHECK_MS = 20_000;
-/** A stream for which this was not found out for so long ends: a role that is revoked ends it within a minute. */
+/** A stream without a successful check for this long ends, so a revoked role ends it within a minute. */
 const UNCHECKED_MS = 55_000;
 const CHECKED_AT_ONCE = 500;
-/** How often heartbeats and ends are looked for. */
+/** Interval of the search for due heartbeats and expired streams. */
 const SWEEP_MS = 1_000;
-/** A client that leaves more unread, beyond what the system's buffers hold, is cut. */
+/** A client with more unread bytes, beyond the system's buffers, is disconnected. */
 const MOST_UNSENT_BYTES = 65_536;
-/** So much may happen while a stream begins. */
+/** Frames that are buffered before a stream begins. */
 const MOST_EARLY = 1_000;
-/** How long a client may take for the last bytes of a stream that has ended. */
+/** Time for a client to read the last bytes of an ended stream. */
 const DRAIN_MS = 5_000;
-/** Clients come back after so long: at different times, as thousands may have lost the same process. */
+/** Range of the reconnection delay; it is random, because thousands of clients may have lost the same process. */
 const RETRY_MS = { least: 1_000, most: 5_000 };
 
 type Ending = "client" | "expired" | "revoked" | "slow" | "unchecked" | "stopped";
@@ -41,12 +41,12 @@ const endings = new Counter({
   registers: [registry],
 });
 
-/** What a stream shows. */
+/** The kinds of streams. */
 export type Topic = "partner" | "order" | "city";
 
-/** A part of a stream: nothing, or whole messages. */
+/** A part of a stream: zero or more complete messages. */
 export interface Frame {
-  /** Those of the log up to which a stream has begun are not sent again. */
+  /** The last position in it. A stream skips frames up to the position of its first one. */
   position: number;
   text: string;
 }
@@ -54,13 +54,13 @@ export interface Frame {
 export interface Terms {
   topic: Topic;
   id: string;
-  /** Whose streams are counted together, and how many there may be. */
+  /** The caller that the stream counts for, with its limit. */
   caller: StreamCaller;
-  /** What must stay true; null: anyone may follow. */
+  /** The permission that must remain valid; null for public streams. */
   grant: StreamGrant | null;
-  /** When it ends, as `performance.now()` tells it. */
+  /** Its end, on the clock of `performance.now()`. */
   endsAt: number;
-  /** Returns up to which position of the log this topic was sent; null while the log is not read. */
+  /** Returns the position of the log up to which this topic was sent; null while the log is not read. */
   reached: () => number | null;
 }
 
@@ -68,17 +68,17 @@ const open = new Set<OpenStream>();
 const topics: Record<Topic, Map<string, Set<OpenStream>>> = { partner: new Map(), order: new Map(), city: new Map() };
 const none: ReadonlySet<OpenStream> = new Set();
 
-/** The streams that show this. */
+/** Returns the open streams of a topic. */
 export const streamsOf = (topic: Topic, id: string): ReadonlySet<OpenStream> => topics[topic].get(id) ?? none;
 
-/** The ids that streams of this topic show. */
+/** Returns the ids that streams of this kind follow. */
 export const followedIds = (topic: Topic): string[] => [...topics[topic].keys()];
 
 let timer: NodeJS.Timeout | undefined;
 let checkBegan = 0;
 let isStopping = false;
 
-/** A client that follows something. It gets what happens from the moment this is made; `begin` gives it its response. */
+/** A client's stream. It buffers frames from its construction on, and sends them once `begin` sets its response. */
 export class OpenStream {
   readonly grant: StreamGrant | null;
   checkedAt = performance.now();
@@ -90,7 +90,7 @@ export class OpenStream {
   #wroteAt = 0;
   #endedAt: number | null = null;
 
-  /** Takes a place and calls `follow`, whose result is called at the end; throws when there is no place. */
+  /** Takes a place and calls `follow`, whose result is called at the end. Throws when there is no place. */
   constructor(terms: Terms, follow: () => () => void) {
     if (isStopping) throw streamsFull();
     const leave = takePlace(terms.caller);
@@ -109,7 +109,7 @@ export class OpenStream {
     timer ??= setInterval(tick, SWEEP_MS).unref();
   }
 
-  /** Sends the first frame, and from then on what comes after it; without a response, or at its end, the place is free again. */
+  /** Sends the first frame and the buffered ones after it. Without a response, or when that closes, the place is released. */
   begin(response: ServerResponse | null, first: Frame): void {
     const early = this.#early;
     this.#early = [];
@@ -126,14 +126,14 @@ export class OpenStream {
     this.#write([retry, first.text, ...later].join(""), performance.now());
   }
 
-  /** Sends these frames, or keeps them until it begins. */
+  /** Sends frames, or buffers them until `begin`. */
   take(frames: readonly Frame[]): void {
     if (this.#response !== null) this.#write(frames.map(({ text }) => text).join(""), performance.now());
     else if (this.#early !== null && this.#early.length + frames.length > MOST_EARLY) this.#early = null;
     else this.#early?.push(...frames);
   }
 
-  /** Does what is due: ends it, cuts a client that does not take the end, or shows that the connection is alive. */
+  /** Ends an expired stream, disconnects a client that does not read the end, or sends a due heartbeat. */
   sweep(now: number): void {
     if (this.#endedAt !== null) {
       if (now - this.#endedAt >= DRAIN_MS) this.#response?.destroy();
@@ -141,12 +141,12 @@ export class OpenStream {
     else if (this.grant !== null && now - this.checkedAt >= UNCHECKED_MS) this.end("unchecked", now);
     else if (this.#response !== null && now - this.#wroteAt >= HEARTBEAT_MS) {
       const reached = this.#terms.reached();
-      // the position goes with it, so that who comes back later resumes from here
+      // with the position, so that a client resumes from here
       this.#write(`:\nid: ${Math.max(this.#from, reached ?? 0)}\n\n`, now);
     }
   }
 
-  /** Ends the response; the client comes back. */
+  /** Ends the response; the client reconnects. */
   end(reason: Ending, now = performance.now()): void {
     if (this.#endedAt !== null) return;
     this.#endedAt = now;
@@ -155,7 +155,7 @@ export class OpenStream {
     this.#response?.end();
   }
 
-  /** Gives the place back, once the connection is closed or was never used. */
+  /** Releases the place, once the connection is closed or was never used. */
   close(reason: Ending): void {
     if (!open.delete(this)) return;
     if (this.#endedAt === null) endings.inc({ reason });
@@ -189,12 +189,12 @@ export class OpenStream {
   }
 }
 
-/** Sends the heartbeats that are due at this moment, and ends what has come to its end. */
+/** Sends due heartbeats, and ends expired streams. */
 export function sweepStreams(now = performance.now()): void {
   for (const stream of open) stream.sweep(now);
 }
 
-/** Ends the streams of users who may no longer see what they follow: one statement for hundreds of them. */
+/** Ends the streams of users whose permission has ended, with one statement for hundreds of them. */
 export async function checkStreams(now = performance.now()): Promise<void> {
   const granted = [...open].flatMap((stream) => (stream.grant === null ? [] : [{ stream, grant: stream.grant }]));
   while (granted.length > 0) {
@@ -221,7 +221,7 @@ function tick(): void {
   );
 }
 
-/** Ends every stream, as the process stops, and lets none begin: clients go on at another process. */
+/** Ends every stream and refuses new ones when the process stops: clients continue at another process. */
 export function endStreams(): void {
   isStopping = true;
   for (const stream of open) stream.end("stopped");

@@ -3,7 +3,7 @@ import { clientNetwork } from "../../http/client-network.js";
 import { refusalWith } from "../../http/refusal.js";
 import { passing, retryFacts } from "../../http/refusals.js";
 
-/** How long who finds no place is told to wait; meanwhile apps read in the usual way. */
+/** `Retry-After` of a refused stream; apps poll meanwhile. */
 const RETRY_SECONDS = 30;
 
 export const tooManyStreams = refusalWith(429, "RATE_LIMIT", "TOO_MANY_STREAMS", {
@@ -20,13 +20,13 @@ export const streamsFull = passing(
   "Read in the usual way, and open the stream again after `retryAfterSeconds`.",
 );
 
-/** Whose streams are counted together, and how many there may be. */
+/** The caller that streams count for, with its limit. */
 export interface StreamCaller {
   key: string;
   most: number;
 }
 
-/** A user's streams count for the user, others for their client's address. */
+/** Streams with a token count for the user, others for the client's address. */
 export const streamCaller = (userId: string | null, ip: string): StreamCaller =>
   userId === null
     ? { key: `address ${clientNetwork(ip)}`, most: config.STREAMS_PER_ADDRESS }
@@ -35,7 +35,7 @@ export const streamCaller = (userId: string | null, ip: string): StreamCaller =>
 const taken = new Map<string, number>();
 let all = 0;
 
-/** Takes one of a caller's places and of the process's; throws when there is none. The returned function gives it back. */
+/** Takes a place of the caller and of the process; throws when there is none. The returned function releases it. */
 export function takePlace({ key, most }: StreamCaller): () => void {
   const own = taken.get(key) ?? 0;
   if (own >= most) throw tooManyStreams({ retryAfterSeconds: RETRY_SECONDS });

@@ -19,7 +19,7 @@ const Resume = z.object({
   }),
 });
 
-/** What all streams have in common. */
+/** The declaration that all streams share. */
 const stream = {
   headers: Resume,
   mediaType: "text/event-stream",
@@ -31,11 +31,11 @@ const stream = {
 const howItWorks =
   "Server-sent events; see the conventions. `start` comes first, or when too much was missed: read the present state then.";
 
-/** A stream ends with its caller's token, and one without a token after as long. */
+/** Returns the end of a stream: that of its token, or for a public stream the lifetime of one. */
 const endOf = (expiresAt: number | null): number =>
   performance.now() + Math.min(accessTokenSeconds * 1_000, (expiresAt ?? Number.POSITIVE_INFINITY) - Date.now());
 
-/** Opens a stream that begins with what was missed since the caller's last message. */
+/** Opens a stream that begins with the events since the caller's last message. */
 async function openStream(terms: Terms, lastSeen: string | undefined, missed: Missed) {
   const opened = new OpenStream(terms, followLog);
   try {

@@ -19,7 +19,7 @@ import { notFound } from "../../http/refusals.js";
 import { Id, Instant, shownAs, Timestamp } from "../../http/schemas.js";
 import { ownerOf } from "./owner.js";
 
-/** An open test holds a request of this process for as long as the receiver takes. */
+/** A test occupies a request of this process until the receiver answers. */
 const TESTS_PER_MINUTE = 30;
 const RESENDS_PER_MINUTE = 30;
 
@@ -46,10 +46,10 @@ const Position = z
   .transform(Number)
   .meta({ example: "2078200000000042" });
 
-/** The page of deliveries, where one looks how sending went. */
+/** The page that lists the results of deliveries. */
 const deliveriesAt = (id: string) => `/api/v1/webhook-endpoints/${id}/deliveries`;
 
-/** Finds an owner's endpoint to which events can be sent; throws 404 or 409. */
+/** Finds an owner's endpoint that is not stopped; throws 404 or 409. */
 async function requireRunning(id: string, owner: string | null): Promise<void> {
   const endpoint = found(await findWebhookEndpoint(sql, id, owner), "This endpoint");
   if (endpoint.stoppedAt !== null) throw endpointStopped();

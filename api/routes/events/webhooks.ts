@@ -25,9 +25,9 @@ import { invalidFields, notFound } from "../../http/refusals.js";
 import { changesOf, Id, orNull, text, Timestamp } from "../../http/schemas.js";
 import { ownerOf } from "./owner.js";
 
-/** Endpoints of a partner, and of the platform. */
+/** Limits of endpoints of a partner, and of the platform. */
 const MOST_ENDPOINTS = { partner: 10, platform: 100 };
-/** For so long the receiver may still know the old secret alone. */
+/** Time in which the receiver may still have only the old secret. */
 const OVERLAP_HOURS = 24;
 const HOUR_MS = 60 * 60_000;
 
@@ -84,13 +84,13 @@ const Secret = z.string().meta({
 
 const present = ({ stoppedAt, ...row }: WebhookEndpointRow) => ({ ...row, enabled: stoppedAt === null });
 
-/** Throws 400 for an address that may not be called. */
+/** Throws 400 for an address that webhooks may not call. */
 function refuseAddress(url: string | undefined): void {
   const reason = url === undefined ? null : refusalOfAddress(url);
   if (reason !== null) throw invalidFields("VALIDATION_ERROR", [{ path: "url", message: reason }]);
 }
 
-/** Who made a change, for the audit log, and which. */
+/** A change, for the audit log. */
 interface Change {
   user: { id: string } | null;
   id: string;
@@ -197,7 +197,7 @@ webhookEndpoints.delete(
   },
   async ({ user, partner, params: { id } }) => {
     const owner = ownerOf(partner);
-    // stopped before its many deliveries are deleted: the numbering of events locks the endpoints that run
+    // stopped before its many deliveries are deleted, because numbering locks running endpoints
     if (!(await updateWebhookEndpoint(sql, id, owner, { enabled: false }))) throw notFound("This endpoint");
     await transaction(async (tx) => {
       if (!(await deleteWebhookEndpoint(tx, id, owner))) throw notFound("This endpoint");

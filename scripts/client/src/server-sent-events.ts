@@ -1,15 +1,15 @@
 /** A message of a stream. */
 export interface StreamMessage {
-  /** Null where a comment or a position alone came. */
+  /** Null for a comment, or a position without data. */
   type: string | null;
   data: string;
   /** The last `id` so far; empty before the first one. */
   id: string;
-  /** How long to wait before coming back, where the stream said so. */
+  /** The stream's reconnection delay, once it has sent one. */
   retryMs: number | null;
 }
 
-/** Reads the messages of a stream as the HTML standard interprets them (section 9.2.6), until it ends. */
+/** Parses a stream until its end, as section 9.2.6 of the HTML standard specifies. */
 export async function* readMessages(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamMessage, void, undefined> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -20,7 +20,7 @@ export async function* readMessages(body: ReadableStream<Uint8Array>): AsyncGene
       const { done, value } = await reader.read();
       if (done) return;
       rest += decoder.decode(value, { stream: true });
-      // a CR may be the first half of a line's end
+      // a CR may be the first half of a CRLF
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop() ?? "";
       for (const line of lines) {

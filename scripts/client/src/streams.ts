@@ -4,17 +4,17 @@ import { pause } from "./repeating.js";
 import { readMessages } from "./server-sent-events.js";
 import type { Session } from "./session.js";
 
-/** Read the present state now: what happens from then on follows. */
+/** Asks the app to read the current state; later changes follow. */
 export interface Started {
   type: "start";
-  /** Null where it is polled. */
+  /** Null when polling. */
   position: number | null;
 }
 
-/** What happened to an order or a box of a partner. */
+/** An event of an order or a box of a partner. */
 export type PartnerEvent = Extract<EventPage["events"][number], { type: `order.${string}` | `box.${string}` }>;
 
-/** An order has another status. */
+/** The status of an order has changed. */
 export interface OrderChange {
   type: `order.${string}`;
   position: number;
@@ -23,7 +23,7 @@ export interface OrderChange {
   at: string;
 }
 
-/** How many of these boxes can be ordered now. */
+/** The quantities of these boxes that can be ordered now. */
 export interface Availability {
   type: "availability";
   position: number;
@@ -33,19 +33,19 @@ export interface Availability {
 export interface FollowOptions {
   /** Ends the loop without an error. */
   signal?: AbortSignal;
-  /** The last `position` that the app has dealt with. */
+  /** The last `position` that the app has processed. */
   after?: number;
-  /** Where streams do not work, how often `start` comes; a partner's events come by themselves. */
+  /** Interval of `start` when polling. A partner's events are polled from the log instead. */
   pollSeconds?: number;
 }
 
-/** Three heartbeats: who hears nothing for so long has lost the connection. */
+/** Three heartbeats: without a byte for this long the connection is lost. */
 const SILENCE_MS = 45_000;
-/** A stream begins at once; who hears nothing for so long is behind a proxy that holds it back. */
+/** A stream begins at once: without a byte for this long a proxy buffers it. */
 const BEGIN_MS = 10_000;
-/** How long after a broken connection, or an API that is busy, it is polled again. */
+/** Delay of the next poll after a lost connection or a busy API. */
 const BUSY_MS = 3_000;
-/** For how long it is polled before a stream is tried again. */
+/** Duration of polling before a stream is tried again. */
 const POLL_MS = 300_000;
 
 type Poll<Message> = (after: number | null, until: number) => AsyncGenerator<Message | Started, void, undefined>;
@@ -66,7 +66,7 @@ async function* readOnce(path: string, session: Session, after: number | null, s
       return { works, retryMs };
     }
     if (!answer.ok) throw refusalOf({ status: answer.status, data: await answer.json().catch(() => null) });
-    // React Native's fetch has no streams: its body would come when the stream has ended
+    // React Native's fetch has no streaming: its body would arrive when the stream has ended
     if (answer.body === null || !answer.headers.get("content-type")?.startsWith("text/event-stream")) {
       connection.abort();
       return { works, retryMs };
@@ -80,7 +80,7 @@ async function* readOnce(path: string, session: Session, after: number | null, s
     }
   } catch (error) {
     if (error instanceof Refused) throw error;
-    // a connection that broke, or was given up: it is opened again
+    // the connection was lost or aborted: open it again
     if (!connection.signal.aborted) works = true;
   } finally {
     clearTimeout(timer);
@@ -90,7 +90,7 @@ async function* readOnce(path: string, session: Session, after: number | null, s
   return { works, retryMs };
 }
 
-/** Follows a stream, one connection after the other, and polls for a while where streams do not work. */
+/** Follows a stream over successive connections, and polls for a while where streams do not work. */
 async function* follow<Message extends { position: number }>(
   path: string,
   session: Session,
@@ -130,7 +130,7 @@ const isPartnerEvent = (message: object): message is PartnerEvent => /^(order|bo
 const isOrderChange = (message: object): message is OrderChange => typeOf(message).startsWith("order.");
 const isAvailability = (message: object): message is Availability => typeOf(message) === "availability";
 
-/** Polls what has no events to poll: the app reads again. */
+/** Polls without a log: the app reads its state again each time. */
 const startAgain = ({ signal, pollSeconds = 15 }: FollowOptions): Poll<never> =>
   async function* (_after, until) {
     while (Date.now() < until && signal?.aborted !== true) {
@@ -139,7 +139,7 @@ const startAgain = ({ signal, pollSeconds = 15 }: FollowOptions): Poll<never> =>
     }
   };
 
-/** Polls the log of a partner. */
+/** Polls a partner's events in the log. */
 const pollLog = (session: Session, { signal }: FollowOptions): Poll<PartnerEvent> =>
   async function* (from, until) {
     const how = { ...session, signal: signal ?? null };
@@ -169,7 +169,7 @@ export const followPartner = (session: Session, options: FollowOptions = {}) =>
 export const followOrder = ({ id }: { id: string }, session: Session, options: FollowOptions = {}) =>
   follow(`/api/v1/orders/${encodeURIComponent(id)}/stream`, session, options, isOrderChange, startAgain(options));
 
-/** Follows what is left of the boxes of a city. Throws `Refused`. */
+/** Follows the available quantities of a city's boxes. Throws `Refused`. */
 export const followBoxes = ({ cityId }: { cityId: string }, session: Session, options: FollowOptions = {}) =>
   follow(
     `/api/v1/boxes/stream?cityId=${encodeURIComponent(cityId)}`,
