@@ -1,15 +1,15 @@
--- The event log. `new_events` has what was written, `events` what readers see. lib/domain/event-types.ts declares the types.
+-- The event log. Writers insert into `new_events`; readers see `events`. lib/domain/event-types.ts declares the types.
 
--- Returns how many positions a day has. Those of a day begin with its number, so this must never change.
+-- Returns the number of positions per day. A position begins with the number of its day, so this must never change.
 create or replace function positions_a_day() returns bigint
 language sql immutable parallel safe
 as $$
   select 100000000000
 $$;
 
--- Writes an event in the caller's transaction; returns its place among the new ones. `of_partner` is null for the platform's own
--- events. It wakes nobody, as some statements write thousands: jobs that are staged with the change do, or number_events looks
--- within a second.
+-- Inserts an event in the caller's transaction; returns its place among the new ones. `of_partner` is null for the platform's
+-- own events. It signals no worker, because some statements write thousands of events: the jobs that the change stages do, or
+-- number_events polls within a second.
 create or replace function record_event(event_type text, of_partner uuid, facts jsonb) returns bigint
 language plpgsql
 as $$
@@ -28,7 +28,7 @@ as $$
   select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
 
--- Returns what receivers may know of a box.
+-- Returns the facts of a box that receivers may know.
 create or replace function box_facts(b boxes) returns jsonb
 language sql stable
 as $$
@@ -39,14 +39,14 @@ as $$
   )
 $$;
 
--- Returns what receivers may know of a menu item.
+-- Returns the facts of a menu item that receivers may know.
 create or replace function menu_item_facts(item menu_items) returns jsonb
 language sql stable
 as $$
   select jsonb_build_object('menuItemId', item.id, 'priceCents', item.price_minor, 'available', item.available)
 $$;
 
--- Trigger: writes the event of a changed row. Its conditions are the triggers' (migrations/015.do.events.sql).
+-- Trigger: records the event of a changed row. The conditions are on the triggers (migrations/015.do.events.sql).
 create or replace function note_event() returns trigger
 language plpgsql
 as $$
@@ -106,9 +106,9 @@ begin
 end
 $$;
 
--- Trigger: writes the events of changed menu items, for a whole statement: imports change thousands of rows, and a row's own call
--- costs more than its change. Its plans are kept, and know only how many rows the first statement had: without the setting, one of
--- a single row would have thousands compared with each other.
+-- Trigger: records the events of changed menu items, once per statement: imports change thousands of rows, and a call per
+-- row costs more than the change. Its plans are cached, and estimate the rows of the first statement. Without the setting,
+-- a first statement of a single row would make a later one compare thousands of rows with each other.
 create or replace function note_events_of_menu() returns trigger
 language plpgsql
 set enable_nestloop = off
@@ -129,8 +129,8 @@ begin
 end
 $$;
 
--- Returns which server this is, and its timeline: another one may have lost positions that readers have seen. Empty where a
--- server does not tell.
+-- Returns the identity of this server and its timeline: a promoted one may lack positions that readers have seen. Empty
+-- where the server does not report it.
 create or replace function this_server() returns text
 language plpgsql stable
 as $$
@@ -142,7 +142,7 @@ exception
 end
 $$;
 
--- Makes the partition of a day. Attached and not created as a partition: that waits for no reader, and readers do not wait for it.
+-- Creates the partition of a day. Attaching a table, unlike creating a partition, neither waits for readers nor blocks them.
 create or replace function add_event_partition(of_day date) returns void
 language plpgsql
 as $$
@@ -155,8 +155,9 @@ begin
 end
 $$;
 
--- Gives up to `most` new events their positions, signals readers, and schedules webhooks; returns their number. Batches follow each other by the lock on
--- event_log, and each becomes visible whole: whoever sees a position has seen, or sees, every lower one.
+-- Assigns positions to up to `most` new events, signals readers, and schedules webhooks; returns the number of events. The
+-- lock on event_log serialises batches, and a batch becomes visible at once: when a position is visible, all lower ones are
+-- too.
 create or replace function number_events(most integer) returns integer
 language plpgsql
 as $$
@@ -172,16 +173,16 @@ begin
   end if;
   select * into known from event_log for no key update;
   here := this_server();
-  -- a clock that was set back begins no earlier day
+  -- after a clock was set back, positions stay in the later day
   of_day := greatest(
     (statement_timestamp() at time zone 'UTC')::date, date '1970-01-01' + (known.last_position / positions_a_day())::integer
   );
   base := greatest(known.last_position, (of_day - date '1970-01-01') * positions_a_day());
-  -- After a failover or a restore the last positions may be lost, and readers have seen them: go well beyond, so that none comes again.
+  -- a failover or a restore may lose positions that readers have seen: skip ahead, so that none repeats
   if known.server <> here then
     base := base + 1000000000;
   end if;
-  -- by a query, as to_regclass would not see what another session has made while this one waited for the lock
+  -- by a query, because to_regclass would miss a partition that another session created while this one waited for the lock
   if not exists (
     select
     from pg_inherits i
@@ -203,15 +204,15 @@ begin
   if numbered > 0 then
     update event_log set last_position = base + numbered, server = here;
     perform announce_events(base, base + numbered);
-    -- only these commits wait for each other, and they do so anyway
+    -- the lock of notify serialises only these commits, which are serial anyway
     perform pg_notify('signals', 'events');
   end if;
   return numbered;
 end
 $$;
 
--- Drops the partitions of days before the last `days`; returns their number. It waits only a moment for readers, as all later ones
--- wait behind it; a later run tries again.
+-- Drops the partitions of days before the last `days`; returns their number. It waits only briefly for readers, because
+-- later ones queue behind it; the next run tries again.
 create or replace function drop_old_events(days integer) returns integer
 language plpgsql
 set lock_timeout = '200ms'
@@ -222,7 +223,7 @@ declare
   highest bigint;
   dropped integer := 0;
 begin
-  -- in the order in which number_events locks
+  -- in the lock order of number_events
   perform from event_log for no key update;
   for name in
     select c.relname

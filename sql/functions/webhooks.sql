@@ -1,4 +1,4 @@
--- Ensures that a job sends to an endpoint at `due_at` or before, but not while it is paused or stopped.
+-- Ensures that a job for an endpoint is due at `due_at` or earlier, but not while the endpoint is paused or stopped.
 create or replace function schedule_webhooks(of_endpoint uuid, due_at timestamptz) returns void
 language plpgsql
 as $$
@@ -13,7 +13,7 @@ begin
   if bring_job_forward(known.job_id, due_at) then
     return;
   end if;
-  -- an open job that is not brought forward is due by then, or handed over: it looks for events when it starts
+  -- an open job that this does not bring forward is due by then, or handed over: it reads events when it starts
   perform from open_jobs where id = known.job_id;
   if not found then
     update webhook_endpoints
@@ -25,7 +25,7 @@ begin
 end
 $$;
 
--- Schedules a job for each endpoint that one of the events after one position, up to another, is for.
+-- Schedules a job for each endpoint that matches an event after one position, up to another.
 create or replace function announce_events(after_position bigint, until_position bigint) returns void
 language plpgsql
 as $$
@@ -52,8 +52,8 @@ begin
 end
 $$;
 
--- Returns the position of the next event to be sent to an endpoint, which has a delivery then: first what is to be sent again, else the
--- next of the log. Null when there is none now.
+-- Returns the position of the next event for an endpoint: first a delivery whose retry is due, else the next of the log,
+-- for which it inserts a delivery. Null when there is none now.
 create or replace function next_webhook(of_endpoint uuid) returns bigint
 language plpgsql
 as $$
@@ -73,7 +73,7 @@ begin
   end if;
   select * into known from webhook_endpoints where id = of_endpoint for no key update;
   select last_position into log_end from event_log;
-  -- two statements, so that a partner's events are found by their index
+  -- two statements, so that a partner's events are found by index
   if known.partner_id is null then
     select * into upcoming
     from events e
@@ -98,8 +98,8 @@ begin
 end
 $$;
 
--- Records an attempt. `again_in` is when it is made again, null: never; `pause` is for how long the endpoint is left alone when it
--- failed. Returns why nothing is sent to the endpoint from now on; null when it goes on.
+-- Records an attempt. `again_in` is the time until the retry, null for none; `pause` is the endpoint's pause after a
+-- failure. Returns the reason if the attempt stops the endpoint, null otherwise.
 create or replace function settle_webhook(
   of_endpoint uuid, at_position bigint, accepted boolean, answered_status integer, answer_text text, took_ms integer,
   again_in interval, pause interval
@@ -133,7 +133,7 @@ begin
       stopped_why = coalesce(stopped_why, stop),
       told_stopped = told_stopped or stop is not null and stopped_at is null
   where id = of_endpoint;
-  -- its owner has stopped it meanwhile, or it is deleted: there is nothing to tell
+  -- its owner has stopped it meanwhile, or it is deleted: no notification
   if stop is not null and known.id is not null and known.stopped_at is null then
     perform stage_job('fan-out', jsonb_build_object('event', 'WEBHOOK_STOPPED', 'subjectId', of_endpoint));
   end if;
@@ -141,7 +141,7 @@ begin
 end
 $$;
 
--- Ends a run: frees the endpoint for the next one, and schedules it: at `due_at`, or when something is to be sent again.
+-- Ends a run: releases the claim, and schedules the next run at `due_at`, or when a retry is due.
 create or replace function end_webhook_run(of_endpoint uuid, run uuid, due_at timestamptz) returns void
 language plpgsql
 as $$
@@ -157,7 +157,7 @@ begin
 end
 $$;
 
--- Returns the users who changed an endpoint of the platform.
+-- Returns the users that changed an endpoint of the platform.
 create or replace function webhook_editors(of_endpoint uuid) returns setof uuid
 language sql stable
 as $$
@@ -167,9 +167,9 @@ as $$
   where w.id = of_endpoint and w.partner_id is null
 $$;
 
--- Sends an endpoint events again that are for it and happened in a time, also those that it missed while it was stopped: the first
--- `most` of them after a position, in their order. Returns their number and the last position. Events that it has not reached yet
--- come by themselves.
+-- Resends the events of a time to an endpoint, including those that it missed while it was stopped: the first `most` of
+-- them after a position, in order. Returns their number and the last position. Events that the endpoint has not reached yet
+-- are left to its run.
 create or replace function resend_webhooks(
   of_endpoint uuid, since timestamptz, before timestamptz, after_position bigint, most integer, out resent integer, out last_position bigint
 )
@@ -177,13 +177,13 @@ language plpgsql
 as $$
 declare
   known webhook_endpoints;
-  -- an event has a position of its day, or of a later one
+  -- an event has a position of its own day or a later one
   from_position constant bigint := greatest(
     after_position, ((since at time zone 'UTC')::date - date '1970-01-01') * positions_a_day()
   );
 begin
   select * into known from webhook_endpoints where id = of_endpoint;
-  -- one of the two is left out at once; so a partner's events are found by their index
+  -- only one of the two branches is executed, so that a partner's events are found by index
   with chosen as materialized (
     (
       select e.* from events e
@@ -203,7 +203,7 @@ begin
   ), again as (
     insert into webhook_deliveries (endpoint_id, position, event_id, type, version, partner_id, at, data)
     select of_endpoint, c.position, c.id, c.type, c.version, c.partner_id, c.at, c.data from chosen c
-    -- as single deliveries are locked by their runs, which then lock the endpoint
+    -- in the lock order of runs, which lock a delivery and then the endpoint
     order by c.position
     on conflict (endpoint_id, position) do update set status = 'PENDING', attempts = 0, next_attempt_at = now()
   )
@@ -214,8 +214,8 @@ begin
 end
 $$;
 
--- Returns when the first event happened after a position that is for an endpoint of a partner, or of the platform (null), with these
--- types (null: all); null without one.
+-- Returns the time of the first event after a position that matches an endpoint: of a partner, or of the platform (null),
+-- with these types (null for all). Null without one.
 create or replace function webhook_backlog_at(of_partner uuid, of_types text[], after_position bigint) returns timestamptz
 language plpgsql stable
 as $$

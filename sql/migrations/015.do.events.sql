@@ -1,24 +1,24 @@
--- The event log: a fact about the domain is a row, written in the statement of the change. sql/README.md says why rows get their
--- positions later, in another transaction. No column holds personal data.
+-- The event log: each fact about the domain is a row, inserted by the statement of the change. sql/README.md says why another
+-- transaction assigns the positions later. No column contains personal data.
 
--- Events that have no position yet. Every writer inserts here and nowhere else, so no write depends on a partition.
+-- Events without a position. All writers insert here only, so no write depends on a partition.
 create table new_events (
-  -- the order of the writes, which is not that of the commits
+  -- the order of inserts, which differs from the order of commits
   written bigint generated always as identity primary key,
-  -- its name for receivers: it stays the same if a failover loses the position
+  -- the event's id for receivers, which survives a failover that loses the position
   id uuid not null default new_id(),
   type text not null,
-  -- of the form of `data`
+  -- the version of the schema of `data`
   version smallint not null default 1,
-  -- whose event it is; null: the platform's own
+  -- null for the platform's own events
   partner_id uuid,
   at timestamptz not null default now(),
   data jsonb not null
 );
 
--- The log, in the order in which events became visible. A position begins with its day: days since 1970, times positions_a_day().
--- So a partition of a day is a range of positions, and a reader that goes on from a position reads no partition of an earlier day.
--- number_events makes the partitions, drop_old_events drops them.
+-- The log, in the order in which events became visible. A position begins with its day: days since 1970, times
+-- positions_a_day(). So the partition of a day is a range of positions, and a reader that continues from a position reads
+-- no partition of an earlier day. number_events creates the partitions, drop_old_events drops them.
 create table events (
   position bigint primary key,
   id uuid not null,
@@ -31,14 +31,14 @@ create table events (
 
 create index events_by_partner on events (partner_id, position) where partner_id is not null;
 
--- The state of the log. Its lock makes the batches of number_events follow each other.
+-- The state of the log. Its lock serialises the batches of number_events.
 create table event_log (
   only_row boolean primary key default true check (only_row),
-  -- the last that was given; 0: none yet
+  -- the last assigned position; 0 before the first
   last_position bigint not null default 0,
-  -- the last that was dropped
+  -- the last dropped position
   dropped_position bigint not null default 0,
-  -- which server gave the last position, and on which timeline
+  -- the server and timeline that assigned the last position
   server text
 );
 insert into event_log default values;
@@ -47,13 +47,14 @@ insert into event_log default values;
 create function note_event() returns trigger language plpgsql as $$ begin return null; end $$;
 create function note_events_of_menu() returns trigger language plpgsql as $$ begin return null; end $$;
 
--- Changes that several statements make have a trigger, so that none of them can forget the event. What only one statement does,
--- and all that is inserted, is written by that statement.
+-- Changes that several statements make have a trigger, so that no statement can omit the event. Changes of a single
+-- statement, and inserts, record their event in that statement.
 
 create trigger note_event_of_status after update of status on boxes for each row
 when (old.status is distinct from new.status)
 execute function note_event();
--- Orders change none of these columns. note_event looks whether one has changed: every order would pay for reading a condition.
+-- Orders change none of these columns. note_event compares them, because every order would pay for a condition of the
+-- trigger.
 create trigger note_event_of_change
 after update of
   title, description, price_minor, original_price_minor, weight_grams, max_per_customer, pickup_window_start, pickup_window_end,
