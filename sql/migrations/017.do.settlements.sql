@@ -1,55 +1,56 @@
--- What partners and the platform owe each other. sql/README.md says who holds the money, and what is booked.
+-- Balances between partners and the platform. sql/README.md says who holds the money, and what is booked.
 create type ledger_account as enum ('TILL', 'BALANCE', 'BANK', 'SALES', 'PROMO', 'COMMISSION', 'ADJUSTMENTS');
 create type ledger_kind as enum ('SALE', 'PROMO', 'COMMISSION', 'CORRECTION', 'PAYOUT');
 
--- The state of the ledger. Its lock makes those who book follow each other, and statements are numbered under it.
+-- The state of the ledger. Its lock serialises bookings and the numbering of statements.
 create table ledger_state (
   only_row boolean primary key default true check (only_row),
-  -- up to there the event log is booked
+  -- the event log is booked up to here
   position bigint not null default 0,
-  -- nothing is booked in earlier months: their statements are made, or are being made
+  -- earlier months are closed: their statements are made, or are being made
   open_month date not null default (date_trunc('month', now()) - interval '1 month')::date,
-  -- the first month of which not all statements are made
+  -- the first month without all of its statements
   next_month date not null default (date_trunc('month', now()) - interval '1 month')::date,
-  -- of the last statement
+  -- the number of the last statement
   last_number bigint not null default 0
 );
 insert into ledger_state default values;
 
--- Each partner's book in double entry: the lines of a transaction add up to zero. Rows are never changed or deleted. There are no
--- foreign keys, as they would be checked for each of millions of lines: orders and partners with a balance are never deleted.
+-- A double-entry ledger for each partner: the lines of a transaction add up to zero. Rows are never changed or deleted.
+-- There are no foreign keys, because each of millions of lines would be checked: orders and partners with a balance are
+-- never deleted.
 create table ledger_entries (
-  -- the order in which lines were booked
+  -- the order of booking
   id bigint generated always as identity primary key,
-  -- of an order's lines: the order
+  -- the order, for lines of an order
   transaction_id uuid not null,
   partner_id uuid not null,
   account ledger_account not null,
   kind ledger_kind not null,
-  -- positive: what the partner has or spends; negative: what it earns or owes
+  -- positive: the partner has or spends it; negative: the partner earns or owes it
   amount_minor bigint not null,
-  -- the month of the statement that has the line: that in which it happened, or the first that was open then
+  -- the month of the statement with this line: that of the fact, or the first open month at the booking
   month date not null check (extract(day from month) = 1),
   occurred_at timestamptz not null,
   booked_at timestamptz not null default now(),
   order_id uuid,
-  -- of the event log; null for what an admin booked, and for an order whose event was gone
+  -- of the event log; null for manual entries, and for an order whose event was dropped
   event_id uuid,
-  -- of a payment or a correction: by it the same one is known when it is sent again, and why it was made
+  -- of a payment or a correction: the reference detects a repeated request, the reason explains the entry
   reference text,
   reason text
 );
 
--- a line is booked once, however often its event is read
+-- books a line once, however often its event is read
 create unique index ledger_entries_once on ledger_entries (transaction_id, account, kind);
 create unique index ledger_entries_by_reference on ledger_entries (partner_id, kind, reference)
   where reference is not null and account = 'BALANCE';
--- has all that a statement sums, so that the rows need not be read
+-- covers all columns that a statement sums, so that rows are not read
 create index ledger_entries_by_partner on ledger_entries (partner_id, month, id)
   include (account, kind, amount_minor, occurred_at);
 
--- What the platform owes each partner, negative when the partner owes: the sum of its lines on BALANCE, kept by the trigger that
--- checks them.
+-- The amount that the platform owes each partner, negative when the partner owes: the sum of its lines on BALANCE,
+-- maintained by the trigger that checks the lines.
 create table ledger_balances (
   partner_id uuid primary key references partners (id),
   balance_minor bigint not null default 0,
@@ -59,27 +60,27 @@ create table ledger_balances (
 create index ledger_balances_of_debtors on ledger_balances (partner_id) where balance_minor < 0;
 create index ledger_balances_of_creditors on ledger_balances (partner_id) where balance_minor > 0;
 
--- A partner's month. Never changed: what is booked later is on a later statement.
+-- A partner's month. Never changed: later bookings are on a later statement.
 create table statements (
   id uuid primary key default new_id(),
   -- 1, 2, 3 and so on, without gaps
   number bigint not null unique,
-  -- no foreign key: who has a balance is never deleted
+  -- no foreign key: partners with a balance are never deleted
   partner_id uuid not null,
   month date not null check (extract(day from month) = 1),
-  -- the month as instants, and where it was cut
+  -- the month as instants, and its time zone
   zone text not null,
   from_at timestamptz not null,
   until_at timestamptz not null check (until_at > from_at),
   currency text not null,
-  -- orders that were handed over in the month: their price, and who paid it
+  -- orders that were handed over in the month: their price, and its payers
   orders integer not null,
   sales_minor bigint not null,
   till_minor bigint not null,
   own_promo_minor bigint not null,
   platform_promo_minor bigint not null,
   commission_minor bigint not null,
-  -- by how much orders of earlier months, which were booked too late for theirs, change the balance
+  -- the change of the balance by orders of earlier months that were booked after their month was closed
   earlier_minor bigint not null,
   corrections_minor bigint not null,
   payouts_minor bigint not null,
@@ -100,7 +101,7 @@ create index statements_by_month on statements (month, number);
 create table statement_files (
   statement_id uuid primary key references statements (id),
   name text not null unique,
-  -- null: it is not there yet
+  -- null until it exists
   made_at timestamptz
 );
 

@@ -4,8 +4,8 @@ import type { Db } from "../db.js";
 import { firstRow, hasRows, onlyRow, onlyValue } from "../rows.js";
 
 /**
- * Books the next events of the log, up to `limit`, each once; returns how many it read. Null: events were dropped before they
- * were read, and their orders are booked with `bookOrdersAfter`.
+ * Books the next events of the log, up to `limit`, each once; returns how many it read. Null when events were dropped
+ * before they were read: book their orders with `bookOrdersAfter`.
  */
 export async function bookEvents(db: Db, limit: number, zone: string): Promise<number | null> {
   const taken = await onlyValue(
@@ -14,26 +14,26 @@ export async function bookEvents(db: Db, limit: number, zone: string): Promise<n
   return taken < 0 ? null : taken;
 }
 
-/** Books completed orders from the orders themselves, of the next `limit` ids; returns the last id, null after the last one. */
+/** Books completed orders from their rows instead of the log, of the next `limit` ids; returns the last id, null at the end. */
 export const bookOrdersAfter = (db: Db, after: string | null, limit: number, zone: string) =>
   onlyValue(db<{ last: string | null }[]>`
     select book_orders_after(${after}::uuid, ${limit}::integer, ${zone}::text)::text as last`);
 
-/** Lets the ledger go on behind the events that were dropped up to this position. */
+/** Moves the ledger's cursor behind events that were dropped, up to this position. */
 export const skipDroppedEvents = (db: Db, position: number) =>
   db`update ledger_state set position = ${position}::bigint where position < ${position}::bigint`;
 
-/** Locks the ledger until the transaction `tx` ends: nobody else books. */
+/** Locks the ledger until the transaction `tx` ends, so that no other session books. */
 export const lockLedger = (tx: Db) => tx`select from ledger_state for no key update`;
 
-/** What an admin books by hand. */
+/** An entry that an admin books by hand. */
 export interface ManualEntry {
   partnerId: string;
   kind: "CORRECTION" | "PAYOUT";
   /** On the partner's balance. */
   amountMinor: Minor;
   at: Date;
-  /** Names it among those of its kind and partner. */
+  /** Unique among the entries of its kind and partner. */
   reference: string;
   reason: string | null;
   orderId: string | null;
@@ -48,7 +48,7 @@ export interface BookedEntry {
   orderId: string | null;
 }
 
-/** Finds what was booked for a partner under a reference. */
+/** Finds a partner's manual entry by its kind and reference. */
 export const findBooked = (
   db: Db,
   { partnerId, kind, reference }: Pick<ManualEntry, "partnerId" | "kind" | "reference">,
@@ -80,19 +80,19 @@ export async function insertManualEntry(tx: Db, entry: ManualEntry, actorId: str
   return booked;
 }
 
-/** Whether there is such a partner, which was active once: others are no party to anything, and may be deleted. */
+/** Whether a partner exists and was ever active. Others have no account in the ledger, and may be deleted. */
 export const wasActive = (db: Db, partnerId: string) =>
   hasRows(db`select from partners where id = ${partnerId}::uuid and activated_at is not null`);
 
-/** Whether an order is the partner's. */
+/** Whether an order belongs to the partner. */
 export const isOrderOf = (db: Db, orderId: string, partnerId: string) =>
   hasRows(db`select from orders where id = ${orderId}::uuid and partner_id = ${partnerId}::uuid`);
 
-/** What is owed between the platform and a partner. */
+/** The balance of a partner. */
 export interface BalanceRow {
   id: string;
   name: string;
-  /** What the platform owes; negative when the partner does. */
+  /** The amount that the platform owes; negative when the partner owes. */
   balanceMinor: Minor;
   updatedAt: Date;
 }
@@ -117,7 +117,7 @@ export const listCreditors = (db: Db, after: string | null, limit: number) =>
     order by b.partner_id
     limit ${limit}`;
 
-/** Reads what the platform owes a partner; 0 when nothing was booked. */
+/** Reads a partner's balance; 0 when nothing was booked. */
 export const findBalance = async (db: Db, partnerId: string): Promise<Minor> =>
   (
     await firstRow(db<{ balanceMinor: Minor }[]>`
@@ -140,7 +140,7 @@ export interface EntryRow {
   reason: string | null;
 }
 
-/** Lists the lines of all partners in the order in which they were booked, after the one with id `after`. */
+/** Lists the lines of all partners in the order of booking, after the one with id `after`. */
 export const listEntries = (db: Db, after: number, limit: number) =>
   db<EntryRow[]>`
     select id, transaction_id, partner_id, account, kind, amount_minor, month::text as month, occurred_at as at, booked_at,
@@ -155,13 +155,13 @@ export const findLedgerMonths = (db: Db, zone: string) =>
   onlyRow(db<{ next: string; current: string }[]>`
     select next_month::text as next, coalesce(month_of(now(), ${zone}::text)::text, '') as current from ledger_state`);
 
-/** Closes a month and all before it: what happened then and is booked from now on belongs to a later one. */
+/** Closes a month and all before it: later bookings of their facts belong to a later month. */
 export const closeMonth = (db: Db, month: string) =>
   db`
     update ledger_state set open_month = (${month}::date + interval '1 month')::date
     where open_month <= ${month}::date`;
 
-/** Notes that all statements of a month are made. */
+/** Records that all statements of a month are made. */
 export const updateStatementsMade = (db: Db, month: string) =>
   db`
     update ledger_state set next_month = (${month}::date + interval '1 month')::date

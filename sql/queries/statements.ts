@@ -28,30 +28,30 @@ export interface StatementRow extends StatementFigures {
   zone: string;
   currency: string;
   createdAt: Date;
-  /** The name of its document; null until that is made. */
+  /** The name of its document; null until the document exists. */
   file: string | null;
 }
 
-/** Which statements are made. */
+/** The month and the place of a run that makes statements. */
 interface StatementRun {
   /** Its first day. */
   month: string;
   zone: string;
   currency: string;
-  /** The partner after which the run goes on; null at its beginning. */
+  /** The partner after which the run continues; null at its start. */
   after: string | null;
 }
 
 /**
- * Makes the statements of a closed month for the next `limit` partners, and stages the jobs of their documents; returns the last of these
- * partners, null after the last of all, and the number of statements.
+ * Makes the statements of a closed month for the next `limit` partners, and stages the jobs of their documents; returns the
+ * last of these partners, null after the last of all, and the number of statements.
  */
 export const makeStatements = (db: Db, { month, zone, currency, after }: StatementRun, limit: number) =>
   onlyRow(db<{ last: string | null; made: number }[]>`
     select last_partner::text as last, coalesce(made, 0) as made
     from make_statements(${month}::date, ${zone}::text, ${currency}::text, ${after}::uuid, ${limit}::integer)`);
 
-/** Returns the figures of a partner's statement of a month, if it were made now; undefined when nothing is booked in that month. */
+/** Returns the draft of a partner's statement of a month; undefined when nothing is booked in that month. */
 export const findDraft = (db: Db, partnerId: string, month: string, zone: string) =>
   firstRow(db<StatementFigures[]>`
     select coalesce(orders, 0) as orders, coalesce(sales_minor, 0) as sales_minor, coalesce(till_minor, 0) as till_minor,
@@ -102,7 +102,7 @@ export const listStatementsOfMonth = (db: Db, month: string, after: number, limi
     order by s.number
     limit ${limit}`;
 
-/** What is on a statement: an order, a payment or a correction. */
+/** A line of a statement: an order, a payment or a correction. */
 export interface StatementLineRow {
   id: number;
   kind: Enum<"ledgerKind">;
@@ -115,11 +115,11 @@ export interface StatementLineRow {
   ownPromoMinor: Minor | null;
   platformPromoMinor: Minor | null;
   commissionMinor: Minor | null;
-  /** By how much it changes the balance. */
+  /** Its change of the balance. */
   balanceMinor: Minor | null;
 }
 
-/** Lists what is on the statement of a partner's month, in the order in which it was booked, after one id. */
+/** Lists the lines of the statement of a partner's month, in the order of booking, after one id. */
 export const listStatementLines = (db: Db, partnerId: string, month: string, after: number, limit: number) =>
   db<StatementLineRow[]>`
     select first.id, first.kind, first.occurred_at as at, first.order_id, first.reference, first.reason,
@@ -143,13 +143,13 @@ export const listStatementLines = (db: Db, partnerId: string, month: string, aft
     group by first.id
     order by first.id`;
 
-/** A statement whose document is to be made. */
+/** A statement without a document. */
 export interface StatementToPrint extends Omit<StatementRow, "file"> {
-  /** Of the partner's owner; null without one. */
+  /** The locale of the partner's owner; null without one. */
   locale: string | null;
 }
 
-/** Finds a statement without a document; undefined when it has one, or does not exist. */
+/** Finds a statement that has no document; undefined when it has one, or does not exist. */
 export const findStatementToPrint = (db: Db, id: string) =>
   firstRow(db<StatementToPrint[]>`
     select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
@@ -169,7 +169,7 @@ export interface StatementDayRow {
   commissionMinor: Minor;
 }
 
-/** Lists the days of a partner's month on which orders were handed over; those of earlier months are under their own days. */
+/** Lists the days of a partner's month on which orders were handed over; late orders of earlier months have their own days. */
 export const listStatementDays = (db: Db, partnerId: string, month: string, zone: string) =>
   db<StatementDayRow[]>`
     select coalesce((occurred_at at time zone ${zone}::text)::date::text, '') as day,
@@ -212,7 +212,7 @@ export async function nameStatementFile(db: Db, statementId: string, name: strin
   return kept.name;
 }
 
-/** Notes that the document is in storage; false when it was before. */
+/** Records that the document is in storage; false when it was before. */
 export const updateStatementFileMade = (db: Db, statementId: string) =>
   hasRows(db`
     update statement_files set made_at = now() where statement_id = ${statementId}::uuid and made_at is null`);

@@ -16,7 +16,7 @@ const cast = await import("../support/cast.js");
 const { order } = await import("../support/orders.js");
 const { until } = await import("../support/until.js");
 
-/** What axe says of a page. */
+/** The violations that axe finds on a page. */
 const Found = z.object({ violations: z.array(z.object({ id: z.string() })) });
 
 const { client, stop } = await startApi();
@@ -37,7 +37,7 @@ test("the board is sent with a policy that lets nothing run but itself", async (
 describeWithChromium("the order board in a browser", () => {
   let browser: Browser;
   const contexts: BrowserContext[] = [];
-  /** Errors that a user would not see, refused requests, and breaches of the policy, of all pages. */
+  /** Console errors, failed requests and violations of the content policy, of all pages. */
   const complaints: string[][] = [];
   const numbering = setInterval(() => void numberEvents(sql, 1_000).catch(() => undefined), 100);
 
@@ -66,7 +66,7 @@ describeWithChromium("the order board in a browser", () => {
     await page.getByRole("button", { name: "Log in" }).click();
   }
 
-  /** Reads the QR code that is on the page, as a scanner does. */
+  /** Decodes the QR code on the page. */
   async function scan(page: Page): Promise<string> {
     const picture = await page.getByRole("img", { name: "QR code" }).screenshot();
     const { data, info } = await sharp(picture).removeAlpha().raw().toBuffer({ resolveWithObject: true });

@@ -3,7 +3,7 @@ import { queueNames } from "../../lib/domain/queue-names.js";
 import { push } from "../../queues/index.js";
 import { startQueueWorker } from "../support/queue-worker.js";
 
-// A worker of a bad release: it kills every job of `push`, and does the others well.
+// A worker of a bad release: every job of `push` dies, and other queues work.
 startQueueWorker(push, () =>
   Promise.reject(new PermanentError("Cannot read properties of undefined (reading 'locale')")),
 );

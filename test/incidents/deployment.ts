@@ -13,30 +13,33 @@ import { startStandIns, type StandIns } from "../support/storm/stand-ins.js";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** Small, so that it is soon full. */
+/** Size of the disk: small, so that it fills quickly. */
 const DISK_MB = 64;
 const AGAIN_MS = 2_000;
 
-/** A process of the deployment, which is started again when it ends. */
+/** A process of the deployment that is restarted when it ends. */
 interface Program {
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The service as it is deployed on one machine, with third parties in this process, and the machine's environment in a file. */
+/**
+ * The service as it is deployed on one machine, with third parties in this process, and the machine's environment in a
+ * file.
+ */
 export interface Deployment {
   folder: string;
-  /** The environment of its processes, and of the operator's shell. */
+  /** The environment of its processes and of the operator's shell. */
   envFile: string;
   url: string;
   standIns: StandIns;
-  /** Whether files are on a disk of their own. */
+  /** Whether files are on a separate disk. */
   ownDisk: boolean;
-  /** Changes variables in the file; null leaves one out. The processes get them when they are restarted. */
+  /** Changes variables in the file; null removes one. They take effect when the processes are restarted. */
   configure(changes: Record<string, string | null>, note?: string): Promise<void>;
   /** Starts the API and the workers again, with the file as it is. */
   restart(): Promise<void>;
-  /** Runs workers that come from another program, in the place of the usual ones, until `null` is given. */
+  /** Replaces the workers by another program, or with `null` by the usual one. */
   deploy(program: string | null): Promise<void>;
   /** Kills Redis and starts it again, empty. */
   wipeBroker(): Promise<void>;
@@ -57,7 +60,7 @@ async function startBroker(port: number, folder: string): Promise<ChildProcess> 
   return child;
 }
 
-/** Mounts a small disk; false when this user may not. */
+/** Mounts a small disk; false without the right to. */
 const mountDisk = (folder: string): Promise<boolean> =>
   run("mount", ["-t", "tmpfs", "-o", `size=${DISK_MB}m`, "tmpfs", folder]).then(
     () => true,
@@ -73,7 +76,7 @@ const writeEnv = (file: string, variables: readonly (readonly [string, string])[
     { mode: 0o600 },
   );
 
-/** The processes of the service that were started. */
+/** The running processes of the service. */
 const children: ChildProcess[] = [];
 
 function killIfAlive(pid: number): void {
@@ -84,7 +87,7 @@ function killIfAlive(pid: number): void {
   }
 }
 
-/** Prepares a program of the deployment; its log is a file. */
+/** Prepares a program of the deployment, with a file as its log. */
 function program(
   name: string,
   args: () => readonly string[],
@@ -166,7 +169,7 @@ export async function startDeployment(): Promise<Deployment> {
   });
 
   const place = { folder, envFile };
-  /** The workers' program; null: the usual one. */
+  /** The workers' program; null for the usual one. */
   let deployed: string | null = null;
   const api = program("api", () => ["api/server.ts"], place);
   const workers = ["worker-1", "worker-2"].map((name) => program(name, () => [deployed ?? "workers/main.ts"], place));
@@ -180,7 +183,7 @@ export async function startDeployment(): Promise<Deployment> {
     await start();
   };
   await start();
-  // what fails here leaves no processes behind
+  // a failure leaves no processes behind
   process.once("exit", () => {
     for (const { pid } of [...children, broker]) if (pid !== undefined) killIfAlive(pid);
   });

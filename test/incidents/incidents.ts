@@ -13,13 +13,13 @@ import { makeReachable } from "../support/notifications.js";
 import { newSecret, signed, type TillEvent } from "../support/till.js";
 import type { Deployment } from "./deployment.js";
 
-/** A shop whose till is connected. */
+/** A shop with a connected POS. */
 interface Shop extends Bakery {
   boxId: string;
   secret: string;
 }
 
-/** Where incidents happen. */
+/** The deployment and its data, in which incidents happen. */
 export interface Town {
   client: Client;
   deployment: Deployment;
@@ -28,25 +28,25 @@ export interface Town {
 }
 
 export interface Incident {
-  /** What somebody says who wakes the operator up. */
+  /** The report that the operator gets. */
   symptom: string;
   /** The heading of its paragraph in scripts/ops/runbook.md. */
   paragraph: string;
   begin: (town: Town) => Promise<void>;
-  /** Whether it is over, and nothing is left of it. */
+  /** Whether it is over, without remains. */
   isOver: (town: Town) => Promise<boolean>;
-  /** Ends what nobody has solved, so that the next one begins with a service that works. */
+  /** Ends an unsolved incident, so that the next one begins with a working service. */
   leave: (town: Town) => Promise<unknown>;
-  /** What the operator can do outside of the service, by a word that is entered here. */
+  /** Actions of the operator outside of the service, by the word to enter. */
   commands?: Readonly<Record<string, { what: string; run: (town: Town) => Promise<void> }>>;
 }
 
-/** An hour, shortened for those who wait. */
+/** An outage of an hour, shortened for the drill. */
 const HOUR_MS = 5 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 const MB = 1_048_576;
 
-// what the incidents remember from their begin to their end
+// state of the incidents between their begin and their end
 let vendorIsBack = true;
 let poisoned = 0;
 let rolledBack = true;
@@ -57,7 +57,7 @@ let refused = new AbortController();
 let newKeyId = "";
 let clockIsRight = false;
 
-/** Gives the processes the right clock. */
+/** Restores the clock of the processes. */
 async function setClock({ deployment }: Town): Promise<void> {
   await deployment.configure({ NODE_OPTIONS: null });
   await deployment.restart();
@@ -82,7 +82,7 @@ export async function openTown(client: Client, deployment: Deployment): Promise<
   return { client, deployment, shop, other };
 }
 
-/** Lets new customers order, each with pushes to them and to the shop. */
+/** Places orders of new customers, each with pushes to the customer and to the shop. */
 async function order({ client, shop }: Town, customers: number): Promise<void> {
   for (let n = 0; n < customers; n += 1) {
     const customer = await user(client);
@@ -103,19 +103,19 @@ const sendFrom = (
 
 const queueNow = async (name: string) => (await overview()).queues.find(({ queue }) => queue === name);
 
-/** Whether a queue has no dead job, and none that waits for long. */
+/** Whether a queue has no dead job, and none that has been due for long. */
 async function isQuiet(name: string): Promise<boolean> {
   const queue = await queueNow(name);
   return queue !== undefined && queue.dead === 0 && queue.oldestDueSeconds < 30;
 }
 
-/** Whether nothing of the queue is left to do. */
+/** Whether the queue is empty. */
 const isDone = async (name: string): Promise<boolean> => {
   const queue = await queueNow(name);
   return queue !== undefined && queue.dead + queue.due + queue.waiting === 0;
 };
 
-/** Waits for a state, and asks seldom: the machine has enough to do. */
+/** Waits for a state with few checks, because the machine is busy. */
 async function reached(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(1_000);
 }
@@ -123,7 +123,7 @@ async function reached(holds: () => Promise<boolean>): Promise<void> {
 const isDead = async (id: number) =>
   (await sql`select from staged_jobs where id = ${id}::bigint and dead_at is not null`).length > 0;
 
-/** The trouble of a stand-in by its name. */
+/** Failures of the stand-ins, by name. */
 const trouble = ({ deployment }: Town, name: string) => {
   const found = deployment.standIns.troubles.find((each) => each.name === name);
   if (!found) throw new Error(`there is no trouble "${name}"`);
@@ -210,7 +210,7 @@ export const incidents: Readonly<Record<string, Incident>> = {
         data: { items: [{ externalId: "new-roll", qty: 1 }], totalAmount: 120 },
       }));
       for (const event of events) await sendFrom(town, shop, event);
-      // what can never succeed
+      // an event that can never be applied
       const data = { orderExternalId: randomUUID(), status: "READY" };
       await sendFrom(town, shop, { type: "order.status", externalId: randomUUID(), data });
       await reached(async () => (await overview()).parkedPosEvents > events.length);
@@ -264,7 +264,7 @@ export const incidents: Readonly<Record<string, Incident>> = {
         await sql`
           select from pg_locks where relation = 'orders'::regclass and mode = 'ShareRowExclusiveLock' and granted`
       ).length === 0,
-    // when its session was ended, that fails
+    // this fails when the operator has ended its session
     leave: () => unlock().catch(() => undefined),
   },
   "disk-full": {
@@ -277,7 +277,7 @@ export const incidents: Readonly<Record<string, Incident>> = {
       const old = new Date(Date.now() - 2 * DAY_MS);
       for (let full = false; !full;) {
         const path = join(folder, randomUUID());
-        // the last one does not fit
+        // the last file does not fit
         full = await writeFile(path, Buffer.alloc(4 * MB)).then(
           () => false,
           () => true,

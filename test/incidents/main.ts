@@ -6,8 +6,8 @@ import { startDeployment } from "./deployment.js";
 import type { Incident, Town } from "./incidents.js";
 
 /**
- * `npm run incidents`: brings a service of its own into trouble, ten times, for somebody who solves it with the console, the runbook
- * and a shell, and says how long each took. Names choose some of the ten.
+ * `npm run incidents`: causes ten incidents in a service of its own, one after the other. The operator resolves them with
+ * the console, the runbook and a shell. It prints the duration of each. Names choose some of the ten.
  */
 
 const LOOK_EVERY_MS = 2_000;
@@ -45,7 +45,7 @@ const lines = createInterface({ input: process.stdin });
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(signal, () => void deployment.stop().finally(() => process.exit(1)));
 
-/** Runs one incident, until it is over or skipped; returns what came of it. */
+/** Runs one incident, until it is over or skipped; returns its result. */
 async function play(town: Town, { symptom, begin, isOver, leave, commands = {} }: Incident): Promise<string> {
   const skipping = new AbortController();
   const skipped = new Promise<void>((resolve) => skipping.signal.addEventListener("abort", () => resolve()));
@@ -99,5 +99,5 @@ try {
   await closeDatabase();
   await deployment.stop();
 }
-// what was skipped while it began may go on for ever
+// an incident that was skipped at its beginning may never end
 process.exit(0);

@@ -7,13 +7,13 @@ const days = (done: number, total: number | null = 31) => ({ what: "days", done,
 
 const CLEAR = "\r\u001B[K";
 
-/** A stream, and what was written to it. */
+/** A stream that records its output. */
 function newScreen(isTTY: boolean) {
   const written: string[] = [];
   return { written, isTTY, columns: 80, write: (text: string) => written.push(text) };
 }
 
-/** A work that goes on until it is ended. */
+/** A task that runs until it is ended. */
 function begin(screen: ReturnType<typeof newScreen>) {
   let report: ReportStep = () => undefined;
   let stop = (): void => undefined;

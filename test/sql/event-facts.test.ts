@@ -32,10 +32,10 @@ interface Fact {
   data: Record<string, unknown>;
 }
 
-/** Every event that a test has read, for the last one. */
+/** All events that the tests have read, for the last test. */
 const all: Fact[] = [];
 
-/** Takes the new events, oldest first; checks each against its declaration, to which no field may be added. */
+/** Takes the new events, oldest first, and checks each against its strict declaration. */
 async function facts(): Promise<Fact[]> {
   const rows = await sql<Fact[]>`
     with taken as (delete from new_events returning written, type, version, partner_id, data)
@@ -49,7 +49,7 @@ async function facts(): Promise<Fact[]> {
   return rows;
 }
 
-/** The types of the new events, which are all of the shop. */
+/** The types of the new events, all of which must belong to the shop. */
 async function typesOfShop(): Promise<string[]> {
   const found = await facts();
   expect(found.filter(({ partnerId }) => partnerId !== shop.id)).toEqual([]);
@@ -57,7 +57,7 @@ async function typesOfShop(): Promise<string[]> {
 }
 
 const hour = 60 * 60_000;
-/** A window that begins late enough for customers to cancel. */
+/** A pickup window that begins late enough for customers to cancel. */
 const later = () => ({
   pickupWindowStart: new Date(Date.now() + 5 * hour).toISOString(),
   pickupWindowEnd: new Date(Date.now() + 7 * hour).toISOString(),
@@ -98,7 +98,7 @@ test("an order, and the box of which it takes the last", async () => {
   const handedOver = await buy(boxId);
   await moveOrder(sql, handedOver, "READY", asPartner());
   await moveOrder(sql, handedOver, "COMPLETED", asPartner());
-  // the second time nothing happens
+  // the second time has no effect
   await moveOrder(sql, handedOver, "COMPLETED", asPartner());
   const types = (await facts()).map(({ type }) => type);
   expect(types.filter((type) => type !== "box.sold_out")).toEqual([
@@ -160,7 +160,7 @@ test("a menu item, made by hand or by a POS", async () => {
   await pull(5_000);
   await pull(5_000);
   await pull(6_000);
-  // new items of a sync are told by its end
+  // new items of a sync have no event of their own
   expect(await typesOfShop()).toEqual(["menu_item.changed"]);
 });
 

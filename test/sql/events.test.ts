@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * 60_000;
 const POSITIONS_A_DAY = 100_000_000_000;
 const MOST = 1_000;
 
-/** The number of the day that is so many days ago. */
+/** The number of the day so many days ago. */
 const dayNumber = (ago: number) => Math.floor(Date.now() / DAY_MS) - ago;
 const positionsOf = (ago: number) => dayNumber(ago) * POSITIONS_A_DAY;
 const partitionOf = (ago: number) =>
@@ -37,7 +37,7 @@ await sql`
 
 const Numbered = z.object({ n: z.int() });
 
-/** A reader that goes on from where it was. */
+/** A reader that continues from its last position. */
 function reader() {
   let after = 0;
   const positions: number[] = [];
@@ -61,7 +61,7 @@ describe("an event that is written first and committed last", () => {
     const [seen] = await sql<{ id: number; n: number }[]>`select id, n from plain order by id desc limit 1`;
     expect(seen).toEqual({ id: 2, n: 2 });
     await commit();
-    // there it is now, below what the reader has seen
+    // it is visible now, below the reader's position
     expect(await sql`select n from plain where id > ${seen!.id}::bigint`).toHaveLength(0);
     expect(await sql`select n from plain where n = 1`).toHaveLength(1);
   });

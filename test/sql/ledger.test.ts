@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(closeDatabase);
 
-/** Inserts lines of one transaction, each in the accounts in turn. */
+/** Inserts lines of one transaction, in the accounts in turn. */
 const insertLines = (amounts: readonly number[], month = "2026-05-01", partner = partnerId) =>
   sql`
     with whole as materialized (select new_id() as id)
@@ -65,7 +65,7 @@ describe("the database refuses", () => {
     await closeMonth(sql, "2026-03-01");
     await expect(insertLines([1, -1], "2026-03-01")).rejects.toThrow("closed");
     await insertLines([1, -1], "2026-04-01");
-    // closing an earlier one opens none
+    // closing an earlier month opens none
     await closeMonth(sql, "2026-01-01");
     await expect(insertLines([1, -1], "2026-03-01")).rejects.toThrow("closed");
   });
@@ -97,7 +97,7 @@ test("whatever is booked, the balance is the sum of the partner's lines on its a
   );
 });
 
-/** With clocks that go forward at midnight, half an hour at a time, or not at all. */
+/** Zones whose clocks change at midnight, by half an hour, or not at all. */
 const zone = fc.constantFrom(
   "Europe/Moscow",
   "Europe/Berlin",
@@ -108,7 +108,7 @@ const zone = fc.constantFrom(
   "Asia/Omsk",
   "UTC",
 );
-/** Often close to the beginning of a month, where zones and changes of clocks matter. */
+/** Instants often close to the start of a month, where zones and changes of clocks matter. */
 const instant = fc.oneof(
   fc.date({ min: new Date("2015-01-02T00:00:00Z"), max: new Date("2034-12-30T00:00:00Z"), noInvalidDate: true }),
   fc

@@ -19,7 +19,7 @@ test("with a plan from when there were no notifications, only the follower's own
   const notifyAll = (db: Db) => db`
     insert into notifications (user_id, kind, partner_id)
     select id, 'FAVORITE_LISTED', ${partnerId}::uuid from users`;
-  // statistics of many, of which none is left
+  // statistics of many rows, of which none is left
   await notifyAll(sql);
   await sql`vacuum analyze notifications, favorites, notification_preferences`;
   await sql`truncate notifications cascade`;

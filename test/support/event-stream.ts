@@ -12,7 +12,7 @@ export interface Following {
   response: IncomingMessage;
   /** The messages so far. */
   readonly messages: readonly Message[];
-  /** All that came, comments and lines without a message too. */
+  /** All received text, including comments and lines without a message. */
   readonly raw: string;
   readonly hasEnded: boolean;
   close: () => void;

@@ -6,14 +6,14 @@ import type { Client } from "./api.js";
 import { addMenuItem, user, type Bakery } from "./cast.js";
 import { task } from "./task.js";
 
-// What tests of the ledger share: orders of a partner, and the ledger as it is.
+// Helpers of the ledger's tests: a partner's orders, and the state of the ledger.
 
-/** Gives all events their positions, as each worker process does all the time. */
+/** Numbers all events, as each worker process does continuously. */
 export async function numberAll(): Promise<void> {
   while ((await numberEvents(sql, 1_000)) > 0);
 }
 
-/** Gives all events their positions, and books them; returns how many there were. */
+/** Numbers and books all events; returns how many there were. */
 export async function book(): Promise<number> {
   await numberAll();
   return bookLedger(task({ task: "book-ledger" }));
@@ -32,7 +32,7 @@ export async function placeOrder(client: Client, shop: Bakery, price: number, pr
   return placed.string("orderId");
 }
 
-/** Hands an order over, as the partner; with `at` as if it had been then. */
+/** Hands an order over, as the partner, with `at` as its time. */
 export async function handOver(shop: Bakery, orderId: string, at?: Date): Promise<void> {
   await moveOrder(sql, orderId, "COMPLETED", { actor: "PARTNER", userId: shop.owner.id, partnerId: shop.id });
   if (at)
@@ -55,17 +55,17 @@ export interface Line {
   month: string;
 }
 
-/** The lines of a partner, in the order in which they were booked. */
+/** The lines of a partner, in the order of booking. */
 export const linesOf = (partnerId: string) =>
   sql<Line[]>`
     select id, transaction_id as "transactionId", account::text as account, kind::text as kind, amount_minor as "amountMinor",
            month::text as month
     from ledger_entries where partner_id = ${partnerId}::uuid order by id`;
 
-/** Reads a number of a partner's ledger: what is on an account. */
+/** Reads the sum of one of a partner's accounts. */
 export const sumOf = (lines: readonly Line[], account: string) =>
   lines.filter((line) => line.account === account).reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 
-/** Opens the ledger from a month on, as if it had begun then. */
+/** Opens the ledger from a month on, as if that were its first. */
 export const openLedgerFrom = (month: string) =>
   sql`update ledger_state set open_month = ${month}::date, next_month = ${month}::date`;

@@ -20,7 +20,7 @@ function objectsOf(pdf: Buffer): Map<string, { head: string; stream: string }> {
 
 const utf16 = (hex: string) => Buffer.from(hex, "hex").swap16().toString("utf16le");
 
-/** Returns what each code of a font means, from its table for copying text. */
+/** Returns the character of each code of a font, from its ToUnicode table. */
 function lettersOf(table: string): Map<number, string> {
   const letters = new Map<number, string>();
   for (const [, first = "", list = ""] of table.matchAll(/<(\w{4})> <\w{4}> \[([^\]]*)\]/g)) {
@@ -30,7 +30,10 @@ function lettersOf(table: string): Map<number, string> {
   return letters;
 }
 
-/** Returns the texts of a PDF that pdfkit wrote, a line for each that is shown at a place of its own, as a reader would copy them. */
+/**
+ * Returns the texts of a PDF that pdfkit wrote, as a reader would copy them: a line for each text with a position of its
+ * own.
+ */
 export function textOfPdf(pdf: Buffer): string {
   const objects = objectsOf(pdf);
   const fonts = new Map<string, Map<number, string>>();

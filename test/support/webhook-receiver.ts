@@ -21,7 +21,7 @@ type Answer = (response: ServerResponse, webhook: ReceivedWebhook) => void;
 
 const accept: Answer = (response) => void response.writeHead(204).end();
 
-/** Another system: it takes the messages that are signed with its secret, and answers as the test says. */
+/** A receiver that accepts messages with a valid signature, and answers as the test configures it. */
 export async function startWebhookReceiver(secret: string) {
   const received: ReceivedWebhook[] = [];
   const refused: string[] = [];
@@ -49,13 +49,13 @@ export async function startWebhookReceiver(secret: string) {
     url: `http://127.0.0.1:${address.port}/events`,
     /** Oldest first. */
     received,
-    /** Why messages were refused. */
+    /** The reasons of refused messages. */
     refused,
-    /** Accepts all again, without an argument. */
+    /** Sets the response; without an argument all messages are accepted again. */
     answerWith: (next: Answer = accept) => {
       answer = next;
     },
-    /** Verifies by this secret alone from now on. */
+    /** Verifies with this secret only from now on. */
     trust: (newer: string) => {
       verifier = new Webhook(newer);
     },

@@ -34,7 +34,7 @@ const booked = (lines: readonly Line[], transactionId: string) =>
   );
 
 let codes = 0;
-/** Makes a promo code of so many percent, for all partners or one; returns it. */
+/** Creates a promo code of so many percent, for all partners or one; returns it. */
 async function promo(discountPercent: number, shop: Bakery | null): Promise<string> {
   codes += 1;
   const code = `LEDGER-${codes}`;
@@ -114,7 +114,7 @@ test("orders whose events were dropped before they were read are booked from the
   expect(run.lines).toMatchObject([{ level: 40, msg: expect.stringContaining("dropped") }]);
   expect(booked(await linesOf(shop.id), orderId)).toMatchObject({ "TILL SALE": 1_000 });
   expect(sumOf(await linesOf(shop.id), "TILL")).toBe(4_000);
-  // the log goes on
+  // the log continues
   await sell(client, shop, 20);
   await book();
   expect(sumOf(await linesOf(shop.id), "TILL")).toBe(6_000);
@@ -122,7 +122,7 @@ test("orders whose events were dropped before they were read are booked from the
 
 type Move = "READY" | "COMPLETED" | "CANCELLED" | "NO_SHOW";
 
-/** What is done to a partner: an order is placed and moved on, something is booked by hand, or the log is booked so far. */
+/** Actions on a partner's account: place and move an order, book by hand, or book the log. */
 const step = fc.oneof(
   {
     weight: 4,
@@ -145,7 +145,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant("book" as const) }) },
 );
 
-/** Counts a partner's account anew from its orders: the completed ones, and who pays for their discounts. */
+/** Recomputes a partner's account from its completed orders and the payers of their discounts. */
 async function recount(shop: Bakery) {
   const orders = await sql<{ total: number; due: number; discount: number; commission: number; own: boolean }[]>`
     select o.total_minor as total, o.amount_due_minor as due, o.discount_minor as discount, o.commission_minor as commission,

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { keptLog, log } from "../../lib/process/log.js";
 import { JobDisplay } from "../../workers/progress.js";
 
-/** A job of the broker, and what it was told. */
+/** A job of the broker that records its calls. */
 class Job {
   readonly told: unknown[] = [];
   readonly opts: { keepLogs?: number } = {};
-  /** What calls wait for; null: they fail. */
+  /** The promise that calls wait for; null makes them fail. */
   answer: Promise<void> | null = Promise.resolve();
 
   async updateProgress(progress: unknown): Promise<void> {
@@ -31,7 +31,7 @@ beforeEach(() => {
   display = new JobDisplay(job, () => now);
 });
 
-/** Lets what was begun come to its end. */
+/** Waits until pending calls have ended. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 const line = (facts: object) =>

@@ -73,7 +73,7 @@ const expectNoGaps = async () => {
   expect(all).toEqual(all.map((_, n) => n + 1));
 };
 
-/** The first months that tests leave open: each makes statements, so no later one can book in them. */
+/** Every test starts with the same open month: a test closes months, in which a later one could not book. */
 beforeEach(async () => {
   await openLedgerFrom(await monthAgo(3));
 });
@@ -185,7 +185,7 @@ describe("statements", () => {
   });
 });
 
-/** An order that is booked, handed over so many months after the first; or the end of the next month. */
+/** A step: book an order that was handed over so many months after the first, or end the next month. */
 const step = fc.oneof(
   {
     weight: 3,

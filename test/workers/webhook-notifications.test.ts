@@ -44,7 +44,7 @@ beforeEach(async () => {
 
 const answer = (status: number) => receiver.answerWith((response) => void response.writeHead(status).end());
 
-/** Has an event sent, after whatever pauses, and the notifications made that follow. */
+/** Sends an event, after any pauses, and processes the notifications that follow. */
 async function send(): Promise<void> {
   await cast.listBox(shop);
   await numberEvents(sql, 1_000);

@@ -47,7 +47,7 @@ async function newEndpoints(urls: readonly string[], secret: string): Promise<st
   return ids;
 }
 
-/** Writes events of each of these partners, and gives them their positions. */
+/** Inserts and numbers events of each of these partners. */
 async function happen(partnerIds: readonly string[]): Promise<void> {
   await sql`
     select record_event('box.back', partner, jsonb_build_object('n', n))
@@ -68,7 +68,7 @@ test("50 endpoints that never answer hold up no other, not even those that were 
     receivers.map(({ url }) => url),
     secret,
   );
-  // no call ends by itself: whatever waits for one of them waits for ever
+  // no call ends by itself, so a wait for one of them never ends
   const sender = webhookSender(webhookCaller({ timeoutMs: 3_600_000 }));
   const worker = startQueueWorker(webhooks, sender, webhooks.concurrency);
 

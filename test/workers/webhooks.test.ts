@@ -53,13 +53,13 @@ beforeEach(async () => {
   receiver.refused.length = 0;
 });
 
-/** Writes an event of a partner, and gives it its position. */
+/** Inserts and numbers an event of a partner. */
 async function happen(partnerId: string, type = "box.back", n = 0): Promise<void> {
   await sql`select record_event(${type}::text, ${partnerId}::uuid, jsonb_build_object('n', ${n}::integer))`;
   await numberEvents(sql, 1_000);
 }
 
-/** Runs the endpoint's job, as its worker does when it is due. */
+/** Runs the endpoint's job, as a worker does when it is due. */
 const run = (id = endpointId) => sendWebhooks(task({ endpointId: id }));
 const numbers = () => receiver.received.map(({ data }) => data["n"]);
 
@@ -74,7 +74,7 @@ const stateOf = async (id = endpointId) => {
   return row!;
 };
 
-/** Moves the clock on: pauses and waits of the endpoint are over. */
+/** Ends the pause and the retry times of the endpoint. */
 async function wait(): Promise<void> {
   await sql`update webhook_endpoints set paused_until = null where id = ${endpointId}::uuid`;
   await sql`
@@ -132,7 +132,7 @@ describe("an endpoint", () => {
     await claimWebhookEndpoint(sql, endpointId, randomUUID());
     await expect(run()).rejects.toBeInstanceOf(Snooze);
     expect(receiver.received).toEqual([]);
-    // a run that died
+    // a run whose process died
     await sql`update webhook_endpoints set claimed_until = now() - interval '1 second'`;
     await run();
     expect(receiver.received).toHaveLength(1);
@@ -141,7 +141,7 @@ describe("an endpoint", () => {
   test("gets an event again, under its id, when the run that sent it died", async () => {
     await happen(shopId);
     await run();
-    // as if the answer had not been recorded
+    // as if the result had not been recorded
     await sql`
       update webhook_deliveries set status = 'PENDING', attempts = 0, next_attempt_at = now()
       where endpoint_id = ${endpointId}::uuid`;
@@ -185,7 +185,7 @@ describe("an event that fails", () => {
     await sql`update webhook_endpoints set paused_until = null where id = ${endpointId}::uuid`;
     await run();
     expect(numbers()).toEqual([1, 2]);
-    // a job waits for the time of the first one
+    // the job is due with the first retry
     const { failures, paused, jobDueIn } = await stateOf();
     expect([failures, paused, jobDueIn! > 1]).toEqual([0, false, true]);
     receiver.answerWith();

@@ -4,7 +4,7 @@ const path = "/api/v1/events";
 const endpoints = "/api/v1/webhook-endpoints";
 /** No such host exists. */
 const endpoint = { url: "https://receiver.invalid/events" };
-/** The bakery's endpoint, made by the first who asks: a partner may have only some. */
+/** The bakery's endpoint, created at the first call, because a partner may have only a few. */
 async function prepare({ callers: { bakery } }: Scene): Promise<string> {
   const [known] = (await bakery.get(endpoints)).list;
   return typeof known?.["id"] === "string" ? known["id"] : (await bakery.post(endpoints, endpoint)).string("id");

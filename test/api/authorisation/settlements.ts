@@ -23,7 +23,7 @@ async function prepare({ bakeryId }: Scene): Promise<string> {
 }
 const ofBakery = { prepare, except: foreign("bakery") };
 
-/** Books something in the present month, which a draft needs. */
+/** Books an entry in the current month, which a draft needs. */
 async function prepareDraft({ bakeryId }: Scene): Promise<string> {
   await sql`
     select book_by_hand(${bakeryId}::uuid, 'ADJUSTMENTS', 'CORRECTION', 1, now(), 'Europe/Moscow', new_id()::text, null, null)`;

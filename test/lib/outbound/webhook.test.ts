@@ -55,7 +55,7 @@ const id = "01978d2e-5a6b-7c3d-8e9f-0a1b2c3d4e5f";
 const body = JSON.stringify({ type: "order.placed", data: { orderId: id, note: "ещё тёплый" } });
 const message = { url, id, body, secrets: [secret] };
 
-/** The last message as a receiver with this secret sees it; throws when it is not signed with it. */
+/** Verifies the last message with this secret and returns it; throws when the signature is wrong. */
 function verified(by: string, changed?: string): unknown {
   const last = received.at(-1)!;
   const headers = Object.fromEntries(Object.entries(last.headers).map(([name, value]) => [name, String(value)]));

@@ -17,7 +17,7 @@ const span = (traceId: string, sampled: boolean): Span => ({
   ...{ rename: nothing, set: nothing, fail: nothing, end: nothing },
 });
 
-/** The samples of a text, without their exemplars. */
+/** The samples of an exposition, without their exemplars. */
 const samplesOf = (text: string) =>
   text.split("\n").flatMap((line) => (/^(#|$)/.test(line) ? [] : [line.split(" # ")[0]]));
 

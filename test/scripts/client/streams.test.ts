@@ -41,7 +41,7 @@ async function happen(type: string): Promise<void> {
   await number();
 }
 
-/** The session of a character, whose requests go through `send`. */
+/** The session of a test user, whose requests go through `send`. */
 function sessionOf({ client }: Pick<cast.Character, "client">, send: typeof fetch = fetch): Session {
   const session = openSession({ baseUrl: client.url, fetch: send });
   return { ...session, fetch: (address, init) => session.fetch(address, withToken(init, client.token ?? "")) };
@@ -53,7 +53,7 @@ function withToken(init: RequestInit | undefined, token: string): RequestInit {
   return { ...init, headers };
 }
 
-/** A `fetch` that gets no bodies bit by bit, as that of React Native. */
+/** A `fetch` without streaming, like that of React Native. */
 const withoutStreams: typeof fetch = async (address, init) => {
   const answer = await fetch(address, init);
   if (!answer.headers.get("content-type")?.startsWith("text/event-stream")) return answer;
@@ -61,7 +61,7 @@ const withoutStreams: typeof fetch = async (address, init) => {
   return new Response(null, { status: answer.status, headers: answer.headers });
 };
 
-/** Reads as many messages as `whenRead` has steps, each run when the message before it was read. */
+/** Reads as many messages as `whenRead` has steps, and runs a step after each message. */
 async function typesRead(
   messages: AsyncIterable<{ type: string }>,
   whenRead: readonly (() => unknown)[],

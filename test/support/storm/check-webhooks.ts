@@ -4,11 +4,11 @@ import type { Endpoint, Market } from "./market.js";
 interface LoggedEvent {
   id: string;
   type: string;
-  /** Of its delivery; null when there is none. */
+  /** The status of its delivery; null without one. */
   attempts: number | null;
 }
 
-/** Lists the events of the log that are for an endpoint, in their order. */
+/** Lists the events of the log that match an endpoint, in order. */
 const listEventsFor = (ask: OwnPostgres["ask"], { id, partnerId }: Endpoint, since: Date) =>
   ask<LoggedEvent>(
     `select e.id, e.type, d.attempts
@@ -19,7 +19,10 @@ const listEventsFor = (ask: OwnPostgres["ask"], { id, partnerId }: Endpoint, sin
     [id, since, partnerId],
   );
 
-/** Yields a sentence for each event that did not arrive, or after a later one though neither failed, and each wrong signature. */
+/**
+ * Yields a sentence for each missing event, each event that arrived after a later one although neither failed, and each
+ * wrong signature.
+ */
 export async function* checkWebhooks(ask: OwnPostgres["ask"], { endpoints, endpointsSince }: Market) {
   for (const endpoint of endpoints) {
     const { receiver, partnerId } = endpoint;
@@ -39,7 +42,7 @@ export async function* checkWebhooks(ask: OwnPostgres["ask"], { endpoints, endpo
   }
 }
 
-/** Has all that failed sent again at once, as if the hours had passed until then. */
+/** Makes all retries due now, as if the hours until then had passed. */
 export async function sendWebhooksNow(ask: OwnPostgres["ask"]): Promise<void> {
   await ask("update webhook_endpoints set paused_until = null");
   await ask("update webhook_deliveries set next_attempt_at = now() where next_attempt_at is not null");

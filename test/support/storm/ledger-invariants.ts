@@ -1,6 +1,6 @@
 import type { Invariant } from "./invariants.js";
 
-/** What must hold in the ledger, however often its workers were killed. */
+/** Invariants of the ledger, however often its workers were killed. */
 export const ledger: readonly Invariant[] = [
   {
     rule: "the ledger has each order that was handed over, up to where it has read the log",

@@ -52,7 +52,7 @@ const box = {
   hidden: false,
 };
 
-/** Writes so many events of a partner, or of the platform, and gives them positions. */
+/** Inserts and numbers so many events of a partner, or of the platform. */
 async function happen(partner: cast.Bakery | null, type = "box.changed", times = 1): Promise<void> {
   const data = partner === null ? { campaignId: box.boxId } : box;
   await sql`
@@ -151,7 +151,7 @@ describe("the log", () => {
   });
 });
 
-/** Resolves when this process listens to signals, as it does while a request waits. */
+/** Resolves when this process listens for signals, which it does while a request waits. */
 const listening = () =>
   until(async () => {
     const sessions = await sql`
@@ -194,7 +194,7 @@ describe("a request that waits", () => {
       watch("other", other, null),
       watch("expired", null, ["box.expired"]),
     ];
-    // at first nothing is known of what each has seen
+    // at first the position of each is unknown
     await until(async () => {
       await happen(shop);
       return woken.includes("other");
@@ -206,7 +206,7 @@ describe("a request that waits", () => {
     for (const end of ends) end();
   });
 
-  // the last test, as from then on no request waits
+  // the last test, because no request waits afterwards
   test("is answered at once when the process stops", async () => {
     const waiting = read(owner, `after=${start}&wait=30`);
     await listening();

@@ -27,7 +27,7 @@ afterAll(async () => {
   await closeDatabase();
 });
 
-/** Opens a stream, once the places of others are free again. */
+/** Opens a stream, once the places of closed ones are released. */
 const open = (as: typeof client, path: string) =>
   until(async () => {
     const stream = await follow(as, path);
@@ -63,7 +63,7 @@ test("a process has only some for all", async () => {
   expect(await refused(client, "/api/v1/boxes?cityId=moscow")).toEqual(["200", undefined, null]);
 });
 
-// the last test, as from then on none begins
+// the last test, because no stream begins afterwards
 test("all end when the process stops, and none begins", async () => {
   const streams = [await open(client, boxes), await open(shops[0].owner.client, board)];
   endStreams();

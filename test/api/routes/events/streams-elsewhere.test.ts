@@ -81,11 +81,11 @@ test("a client that loses its process goes on at another one, without a gap; SIG
   await happen(1);
   const { last: end } = await findLogEnds(sql);
   expect((await untilMessages(found, 4)).map(({ id }) => id)).toEqual([end - 3, end - 2, end - 1, end]);
-  // nothing was aborted: an orderly end
+  // the response ended in order, without an abort
   expect(await gone).toEqual({ code: 0, signal: null });
 });
 
-/** A cache that keeps whatever it is not told not to keep. */
+/** A cache that keeps every response unless its headers forbid it. */
 const eager = (example: string) =>
   example
     .replace(/proxy_cache_bypass .*\n|proxy_no_cache .*\n/g, "")

@@ -57,7 +57,7 @@ const box = {
   hidden: false,
 };
 
-/** Writes so many events of a partner, and gives them positions. */
+/** Inserts and numbers so many events of a partner. */
 async function happen(partner: cast.Bakery, type = "box.changed", times = 1, data: object = {}): Promise<void> {
   await sql`
     select record_event(${type}::text, ${partner.id}::uuid, ${sql.json({ ...data })})
@@ -256,7 +256,7 @@ describe("a city's stream", () => {
 });
 
 describe("a stream ends", () => {
-  /** Moves the clock of the streams, and asks whether they may go on. */
+  /** Moves the clock of the streams, and runs their check and sweep. */
   async function later(seconds: number): Promise<void> {
     const at = performance.now() + seconds * 1_000;
     await checkStreams(at);

@@ -41,7 +41,7 @@ beforeEach(async () => {
   receiver.refused.length = 0;
 });
 
-/** Writes an event that happened so many hours ago; returns its position. */
+/** Inserts and numbers an event of so many hours ago; returns its position. */
 async function happen(n: number, hoursAgo: number, { partnerId = shop.id, type = "box.back" } = {}): Promise<number> {
   await sql`select record_event(${type}, ${partnerId}::uuid, jsonb_build_object('n', ${n}::integer))`;
   await numberEvents(sql, 1_000);

@@ -39,7 +39,7 @@ beforeEach(async () => {
   receiver.received.length = 0;
 });
 
-/** Lists a box, and has the event sent. */
+/** Lists a box, and sends its event. */
 async function listBox(): Promise<string> {
   const boxId = await cast.listBox(shop);
   await numberEvents(sql, 1_000);

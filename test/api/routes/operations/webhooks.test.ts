@@ -35,7 +35,7 @@ beforeEach(async () => {
 const list = async (query = "") => (await admin.client.get(`${path}?${query}`)).list;
 const ids = async (query = "") => (await list(query)).map((endpoint) => endpoint["id"]);
 
-/** Writes an event that happened at a time. */
+/** Inserts and numbers an event of a given time. */
 async function happen(at: string, type = "box.back"): Promise<void> {
   await sql`select record_event(${type}, ${shop.id}::uuid, '{}')`;
   await numberEvents(sql, 1_000);
