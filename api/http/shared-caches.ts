@@ -3,8 +3,8 @@
  * ask every time, so that nobody waits longer than these caches make them.
  */
 const seconds = {
-  /** Boxes: what is sold out shows within 5 seconds. */
-  stock: [2, 3],
+  /** Boxes: what is sold out shows within 5 seconds, of which a cache that counts whole seconds, as nginx does, adds one. */
+  stock: [2, 2],
   /** Profiles, reviews and places. */
   profile: [10, 20],
   /** What changes a few times a year. */

@@ -15,7 +15,9 @@ const { Client, outcome, startApi } = await import("../../support/api.js");
 const cast = await import("../../support/cast.js");
 const { order } = await import("../../support/orders.js");
 
-const STOCK = "public, max-age=0, s-maxage=2, stale-while-revalidate=3";
+/** How soon what is sold out shows so. */
+const SOLD_OUT_MS = 5_000;
+const STOCK = "public, max-age=0, s-maxage=2, stale-while-revalidate=2";
 
 const api = await startApi();
 const { client } = api;
@@ -118,6 +120,15 @@ describe.each([
       });
       expect(sold.body["status"]).toBe("SOLD_OUT");
       expect((await readKept(path)).body["quantityAvailable"]).toBe(0);
+    });
+
+    test("shows what is sold out in time, though nobody has read it meanwhile", async () => {
+      const path = `/api/v1/boxes/${await cast.listBox(seller)}`;
+      expect((await anyone.get(path)).body["status"]).toBe("ACTIVE");
+      await owner.patch(`${path}/quantity`, { quantityAvailable: 0 });
+      const soldAt = performance.now();
+      await until(() => performance.now() - soldAt >= SOLD_OUT_MS);
+      expect((await anyone.get(path)).body["status"]).toBe("SOLD_OUT");
     });
 
     test("lets who sends a token read at once what they wrote, and keeps none of it", async () => {
