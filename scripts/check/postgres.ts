@@ -163,6 +163,8 @@ async function measureReplica(replica: Db): Promise<Finding> {
   const primary = await findPosition(sql);
   if (copy.identity !== primary.identity) return warning("is no copy of the database in DATABASE_URL");
   if (!copy.standby) return warning("is a primary, not a replica");
+  if (copy.timeline !== primary.timeline)
+    return warning(`follows timeline ${copy.timeline}, and the primary is on ${primary.timeline}: reads go to others`);
   const limit = Math.min(config.DATABASE_REPLICA_MAX_LAG_MS, REPLICA_MS);
   while ((await findPosition(replica)).lsn < primary.lsn) {
     if (performance.now() - begin > limit)

@@ -14,6 +14,7 @@ export type Fault = "unreachable" | "overloaded" | "contended" | "timeout" | "ba
 const faults: readonly [RegExp, Fault][] = [
   [/^08/, "unreachable"], // the connection failed
   [/^57P0/, "unreachable"], // the server shuts down, crashed or starts
+  [/^28|^3D000$/, "unreachable"], // the password was changed, or the role or the database is not there
   [/^25006$/, "unreachable"], // a standby: the primary is elsewhere
   [/^53/, "overloaded"], // no connection, memory or disk left
   [/^40(001|P01)$/, "contended"], // serialization failure, deadlock

@@ -63,11 +63,31 @@ export const nameOf = ({ url }: ServerAddress): string => {
   return host + pathname;
 };
 
-/** Finds which database of which server answers, and how far it has written its log, or replayed the primary's. */
-export async function findPosition(db: Db): Promise<{ identity: string; standby: boolean; lsn: number }> {
-  const [row] = await db<{ identity: string; standby: boolean; lsn: number }[]>`
+interface Found {
+  /** Which database of which system: the same for all copies of a server. */
+  identity: string;
+  standby: boolean;
+  /** The branch of the system's history: a promotion begins the next one. */
+  timeline: number | null;
+  /** How far it has written its log, or replayed the primary's. */
+  lsn: number;
+}
+
+/**
+ * Finds which database answers, and its place in the log. A standby may only tell its timeline at its next restart point, unless the role
+ * may see the statistics of the receiver.
+ */
+export async function findPosition(db: Db): Promise<Found> {
+  const [row] = await db<Found[]>`
     select coalesce(system_identifier || ' ' || current_database(), '') as identity,
            coalesce(pg_is_in_recovery(), false) as standby,
+           case when pg_is_in_recovery()
+             then greatest(
+               (select received_tli from pg_stat_wal_receiver),
+               (select timeline_id from pg_control_checkpoint()),
+               (select min_recovery_end_timeline from pg_control_recovery()))
+             else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
+           end as timeline,
            coalesce(pg_wal_lsn_diff(
              case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, '0/0'), 0)::bigint as lsn
     from pg_control_system()`;
@@ -100,8 +120,8 @@ export function openReplicas(
   }));
   /** Of the last `maxLagMs`, the oldest first. */
   let positions: readonly Position[] = [];
-  /** Which database of which server this is. */
-  let identity: string | undefined;
+  /** Which database of which server the primary's is, and its timeline. */
+  let primary: Pick<Found, "identity" | "timeline"> | undefined;
   let passedOver = 0;
   let watching: Promise<void> | undefined;
   const stopping = new AbortController();
@@ -118,10 +138,10 @@ export function openReplicas(
   /** Finds how far the primary has written its log. */
   async function lookAtPrimary(): Promise<void> {
     const at = performance.now();
-    const { lsn, ...found } = await findPosition(sql);
+    const { lsn, standby, ...found } = await findPosition(sql);
     // its place is not the newest
-    if (found.standby) return;
-    identity = found.identity;
+    if (standby) return;
+    primary = found;
     positions = [...positions.filter((position) => at - position.at <= maxLagMs), { at, lsn }];
   }
 
@@ -130,7 +150,8 @@ export function openReplicas(
     const db = questions.get(replica)?.db;
     if (!db) return;
     const found = await findPosition(db);
-    const isCopy = found.identity === identity && found.standby;
+    // places on another timeline are those of a server that was promoted besides, or of the primary before
+    const isCopy = found.standby && found.identity === primary?.identity && found.timeline === primary.timeline;
     const reached = isCopy && positions.findLast(({ lsn }) => lsn <= found.lsn);
     if (reached) replica.caughtUpTo = Math.max(replica.caughtUpTo, reached.at);
     replica.follows = isCopy && (await mayBeUsed(replica, db));

@@ -168,16 +168,23 @@ describe("while its replay is paused", () => {
   });
 });
 
-test("a replica that receives nothing any more is passed over", async () => {
+/** Lets the replica follow another server, or none. */
+async function follow(conninfo: string): Promise<void> {
+  await replica.ask(`alter system set primary_conninfo = '${conninfo}'`);
+  await replica.ask("select pg_reload_conf()");
+  if (conninfo === "") await until(async () => (await replica.ask("select from pg_stat_wal_receiver")).length === 0);
+}
+
+async function followed(): Promise<string> {
   const [row] = await replica.ask<{ primary: string }>("select current_setting('primary_conninfo') as primary");
-  const connectTo = async (conninfo: string) => {
-    await replica.ask(`alter system set primary_conninfo = '${conninfo}'`);
-    await replica.ask("select pg_reload_conf()");
-  };
-  await connectTo("");
-  await until(async () => (await replica.ask("select from pg_stat_wal_receiver")).length === 0);
+  return row?.primary ?? "";
+}
+
+test("a replica that receives nothing any more is passed over", async () => {
+  const conninfo = await followed();
+  await follow("");
   await untilShown();
-  await connectTo(row?.primary ?? "");
+  await follow(conninfo);
   await untilUsed();
 });
 
@@ -260,4 +267,37 @@ test("no request fails when the replica freezes under load, and it is read again
   await untilUsed();
   await traffic.after(100);
   expect(await traffic.stop()).toEqual([200]);
+});
+
+test("neither a standby that was promoted by mistake is read, nor a replica that follows it", async () => {
+  await untilShown();
+  const conninfo = await followed();
+  await follow("");
+  const mistaken = await primary.replicate();
+  try {
+    await mistaken.ask("select pg_promote()");
+    await mistaken.ask("update boxes set quantity_available = 1 where id = $1", [boxId]);
+    // what the other has written is ahead of the primary's log
+    await mistaken.ask("create table more as select repeat('x', 100) from generate_series(1, 10000)");
+    await replica.ask("alter system set primary_slot_name = ''");
+    await follow(conninfo.replace(/port=\d+/, `port=${new URL(mistaken.url).port}`));
+    const read = () => replica.ask<{ n: number }>("select quantity_available as n from boxes where id = $1", [boxId]);
+    await until(async () => (await read())[0]?.n === 1);
+    const seen = new Set<unknown>();
+    await until(async () => {
+      seen.add(await available());
+      return states().first.lagSeconds > 2 || seen.size > 1;
+    });
+    expect([...seen]).toEqual([quantity]);
+    expect((await check()).rows[0]).toMatchObject({
+      result: "warning",
+      words: "follows timeline 2, and the primary is on 1: reads go to others",
+    });
+
+    await replica.ask("select pg_promote()");
+    expect((await check()).rows[0]).toMatchObject({ result: "warning", words: "is a primary, not a replica" });
+    expect(await available()).toBe(quantity);
+  } finally {
+    await mistaken.stop();
+  }
 });
