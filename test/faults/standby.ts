@@ -185,6 +185,11 @@ export function testStandby(pooled: boolean): void {
     await primary.follow(standby, takeOver);
     await isLeftAlone(standby);
     await ordersGoOn();
+    // the first address of a process that starts now is the standby's
+    expect(servers.indexOf(new URL(standby.url).host)).toBeLessThan(servers.indexOf(new URL(primary.url).host));
+    await Promise.all([service.api.kill(), service.workers[0].kill()]);
+    await Promise.all([service.api.start(), service.workers[0].start()]);
+    await ordersGoOn();
     await isLeftAlone(standby);
   });
 

@@ -14,6 +14,7 @@ else describeWithRedis("BullMQ on several servers of Redis", notLoaded);
 
 async function withRedis(): Promise<void> {
   const { queueNames } = await import("../../lib/domain/queue-names.js");
+  const { prefixOf } = await import("../../queues/redis-broker.js");
   const { closeDatabase } = await import("../../sql/db.js");
   const { admin } = await import("../support/cast.js");
   const { prepareService } = await import("../support/programs.js");
@@ -72,7 +73,11 @@ async function withRedis(): Promise<void> {
   describeWithOpenssl("over TLS with a client's certificate: jobs run, the dashboard shows every queue", () => {
     test("in a cluster whose nodes give their names, as their certificates are for these only", async () => {
       const { authority, otherHost } = await makeCertificates();
-      await testService(await startRedisCluster({ ...otherHost, authority }), "Redis Cluster of 6 servers, 7");
+      const cluster = await startRedisCluster({ ...otherHost, authority });
+      const masters = await Promise.all(queueNames.map((name) => cluster.masterOf(prefixOf(name))));
+      // of three, so that the queues share what these carry
+      expect(new Set(masters).size).toBe(3);
+      await testService(cluster, "Redis Cluster of 6 servers, 7");
     });
 
     test("in a Redis that sentinels watch, also after a failover", async () => {
