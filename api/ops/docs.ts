@@ -25,13 +25,17 @@ const files = [
   [swaggerFolder(), ["swagger-ui.css", "swagger-ui-bundle.js"]],
 ] as const;
 
-/** The reference: the OpenAPI document in Swagger UI with a search and a login, and the page of errors; nothing is loaded from other hosts. */
-export function docs(errors: string): Router {
+/**
+ * The reference: the OpenAPI document in Swagger UI with a search and a login, and the page of errors, which is made when it is first
+ * asked for; nothing is loaded from other hosts.
+ */
+export function docs(writeErrors: () => string): Router {
   const docs = Router();
+  let errors: string | undefined;
   docs.use(headers);
   docs.get("/", (_request, response) => response.sendFile(join(pageFolder, "index.html")));
   docs.get("/errors", (_request, response) => {
-    response.type("html").send(errors);
+    response.type("html").send((errors ??= writeErrors()));
   });
   for (const [folder, names] of files)
     for (const name of names)
