@@ -1,6 +1,7 @@
 import { Agent } from "node:http";
 import { FloodPlan, type Flood } from "../messages.js";
 import { answerParent } from "./answer.js";
+import { addressOf } from "./client.js";
 import { getStatus } from "./get-status.js";
 
 // Keeps many connections busy, from one client address or several: each sends a request as soon as its last one is answered.
@@ -10,8 +11,7 @@ async function run({ url, connections, addresses, seconds, paths }: FloodPlan): 
   const end = performance.now() + seconds * 1_000;
   const client = async (index: number) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    // every address of 127.0.0.0/8 is this machine
-    const localAddress = `127.0.1.${1 + (index % addresses)}`;
+    const localAddress = addressOf(index % addresses);
     for (let turn = index; performance.now() < end; turn += 1) {
       const status = await getStatus(`${url}${paths[turn % paths.length] ?? ""}`, { agent, localAddress });
       statuses[status] = (statuses[status] ?? 0) + 1;

@@ -1,43 +1,36 @@
-import autocannon from "autocannon";
+import { quantile } from "../compare.js";
 import { LoadPlan, type Load } from "../messages.js";
 import { answerParent } from "./answer.js";
-import { nextId, signWith } from "./unique.js";
+import { openConnection, writerOf, type Connection } from "./client.js";
 
-// The load generator: sends a plan's requests as fast as they are answered.
+// The load generator: its clients send a plan's requests, each as soon as its last one is answered.
 
-async function run({ url, connections, seconds, requests, uniqueHeader, webhookSecret }: LoadPlan): Promise<Load> {
-  const sign = webhookSecret === undefined ? null : signWith(webhookSecret);
-  const slices: autocannon.Request[][] = Array.from({ length: connections }, () => []);
-  requests.forEach((request, index) => {
-    slices[index % connections]?.push({
-      ...request,
-      ...(uniqueHeader !== undefined && {
-        setupRequest: (prepared: autocannon.Request) => {
-          Object.assign(prepared.headers ?? {}, { [uniqueHeader]: nextId() });
-          return prepared;
-        },
-      }),
-      ...(sign && {
-        setupRequest: (prepared: autocannon.Request) => {
-          const { body, headers } = sign(String(prepared.body));
-          return { ...prepared, body, headers: { ...prepared.headers, ...headers } };
-        },
-      }),
-    });
-  });
+async function run({ url, connections, seconds, ...plan }: LoadPlan): Promise<Load> {
+  const write = writerOf(plan);
+  const opened = await Promise.all(Array.from({ length: connections }, (_, client) => openConnection(url, client)));
+  const latencies: number[] = [];
+  let failed = 0;
   const before = process.cpuUsage();
-  const result = await autocannon({
-    url,
-    connections,
-    duration: seconds,
-    setupClient: (client) => client.setRequests(slices.pop() ?? []),
-  });
+  const start = performance.now();
+  const client = async (connection: Connection, first: number) => {
+    for (let n = first; performance.now() < start + seconds * 1_000; n += connections) {
+      const sent = performance.now();
+      const status = await connection.send(write(n));
+      if (status >= 200 && status < 300) latencies.push(performance.now() - sent);
+      else failed += 1;
+      // the server has closed the connection
+      if (status === 0) return;
+    }
+  };
+  await Promise.all(opened.map(client));
+  const passed = (performance.now() - start) / 1_000;
   const { user, system } = process.cpuUsage(before);
+  for (const connection of opened) connection.close();
   return {
-    perSecond: result["2xx"] / result.duration,
-    p99Ms: result.latency.p99,
-    failed: result.non2xx + result.errors,
-    busy: (user + system) / 1e6 / result.duration,
+    perSecond: latencies.length / passed,
+    p99Ms: quantile(latencies, 0.99),
+    failed,
+    busy: (user + system) / 1e6 / passed,
   };
 }
 
