@@ -16,7 +16,9 @@ import { listOffersSoon } from "../../../sql/queries/offers.js";
 const bigint = { to: 20, from: [20], parse: Number, serialize: String };
 // as in the service, rows have the columns' names in camelCase
 const transform = { column: postgres.toCamel };
-const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10, types: { bigint }, transform });
+// postgres.js prints notices otherwise, such as that a job is due
+const onnotice = () => undefined;
+const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10, types: { bigint }, transform, onnotice });
 
 interface Profile {
   id: string;

@@ -5,7 +5,8 @@ import { answerParent, perSecond } from "./answer.js";
 
 // All clients order the same box: the statement alone, directly through postgres.js.
 
-const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10 });
+// postgres.js prints notices otherwise, such as that a job is due
+const pool = postgres(process.env["DATABASE_URL"] ?? "", { max: 10, onnotice: () => undefined });
 let turn = 0;
 
 answerParent(HotRowPlan, async ({ clients, seconds, userIds, boxId, partnerId, totalMinor }) => {
