@@ -67,6 +67,7 @@ const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
 
 try {
+  const start = performance.now();
   const run = newRun(values.quick ? quick : full);
   print(`${describeRun(run)}; ${CLIENTS} clients, medians of alternating rounds.`);
   for (const line of earlier ? describeComparison(earlier, names) : []) print(line);
@@ -87,6 +88,7 @@ try {
         await lab.stopPrograms();
       }
     });
+    print(`\nAll of it took ${Math.ceil((performance.now() - start) / 60_000)} min.`);
   });
 } catch (error) {
   process.stderr.write(`${stopping.signal.aborted ? "Stopped." : String(error)}\n`);

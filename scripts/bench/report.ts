@@ -35,11 +35,17 @@ export const print = (line: string): void => write(`${line}\n`);
 const emptyChapter = (): Chapter => ({ rows: [], goals: [] });
 
 /** The chapter that is being measured, and the same one of an earlier run, if goals are compared with one. */
-let current = { chapter: emptyChapter(), part: "", comparing: false, earlier: emptyChapter() };
+let current = { chapter: emptyChapter(), part: "", begunAt: 0, comparing: false, earlier: emptyChapter() };
 
 /** Prints a chapter's title; returns the chapter, to which the following rows and goals are added. */
 export function beginChapter(title: string, earlier?: Chapter): Chapter {
-  current = { chapter: emptyChapter(), part: "", comparing: earlier !== undefined, earlier: earlier ?? emptyChapter() };
+  current = {
+    chapter: emptyChapter(),
+    part: "",
+    begunAt: performance.now(),
+    comparing: earlier !== undefined,
+    earlier: earlier ?? emptyChapter(),
+  };
   print(`\n${title}`);
   return current.chapter;
 }
@@ -95,11 +101,13 @@ export function printGoal(reachedNow: Omit<Goal, "part" | "met">): void {
   printColumns(`→ ${goal.name}`, [reached(goal), `goal ${wanted(goal)}`, goal.met ? "reached" : "MISSED", ...change]);
 }
 
-/** Prints the goals that only the earlier run has measured, as on a machine with Redis. */
+/** Prints the goals that only the earlier run has measured, as on a machine with Redis, and the chapter's duration. */
 export function endChapter(): void {
   const gone = current.earlier.goals.filter((goal) => !current.chapter.goals.some(isSame(goal)));
   for (const goal of gone) {
     const name = [goal.part, goal.name].filter(Boolean).join(": ");
     printColumns(`→ ${name}`, ["not measured", "", "", `was ${reached(goal)}`]);
   }
+  current.part = "";
+  printRow("duration of the chapter", [{ value: (performance.now() - current.begunAt) / 1_000, unit: "s" }]);
 }

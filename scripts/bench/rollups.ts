@@ -4,7 +4,7 @@ import { compare, type Contender } from "./compare.js";
 import { makeDatabase } from "./database.js";
 import { Rate, type RollupPlan } from "./messages.js";
 
-const ORDERS_PER_SAMPLE = 40_000;
+const ORDERS_PER_SAMPLE = 10_000;
 const DAYS = 366;
 
 /** 10,000 partners and a year of orders, of 1,500 boxes a day; inserted one day at a time, oldest first. */
