@@ -96,14 +96,19 @@ export function searchesOf(client: string, rows: number, recent = false): Db {
 /** The signal that jobs are due, a led one (signals.ts). */
 export const jobsDue = "jobs";
 
+/** A signal costs Postgres as much as a tenth of an order. So many a second are enough under load, and the first one waits for none. */
+const REST_MS = 10;
+
 /**
  * Wakes the relay that leads after the commit of staged jobs, in a separate transaction. The signal may be lost, so relays also
  * poll.
  */
-const wakeRelays = coalesce(() =>
-  sql`select from pg_notify('led_signals', ${jobsDue})`.catch((error: unknown) =>
-    log.debug({ error: describeError(error) }, "the relays were not woken"),
-  ),
+const wakeRelays = coalesce(
+  () =>
+    sql`select from pg_notify('led_signals', ${jobsDue})`.catch((error: unknown) =>
+      log.debug({ error: describeError(error) }, "the relays were not woken"),
+    ),
+  REST_MS,
 );
 
 /**
