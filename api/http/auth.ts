@@ -40,6 +40,9 @@ export type Auth =
   | "EVENT_READER"
   | "WEBHOOK_WRITER";
 
+/** Whether anyone may call, without a credential. */
+export const isOpen = (auth: Auth) => ["ANYONE", "OPTIONAL_USER", "BANNER_READER"].includes(auth);
+
 /** The scope that a service key needs at endpoints that take one in place of a user's token. */
 export const keyScopes: Partial<Record<Auth, ApiKeyScope>> = {
   BANNER_READER: "ads:read",

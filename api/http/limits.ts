@@ -21,14 +21,15 @@ export interface EndpointLimit {
  * Counts a request per user, or per client address when it has no valid token or the endpoint has its own limit, and
  * sets the RateLimit headers. Throws 429 RATE_LIMIT past the limit.
  */
-export function limitRequests(request: Request, response: Response, userId: string | null, own?: EndpointLimit): void {
+export function limitRequests(
+  request: Pick<Request, "ip">,
+  response: Response,
+  userId: string | null,
+  own?: EndpointLimit,
+): void {
   if (config.RATE_LIMIT_DISABLED) return;
-  const address = () => clientNetwork(request.ip ?? "");
-  const [key, limit] = own
-    ? [`${own.name} ${address()}`, own.perMinute]
-    : userId === null
-      ? [`address ${address()}`, config.RATE_LIMIT_ADDRESS]
-      : [`user ${userId}`, config.RATE_LIMIT_USER];
+  const key = own ? `${own.name} ${clientNetwork(request.ip ?? "")}` : callerKey(request, userId);
+  const limit = own?.perMinute ?? (userId === null ? config.RATE_LIMIT_ADDRESS : config.RATE_LIMIT_USER);
   const { totalHits, resetAt } = counters.increment(key);
   const remaining = Math.max(limit - totalHits, 0);
   const secondsLeft = Math.ceil((resetAt - Date.now()) / 1_000);

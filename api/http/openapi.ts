@@ -14,10 +14,11 @@ import { eventTypes, ping, schemaNameOf, type EventType } from "../../lib/domain
 import { config } from "../../lib/process/config.js";
 import { version } from "../../lib/process/version.js";
 import { hasTag } from "./answer.js";
-import { keyScopes, type Auth } from "./auth.js";
+import { isOpen, keyScopes, type Auth } from "./auth.js";
 import { readConventions } from "./conventions.js";
-import { isOpen, worksByItself, type Endpoint } from "./endpoint.js";
+import type { Endpoint } from "./endpoint.js";
 import { addExamples } from "./examples.js";
+import { worksByItself } from "./overload.js";
 import { declaredRefusals, type Refusal } from "./refusal.js";
 import {
   adminsOnly,

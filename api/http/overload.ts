@@ -1,6 +1,7 @@
 import type { RequestListener } from "node:http";
 import { Counter } from "prom-client";
 import { config } from "../../lib/process/config.js";
+import type { Declaration } from "./endpoint.js";
 import { logOverload } from "./errors.js";
 import { requestIdOf } from "./observe.js";
 import { problemOf } from "./refusal.js";
@@ -28,6 +29,9 @@ const LONG_MS = 200;
 const LATELY = 32;
 /** Requests that were taken are quick because others are refused: only that none was refused for a while shows that fewer come. */
 const CALM_MS = 1_000;
+
+/** Whether an endpoint waits for no upload, worker or third party: when all of its requests take long, too many come. */
+export const worksByItself = ({ upload, waits }: Declaration): boolean => !upload && !waits;
 
 /** Those whose path has no parameters, by method and path. */
 const followed = new Map<string, { refuses(): boolean }>();

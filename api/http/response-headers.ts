@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { isOpen, type Endpoint } from "./endpoint.js";
+import { isOpen } from "./auth.js";
+import type { Endpoint } from "./endpoint.js";
 
 const text = { type: "string" as const };
 

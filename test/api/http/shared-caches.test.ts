@@ -8,7 +8,7 @@ import { until } from "../../support/until.js";
 process.env["TRUST_PROXY"] = "1";
 
 const { endpoints } = await import("../../../api/app.js");
-const { isOpen } = await import("../../../api/http/endpoint.js");
+const { isOpen } = await import("../../../api/http/auth.js");
 const { closeDatabase } = await import("../../../sql/db.js");
 const { closeSignals } = await import("../../../sql/signals.js");
 const { Client, outcome, startApi } = await import("../../support/api.js");
