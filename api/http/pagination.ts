@@ -64,10 +64,12 @@ export async function pageBy<Place, Row>(
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   if (last === undefined || found.length === rows.length) return { rows, headers: {} };
-  const next = new URL(address, "http://relative");
-  next.searchParams.set("limit", String(limit));
-  next.searchParams.set("cursor", Buffer.from(JSON.stringify(placeOf(last))).toString("base64url"));
-  return { rows, headers: { Link: `<${next.pathname}${next.search}>; rel="next"` } };
+  const { pathname, search } = new URL(address, "http://relative");
+  // a URL would be parsed again after each change of its own parameters
+  const parameters = new URLSearchParams(search);
+  parameters.set("limit", String(limit));
+  parameters.set("cursor", Buffer.from(JSON.stringify(placeOf(last))).toString("base64url"));
+  return { rows, headers: { Link: `<${pathname}?${parameters.toString()}>; rel="next"` } };
 }
 
 /** Returns the response with one page of a list that is ordered by id; `present` makes a row what the caller sees. */
