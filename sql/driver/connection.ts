@@ -104,11 +104,14 @@ export function openConnection(
   /** Ends the session when the running statement does not. */
   let timer: NodeJS.Timeout | undefined;
 
+  function checkRunning(): void {
+    if (running > 0) lose("it did not answer in time");
+  }
+
   /** Statements in flight run one after the other; each has the whole timeout. */
   function startRunning(): void {
     startedAt = performance.now();
-    clearTimeout(timer);
-    timer = setTimeout(() => lose("it did not answer in time"), timeoutMs + CLIENT_GRACE_MS);
+    timer = timer?.refresh() ?? setTimeout(checkRunning, timeoutMs + CLIENT_GRACE_MS).unref();
   }
 
   function lose(reason: string): DatabaseError {
@@ -240,7 +243,6 @@ export function openConnection(
       } finally {
         running -= 1;
         if (running > 0) startRunning();
-        else clearTimeout(timer);
       }
     },
     whileOpen,
