@@ -66,6 +66,7 @@ const sections: Section[] = [
   // before the box with an id
   boxStream,
   boxes,
+  geo,
   orders,
   orderStreams,
   ads,
@@ -88,7 +89,6 @@ const sections: Section[] = [
   adminPartners,
   cities,
   adminCities,
-  geo,
   posWebhooks,
   pos,
   posEvents,
@@ -125,8 +125,9 @@ app.set("trust proxy", config.TRUST_PROXY);
 app.use(observe);
 if (config.TRUST_PROXY === 0) app.use(warnOfProxy);
 app.use(limitBodyTime);
+const everySafetyHeader = Object.entries(safetyHeaders);
 app.use((_request, response, next) => {
-  for (const [name, value] of Object.entries(safetyHeaders)) response.setHeader(name, value);
+  for (const [name, value] of everySafetyHeader) response.setHeader(name, value);
   next();
 });
 if (config.CORS_ORIGINS.length > 0) app.use(allowOrigins);

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from "node:crypto";
+import { hash, randomInt } from "node:crypto";
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
 import { enums } from "../../../lib/domain/enums.js";
@@ -200,7 +200,7 @@ orders.post(
     const order = { items, partnerId, totalMinor, address, promoCode };
     const key = headers["idempotency-key"];
     const pickupCode = String(randomInt(1_000_000)).padStart(6, "0");
-    const fingerprint = createHash("sha256").update(JSON.stringify(order)).digest();
+    const fingerprint = hash("sha256", JSON.stringify(order), "buffer");
     const place = () =>
       inTurn(`orders ${user.id}`, () =>
         placeOrder(contended, {
