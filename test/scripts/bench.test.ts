@@ -117,6 +117,7 @@ test("each goal is compared with the same goal of the earlier run", () => {
     "→ new 1 goal ≥ 1 reached not measured then",
     "→ Redis: of bare not measured was 1.50",
   ]);
+  expect(linesWith("duration")).toEqual([expect.stringMatching(/^duration of the chapter [\d.]+ s$/)]);
 });
 
 test("a run is read from its file as it was written, with ratios to nothing", async () => {
