@@ -10,7 +10,8 @@ const server = createServer((request, response) => {
   void text(request).then((body) => {
     received.push({ from: request.socket.remoteAddress, request, body });
     if (request.url === "/hang-up") request.socket.destroy();
-    else response.writeHead(request.url === "/refused" ? 503 : 200).end("я".repeat(500_000));
+    response.statusCode = request.url === "/refused" ? 503 : 200;
+    response.end("я".repeat(500_000));
   });
 });
 let url = "";
