@@ -21,16 +21,16 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
     if (!failing) due.set();
   });
 
-  /** Hands over a batch; returns how many milliseconds the next one can wait. */
+  /** Hands over what is due; returns how many milliseconds the next claim can wait. */
   const relayOnce = async (): Promise<number> => {
     try {
       // claiming rows only to release them would bloat the table while the broker is down, or the node of a queue
       const served = failing ? await listAnswering(contracts) : contracts;
-      const more = await relayBatch(served);
+      await relayDue(served, () => stopping);
       if (served.length < contracts.length) return RECOVERY_MS;
       if (failing) log.info("the relay hands jobs over again");
       failing = false;
-      return more ? 0 : POLL_MS;
+      return POLL_MS;
     } catch (error) {
       if (!failing) log.warn({ error: describeError(error) }, "the relay cannot hand jobs over; they wait in Postgres");
       failing = true;
@@ -38,7 +38,7 @@ export function startRelay(contracts: readonly Contract[]): { stop(): Promise<vo
     }
   };
   const run = async (): Promise<void> => {
-    // a signal during a batch may be about a row that the batch did not see: then the next batch does not wait
+    // a signal during a claim may be about a row that the claim did not see: then the next claim does not wait
     while (!stopping) await due.wait(await relayOnce());
   };
   const running = run();
@@ -59,13 +59,34 @@ async function listAnswering(contracts: readonly Contract[]): Promise<Contract[]
   return contracts.filter((_, index) => answers[index]?.status === "fulfilled");
 }
 
-/** Hands over one batch and returns whether there may be more; throws, with the rows released, when the broker did not accept them. */
-export async function relayBatch(contracts: readonly Contract[]): Promise<boolean> {
-  const jobs = await claimDueJobs(
+/**
+ * Hands over the jobs that are due, batch after batch; throws, with the rows released, when the broker did not accept them. While
+ * the broker takes a batch, Postgres claims the next one, and no further one: what a process has claimed waits 10 s when it ends.
+ */
+export async function relayDue(contracts: readonly Contract[], isStopping: () => boolean): Promise<void> {
+  const queues = contracts.map(({ queue }) => queue);
+  const claim = () => claimDueJobs(sql, queues, BATCH);
+  let jobs: readonly DueJob[] = await claim();
+  for (let more = true; more;) {
+    more = jobs.length === BATCH && !isStopping();
+    const [next, handedOver] = await Promise.allSettled([more ? claim() : [], relayBatch(contracts, jobs)]);
+    if (handedOver.status === "rejected") {
+      if (next.status === "fulfilled") await release(next.value);
+      throw handedOver.reason;
+    }
+    if (next.status === "rejected") throw next.reason;
+    jobs = next.value;
+  }
+}
+
+const release = (jobs: readonly DueJob[]) =>
+  releaseJobs(
     sql,
-    contracts.map(({ queue }) => queue),
-    BATCH,
+    jobs.map(({ id }) => id),
   );
+
+/** Hands over claimed jobs, those of each queue together; throws when a queue did not accept its jobs, with their rows released. */
+async function relayBatch(contracts: readonly Contract[], jobs: readonly DueJob[]): Promise<void> {
   const handOvers = contracts.map(async (contract) => {
     const ofContract = jobs.filter(({ queue, held }) => queue === contract.queue && !held);
     if (ofContract.length === 0) return;
@@ -73,17 +94,13 @@ export async function relayBatch(contracts: readonly Contract[]): Promise<boolea
       const traces = ofContract.map(({ traceparent }) => traceparent);
       await inEachTrace(`relay ${contract.queue}`, { kind: "producer" }, traces, () => handOver(contract, ofContract));
     } catch (error) {
-      await releaseJobs(
-        sql,
-        ofContract.map(({ id }) => id),
-      );
+      await release(ofContract);
       throw error;
     }
   });
   for (const result of await Promise.allSettled(handOvers)) {
     if (result.status === "rejected") throw result.reason;
   }
-  return jobs.length === BATCH;
 }
 
 /** Returns BullMQ's id for a job: the same at every resend, so that BullMQ ignores what it already has. */
