@@ -176,9 +176,9 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
     status: statusOf[outcome.result],
     reason: outcome.result === "sent" ? null : outcome.reason,
   }));
-  const known = [...results, ...others];
-  const ended = known.every(({ status }) => status !== "LATER" && status !== "SENDING");
-  const settlement = ended ? settlementOf(known) : null;
+  const allDeliveries = [...results, ...others];
+  const ended = allDeliveries.every(({ status }) => status !== "LATER" && status !== "SENDING");
+  const settlement = ended ? settlementOf(allDeliveries) : null;
   const { settled, completed } =
     results.length > 0
       ? await update({ notificationId: id, results, settlement, job: task.job?.run ?? null })

@@ -48,8 +48,8 @@ export function statementDocument(statement: PrintedStatement): Readable {
   const locale = locales[language];
   const format = new Intl.NumberFormat(locale, { style: "currency", currency });
   const money = (minor: Minor) => format.format(toMajor(minor));
-  const dayFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: zone });
-  const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
+  const momentFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: zone });
+  const dayFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
   const monthName = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" });
   const title = `${words.statement} ${number}`;
 
@@ -76,7 +76,7 @@ export function statementDocument(statement: PrintedStatement): Readable {
   pdf.font(bold).fontSize(18).text(title).font(regular).fontSize(11);
   pdf.text(partner).moveDown(0.5);
   pdf.text(`${words.period}: ${monthName.format(new Date(month))} (${zone})`);
-  pdf.text(`${words.made}: ${dayFormat.format(createdAt)}`).moveDown();
+  pdf.text(`${words.made}: ${momentFormat.format(createdAt)}`).moveDown();
 
   heading(words.sales);
   table(
@@ -112,7 +112,7 @@ export function statementDocument(statement: PrintedStatement): Readable {
     heading(words.manual);
     table(
       manual.map(({ at, amountMinor, reference, reason }) => [
-        `${dayFormat.format(at)}  ${cut([reference, reason].filter((each) => each !== null).join(": "))}`,
+        `${momentFormat.format(at)}  ${cut([reference, reason].filter((each) => each !== null).join(": "))}`,
         money(amountMinor),
       ]),
       ["*", 130],
@@ -125,7 +125,7 @@ export function statementDocument(statement: PrintedStatement): Readable {
       [
         [words.day, words.orders, words.price, words.commission],
         ...days.map(({ day, orders, salesMinor, commissionMinor }) => [
-          dates.format(new Date(day)),
+          dayFormat.format(new Date(day)),
           String(orders),
           money(salesMinor),
           money(commissionMinor),

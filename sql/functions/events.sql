@@ -162,7 +162,7 @@ create or replace function number_events(most integer) returns integer
 language plpgsql
 as $$
 declare
-  known event_log;
+  log event_log;
   here text;
   of_day date;
   base bigint;
@@ -171,15 +171,15 @@ begin
   if not exists (select from new_events) then
     return 0;
   end if;
-  select * into known from event_log for no key update;
+  select * into log from event_log for no key update;
   here := this_server();
   -- after a clock was set back, positions stay in the later day
   of_day := greatest(
-    (statement_timestamp() at time zone 'UTC')::date, date '1970-01-01' + (known.last_position / positions_a_day())::integer
+    (statement_timestamp() at time zone 'UTC')::date, date '1970-01-01' + (log.last_position / positions_a_day())::integer
   );
-  base := greatest(known.last_position, (of_day - date '1970-01-01') * positions_a_day());
+  base := greatest(log.last_position, (of_day - date '1970-01-01') * positions_a_day());
   -- a failover or a restore may lose positions that readers have seen: skip ahead, so that none repeats
-  if known.server <> here then
+  if log.server <> here then
     base := base + 1000000000;
   end if;
   -- by a query, because to_regclass would miss a partition that another session created while this one waited for the lock

@@ -72,7 +72,7 @@ declare
   short jsonb;
   limited_since timestamptz;
   limited jsonb;
-  missed integer;
+  no_shows integer;
   allowed_open integer;
   opens_at timestamptz;
   last_opens_at timestamptz;
@@ -118,7 +118,7 @@ begin
     end if;
   end if;
 
-  select p.status, p.preparation_minutes, history.open, history.missed_at,
+  select p.status, p.preparation_minutes, history.open, history.no_show_partners,
          coalesce(p.owner_id = buyer, false)
            or exists (select from partner_staff s where s.user_id = buyer and s.partner_id = p.id) as by_member,
          (select a.promo_id from promo_attachments a where a.user_id = buyer and not taken_elsewhere) as attached_promo,
@@ -131,7 +131,7 @@ begin
   from partners p
   cross join (
     select count(*) filter (where o.status in ('ACCEPTED', 'READY')) as open,
-           array_agg(o.partner_id) filter (where o.status = 'NO_SHOW') as missed_at
+           array_agg(o.partner_id) filter (where o.status = 'NO_SHOW') as no_show_partners
     from orders_not_cancelled_since(arrived_at - interval '30 days', buyers) as o
     where not o.taken_elsewhere
   ) as history
@@ -142,17 +142,18 @@ begin
   if partner.status <> 'ACTIVE' then
     return jsonb_build_object('outcome', 'PARTNER_INACTIVE');
   end if;
-  if cardinality(partner.missed_at) >= 3 then
-    select count(*) filter (where missed_at = seller) + count(distinct missed_at) filter (where missed_at <> seller)
-    into missed
-    from unnest(partner.missed_at) as missed_at;
+  if cardinality(partner.no_show_partners) >= 3 then
+    select count(*) filter (where missed.partner_id = seller)
+           + count(distinct missed.partner_id) filter (where missed.partner_id <> seller)
+    into no_shows
+    from unnest(partner.no_show_partners) as missed (partner_id);
   end if;
-  allowed_open := case when missed >= 3 then least(most_open, 1) else most_open end;
+  allowed_open := case when no_shows >= 3 then least(most_open, 1) else most_open end;
   if partner.open >= allowed_open and not taken_elsewhere then
     return jsonb_build_object(
       'outcome', 'TOO_MANY_OPEN',
       'allowed', allowed_open,
-      'missed', case when allowed_open < most_open then missed end
+      'missed', case when allowed_open < most_open then no_shows end
     );
   end if;
 

@@ -80,25 +80,25 @@ create or replace function book_events(most integer, in_zone text) returns integ
 language plpgsql
 as $$
 declare
-  known ledger_state;
+  ledger ledger_state;
   until_position bigint;
   taken integer;
   order_ids uuid[];
   event_ids uuid[];
 begin
-  select * into known from ledger_state for no key update;
-  if known.position < (select l.dropped_position from event_log l) then
+  select * into ledger from ledger_state for no key update;
+  if ledger.position < (select l.dropped_position from event_log l) then
     return -1;
   end if;
   select max(next.position), count(*) into until_position, taken
-  from (select e.position from events e where e.position > known.position order by e.position limit most) as next;
+  from (select e.position from events e where e.position > ledger.position order by e.position limit most) as next;
   if taken = 0 then
     return 0;
   end if;
   select array_agg((e.data ->> 'orderId')::uuid order by e.position), array_agg(e.id order by e.position)
   into order_ids, event_ids
   from events e
-  where e.position > known.position and e.position <= until_position and e.type = 'order.completed';
+  where e.position > ledger.position and e.position <= until_position and e.type = 'order.completed';
   perform book_orders(order_ids, event_ids, in_zone);
   update ledger_state set position = until_position;
   return taken;
@@ -191,12 +191,12 @@ as $$
 declare
   starts constant timestamptz := start_of_day(of_month, in_zone);
   ends constant timestamptz := start_of_day((of_month + interval '1 month')::date, in_zone);
-  known ledger_state;
+  ledger ledger_state;
   due uuid[];
   added_ids uuid[];
 begin
-  select * into known from ledger_state for no key update;
-  if of_month >= known.open_month then
+  select * into ledger from ledger_state for no key update;
+  if of_month >= ledger.open_month then
     raise exception 'the month is not closed yet';
   end if;
   select (array_agg(next.partner_id order by next.partner_id desc))[1],
@@ -217,7 +217,7 @@ begin
       number, partner_id, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
       platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
     )
-    select known.last_number + row_number() over (order by d.partner_id), d.partner_id, of_month, in_zone, starts, ends,
+    select ledger.last_number + row_number() over (order by d.partner_id), d.partner_id, of_month, in_zone, starts, ends,
            of_currency, d.orders, d.sales_minor, d.till_minor, d.own_promo_minor, d.platform_promo_minor, d.commission_minor,
            d.earlier_minor, d.corrections_minor, d.payouts_minor, d.opening_minor, d.closing_minor
     from draft_statements(due, of_month, starts) as d
@@ -225,7 +225,7 @@ begin
   )
   select count(*), array_agg(id) into made, added_ids from added;
   if made > 0 then
-    update ledger_state set last_number = known.last_number + made;
+    update ledger_state set last_number = ledger.last_number + made;
     perform stage_jobs('statements', jsonb_agg(jsonb_build_object('statementId', id)), '{}') from unnest(added_ids) as id;
   end if;
   return next;

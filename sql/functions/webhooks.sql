@@ -3,18 +3,18 @@ create or replace function schedule_webhooks(of_endpoint uuid, due_at timestampt
 language plpgsql
 as $$
 declare
-  known webhook_endpoints;
+  endpoint webhook_endpoints;
 begin
-  select * into known from webhook_endpoints where id = of_endpoint for no key update;
-  if not found or known.stopped_at is not null then
+  select * into endpoint from webhook_endpoints where id = of_endpoint for no key update;
+  if not found or endpoint.stopped_at is not null then
     return;
   end if;
-  due_at := greatest(due_at, known.paused_until);
-  if bring_job_forward(known.job_id, due_at) then
+  due_at := greatest(due_at, endpoint.paused_until);
+  if bring_job_forward(endpoint.job_id, due_at) then
     return;
   end if;
   -- an open job that this does not bring forward is due by then, or handed over: it reads events when it starts
-  perform from open_jobs where id = known.job_id;
+  perform from open_jobs where id = endpoint.job_id;
   if not found then
     update webhook_endpoints
     set job_id = stage_job(
@@ -58,7 +58,7 @@ create or replace function next_webhook(of_endpoint uuid) returns bigint
 language plpgsql
 as $$
 declare
-  known webhook_endpoints;
+  endpoint webhook_endpoints;
   upcoming events;
   log_end bigint;
   again bigint;
@@ -71,24 +71,24 @@ begin
   if found then
     return again;
   end if;
-  select * into known from webhook_endpoints where id = of_endpoint for no key update;
+  select * into endpoint from webhook_endpoints where id = of_endpoint for no key update;
   select last_position into log_end from event_log;
   -- two statements, so that a partner's events are found by index
-  if known.partner_id is null then
+  if endpoint.partner_id is null then
     select * into upcoming
     from events e
-    where e.position > known.position and e.position <= log_end and (known.types is null or e.type = any (known.types))
+    where e.position > endpoint.position and e.position <= log_end and (endpoint.types is null or e.type = any (endpoint.types))
     order by e.position
     limit 1;
   else
     select * into upcoming
     from events e
-    where e.partner_id = known.partner_id and e.position > known.position and e.position <= log_end
-      and (known.types is null or e.type = any (known.types))
+    where e.partner_id = endpoint.partner_id and e.position > endpoint.position and e.position <= log_end
+      and (endpoint.types is null or e.type = any (endpoint.types))
     order by e.position
     limit 1;
   end if;
-  update webhook_endpoints set position = coalesce(upcoming.position, greatest(known.position, log_end)) where id = of_endpoint;
+  update webhook_endpoints set position = coalesce(upcoming.position, greatest(endpoint.position, log_end)) where id = of_endpoint;
   if upcoming.position is null then
     return null;
   end if;
@@ -108,7 +108,7 @@ language plpgsql
 as $$
 declare
   gone constant boolean := coalesce(answered_status = 410, false);
-  known webhook_endpoints;
+  endpoint webhook_endpoints;
   stop webhook_stop;
 begin
   update webhook_deliveries
@@ -125,8 +125,8 @@ begin
     end if;
     return null;
   end if;
-  select * into known from webhook_endpoints where id = of_endpoint for no key update;
-  stop := case when gone then 'GONE' when known.failing_since < now() - interval '24 hours' then 'FAILING' end;
+  select * into endpoint from webhook_endpoints where id = of_endpoint for no key update;
+  stop := case when gone then 'GONE' when endpoint.failing_since < now() - interval '24 hours' then 'FAILING' end;
   update webhook_endpoints
   set failures = failures + 1, failing_since = coalesce(failing_since, now()), paused_until = now() + pause,
       stopped_at = case when stop is null then stopped_at else coalesce(stopped_at, now()) end,
@@ -134,7 +134,7 @@ begin
       told_stopped = told_stopped or stop is not null and stopped_at is null
   where id = of_endpoint;
   -- its owner has stopped it meanwhile, or it is deleted: no notification
-  if stop is not null and known.id is not null and known.stopped_at is null then
+  if stop is not null and endpoint.id is not null and endpoint.stopped_at is null then
     perform stage_job('fan-out', jsonb_build_object('event', 'WEBHOOK_STOPPED', 'subjectId', of_endpoint));
   end if;
   return stop;
@@ -176,27 +176,27 @@ create or replace function resend_webhooks(
 language plpgsql
 as $$
 declare
-  known webhook_endpoints;
+  endpoint webhook_endpoints;
   -- an event has a position of its own day or a later one
   from_position constant bigint := greatest(
     after_position, ((since at time zone 'UTC')::date - date '1970-01-01') * positions_a_day()
   );
 begin
-  select * into known from webhook_endpoints where id = of_endpoint;
+  select * into endpoint from webhook_endpoints where id = of_endpoint;
   -- only one of the two branches is executed, so that a partner's events are found by index
   with chosen as materialized (
     (
       select e.* from events e
-      where known.partner_id is null and e.position > from_position and e.position <= known.position
-        and e.at >= since and e.at < before and (known.types is null or e.type = any (known.types))
+      where endpoint.partner_id is null and e.position > from_position and e.position <= endpoint.position
+        and e.at >= since and e.at < before and (endpoint.types is null or e.type = any (endpoint.types))
       order by e.position
       limit most
     )
     union all
     (
       select e.* from events e
-      where e.partner_id = known.partner_id and e.position > from_position and e.position <= known.position
-        and e.at >= since and e.at < before and (known.types is null or e.type = any (known.types))
+      where e.partner_id = endpoint.partner_id and e.position > from_position and e.position <= endpoint.position
+        and e.at >= since and e.at < before and (endpoint.types is null or e.type = any (endpoint.types))
       order by e.position
       limit most
     )

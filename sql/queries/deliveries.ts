@@ -51,7 +51,7 @@ export interface Claimed {
  * ends as GONE. Each notification is claimed once.
  */
 export async function claimDeliveries(db: Db, claims: readonly Claim[], claimSeconds: number): Promise<Claimed[]> {
-  const known = await db<ClaimRow[]>`
+  const rows = await db<ClaimRow[]>`
     with run as materialized (
       select run.notification_id, run.claim, (select n.user_id from notifications n where n.id = run.notification_id) as user_id
       from unnest(
@@ -78,7 +78,7 @@ export async function claimDeliveries(db: Db, claims: readonly Claim[], claimSec
         )
       returning delivery.notification_id, delivery.address_digest, delivery.device_id, delivery.status, delivery.reason
     ), claimed as (
-      insert into notification_deliveries as known (notification_id, device_id, platform, address_digest, claim)
+      insert into notification_deliveries as delivery (notification_id, device_id, platform, address_digest, claim)
       select run.notification_id, d.id, d.platform, d.address_digest, run.claim
       from run
       join devices d on d.user_id = run.user_id
@@ -87,10 +87,10 @@ export async function claimDeliveries(db: Db, claims: readonly Claim[], claimSec
       order by run.notification_id, d.id
       on conflict (notification_id, address_digest) do update set
         device_id = excluded.device_id, platform = excluded.platform, status = 'SENDING', reason = null,
-        claim = excluded.claim, attempts = known.attempts + (known.status <> 'SENDING')::integer, started_at = now(),
+        claim = excluded.claim, attempts = delivery.attempts + (delivery.status <> 'SENDING')::integer, started_at = now(),
         ended_at = null
-      where known.status in ('LATER', 'GONE') and known.claim <> excluded.claim
-         or known.status = 'SENDING' and known.claim = excluded.claim
+      where delivery.status in ('LATER', 'GONE') and delivery.claim <> excluded.claim
+         or delivery.status = 'SENDING' and delivery.claim = excluded.claim
       returning notification_id, address_digest, device_id
     ), known as (
       select notification_id, device_id, status, reason, false as claimed from given_up
@@ -107,7 +107,7 @@ export async function claimDeliveries(db: Db, claims: readonly Claim[], claimSec
       known.notification_id, known.device_id, known.status, known.reason, d.address, d.p256dh, d.auth, d.locale, d.unanswered
     from known
     left join devices d on d.id = known.device_id and known.claimed`;
-  return claims.map(({ notificationId }) => claimedOf(known.filter((row) => row.notificationId === notificationId)));
+  return claims.map(({ notificationId }) => claimedOf(rows.filter((row) => row.notificationId === notificationId)));
 }
 
 const claimedOf = (rows: readonly ClaimRow[]): Claimed => ({

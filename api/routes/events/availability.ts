@@ -57,10 +57,10 @@ const availability = (position: number, rows: readonly AvailabilityRow[]): strin
 let reading: Change | undefined;
 
 /** Returns the position of the log up to which city streams are complete. */
-export function toldPosition(): number | null {
+export function sentPosition(): number | null {
   const [first] = changes.values();
-  const untold = reading ?? first;
-  return untold === undefined ? seenPosition() : untold.since - 1;
+  const unsent = reading ?? first;
+  return unsent === undefined ? seenPosition() : unsent.since - 1;
 }
 
 /** Takes the oldest changes out and reads them; puts them back on failure. Later changes of the same boxes are read again. */
@@ -80,14 +80,14 @@ async function takeChanges(cityIds: readonly string[]): Promise<AvailabilityRow[
 }
 
 /** Sends each city's changes to all of its streams, with one read for all cities. */
-async function tell(): Promise<void> {
+async function sendChanges(): Promise<void> {
   const cityIds = followedIds("city");
   if (cityIds.length === 0) {
     changes.clear();
     return;
   }
   const rows = await takeChanges(cityIds);
-  const position = toldPosition() ?? 0;
+  const position = sentPosition() ?? 0;
   for (const cityId of cityIds) {
     const own = rows.filter((row) => row.cityId === cityId);
     if (own.length === 0) continue;
@@ -96,13 +96,13 @@ async function tell(): Promise<void> {
   }
 }
 
-function tellSoon(): void {
+function sendSoon(): void {
   timer ??= setTimeout(() => {
-    tell()
+    sendChanges()
       .catch((error: unknown) => log.debug({ error: describeError(error) }, "availability could not be read"))
       .finally(() => {
         timer = undefined;
-        if (changes.size > 0) tellSoon();
+        if (changes.size > 0) sendSoon();
       });
   }, EVERY_MS).unref();
 }
@@ -111,7 +111,7 @@ function tellSoon(): void {
 export function noteChanges(events: readonly EventRow[]): void {
   if (followedIds("city").length === 0) return;
   addChanges(changes, events);
-  if (changes.size > 0) tellSoon();
+  if (changes.size > 0) sendSoon();
 }
 
 /** Lists the changes that a stream of a city has missed. */

@@ -16,7 +16,7 @@ import { streamsOf, type Frame, type OpenStream } from "./open-streams.js";
 /** A client that missed more events reads the current state instead, which is smaller. */
 const MOST_MISSED = 500;
 /** Events of the partner that are searched for missed ones. */
-const LOOKED_THROUGH = 2_000;
+const MOST_SEARCHED = 2_000;
 
 /** The status of an order after an event. */
 const statusAfter = new Map<string, OrderStatus>([
@@ -29,7 +29,7 @@ const statusAfter = new Map<string, OrderStatus>([
 const orderTypes = [...statusAfter.keys()];
 /** Event types in a partner's stream. */
 const partnerTypes = [...eventTypes.keys()].filter((type) => /^(order|box)\./.test(type));
-const isPartnerType: ReadonlySet<string> = new Set(partnerTypes);
+const partnerTypeSet: ReadonlySet<string> = new Set(partnerTypes);
 
 const partnerFrame = (event: EventRow): Frame => ({
   position: event.position,
@@ -56,7 +56,7 @@ function deliver(events: readonly EventRow[]): void {
   };
   for (const event of events) {
     const { type, partnerId, data } = event;
-    if (partnerId !== null && isPartnerType.has(type)) add(streamsOf("partner", partnerId), partnerFrame, event);
+    if (partnerId !== null && partnerTypeSet.has(type)) add(streamsOf("partner", partnerId), partnerFrame, event);
     const orderId = statusAfter.has(type) ? idIn(data, "orderId") : null;
     if (orderId !== null) add(streamsOf("order", orderId), orderFrame, event);
   }
@@ -107,7 +107,7 @@ export async function firstFrame(lastSeen: number | null, missed: Missed): Promi
 }
 
 async function listMissed(partnerId: string, range: LogRange, types: readonly string[], limit: number) {
-  if (await findPartnersEventAt(sql, partnerId, range, LOOKED_THROUGH)) return null;
+  if (await findPartnersEventAt(sql, partnerId, range, MOST_SEARCHED)) return null;
   return listEventsOfPartner(sql, partnerId, range, types, limit);
 }
 

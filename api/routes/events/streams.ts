@@ -7,7 +7,7 @@ import { seenPosition } from "../../common/event-tail.js";
 import { found, ok, section } from "../../http/endpoint.js";
 import { EventStream } from "../../http/event-stream.js";
 import { CityId } from "../../http/schemas.js";
-import { missedInCity, toldPosition } from "./availability.js";
+import { missedInCity, sentPosition } from "./availability.js";
 import { firstFrame, followLog, missedByPartner, missedOfOrder, positionIn, type Missed } from "./live.js";
 import { OpenStream, type Terms } from "./open-streams.js";
 import { streamCaller, streamsFull, tooManyStreams } from "./stream-places.js";
@@ -136,7 +136,7 @@ boxStream.get(
         caller: streamCaller(null, ip),
         grant: null,
         endsAt: endOf(expiresAt),
-        reached: toldPosition,
+        reached: sentPosition,
       },
       headers["last-event-id"],
       missedInCity(cityId),
