@@ -221,6 +221,8 @@ async function start(signal: AbortSignal): Promise<void> {
     DATABASE_DIRECT_URL: directUrl ?? "",
     DATABASE_PREPARE,
     STORAGE_DIR,
+    HOST: config.HOST,
+    PORT: String(port),
     LOCAL_URL: local,
   });
   signal.throwIfAborted();

@@ -94,7 +94,10 @@ function findWebPush(): Finding {
 }
 
 async function findGeocoder(): Promise<Finding> {
-  if (!hasGeocoder) return off("GEOCODER is none: addresses of partners have no coordinates");
+  if (!hasGeocoder)
+    return off(
+      "GEOCODER is none: apps find no address, and those of new partners are not compared with their coordinates",
+    );
   const place = await findPlace("Москва, Красная площадь, 1");
   return place
     ? ok(`${config.GEOCODER} finds an address`)
