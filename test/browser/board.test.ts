@@ -108,6 +108,19 @@ describeWithChromium("the order board in a browser", () => {
     expect(complaints.flat()).toEqual([]);
   });
 
+  test("a customer who comes back to the page sees an order that was placed elsewhere", async () => {
+    const shop = await cast.bakery(client);
+    const customer = await cast.user(client);
+    const boxId = await cast.listBox(shop, { price: 100 });
+    const page = await open(390);
+    await logIn(page, customer.phone);
+    await page.getByText("You have no orders yet.").waitFor();
+    await order(customer, shop, [{ boxId, qty: 1 }], 100);
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await page.getByText("being prepared").waitFor();
+    expect(complaints.flat()).toEqual([]);
+  });
+
   test("the board fits a phone, is accessible, keeps its login, and a typed code hands an order over", async () => {
     const shop = await cast.bakery(client);
     const customer = await cast.user(client);
