@@ -1,5 +1,5 @@
-/** New values of some fields; a field that is left out stays as it is. */
-export type Changes<T> = { [K in keyof T]?: NonNullable<T[K]> | undefined };
+/** New values of some fields, or null where a field may have none; a field that is left out stays as it is. */
+export type Changes<T> = { [K in keyof T]?: T[K] | undefined };
 
 /** Returns the first row of a statement; undefined when it has none. */
 export async function firstRow<T>(statement: Promise<readonly T[]>): Promise<T | undefined> {

@@ -99,7 +99,7 @@ export const deleteUnusedCategories = (db: Db, partnerId: string) =>
 
 type MenuItemChanges = Changes<Omit<NewMenuItem, "priceMinor" | "externalId"> & { price: number }>;
 
-/** Updates a partner's item, and inserts its new category on first use; undefined when the partner has no such item. */
+/** Updates a partner's item (null clears a field), and inserts its new category on first use; undefined without such an item. */
 export const updateMenuItem = (db: Db, partnerId: string, id: string, changes: MenuItemChanges) =>
   firstRow(db<MenuItemRow[]>`
     with category as (
@@ -114,8 +114,8 @@ export const updateMenuItem = (db: Db, partnerId: string, id: string, changes: M
       set name = coalesce(${changes.name ?? null}, name),
           category_id = coalesce((select id from category), category_id),
           price_minor = coalesce(${changes.price ?? null}::bigint, price_minor),
-          description = coalesce(${changes.description ?? null}, description),
-          weight_grams = coalesce(${changes.weightGrams ?? null}::integer, weight_grams),
+          description = case when ${changes.description !== undefined}::boolean then ${changes.description ?? null}::text else description end,
+          weight_grams = case when ${changes.weightGrams !== undefined}::boolean then ${changes.weightGrams ?? null}::integer else weight_grams end,
           available = coalesce(${changes.available ?? null}::boolean, available),
           updated_at = now()
       where id = ${id}::uuid and partner_id = ${partnerId}::uuid

@@ -148,7 +148,7 @@ type PartnerChanges = Changes<
   Omit<OwnPartnerRow, "id" | "slug" | "status" | "openingHours"> & { openingHours: OpeningHours[] }
 >;
 
-/** Updates a partner's profile, inserts its city if it is new, and returns the profile. `tx` is a transaction. */
+/** Updates a partner's profile (null clears a field), inserts its city if it is new, and returns the profile. `tx` is a transaction. */
 export async function updatePartner(tx: Db, id: string, changes: PartnerChanges, cityTimezone: string) {
   const moved = [changes.address, changes.latitude, changes.longitude].some((value) => value !== undefined);
   const hours = changes.openingHours && tx.json(changes.openingHours);
@@ -164,9 +164,9 @@ export async function updatePartner(tx: Db, id: string, changes: PartnerChanges,
           address = coalesce(${changes.address ?? null}, address),
           latitude = coalesce(${changes.latitude ?? null}::double precision, latitude),
           longitude = coalesce(${changes.longitude ?? null}::double precision, longitude),
-          phone = coalesce(${changes.phone ?? null}, phone),
-          email = coalesce(${changes.email ?? null}, email),
-          description = coalesce(${changes.description ?? null}, description),
+          phone = case when ${changes.phone !== undefined}::boolean then ${changes.phone ?? null}::text else phone end,
+          email = case when ${changes.email !== undefined}::boolean then ${changes.email ?? null}::text else email end,
+          description = case when ${changes.description !== undefined}::boolean then ${changes.description ?? null}::text else description end,
           timezone = coalesce(${changes.timezone ?? null}, timezone),
           preparation_minutes = coalesce(${changes.preparationMinutes ?? null}::integer, preparation_minutes),
           opening_hours = coalesce(${hours ?? null}::jsonb, opening_hours),

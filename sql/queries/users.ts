@@ -68,13 +68,13 @@ export const findProfile = (db: Db, userId: string, sessionId: string | null = n
 
 type ProfileChanges = Changes<Pick<Profile, "firstName" | "lastName" | "email" | "locale" | "timezone">>;
 
-/** Updates the given fields of a profile. */
+/** Updates the given fields of a profile; null clears one. */
 export const updateProfile = (db: Db, userId: string, changes: ProfileChanges) =>
   db`
     update users set
-      first_name = coalesce(${changes.firstName ?? null}::text, first_name),
-      last_name = coalesce(${changes.lastName ?? null}::text, last_name),
-      email = coalesce(${changes.email ?? null}::text, email),
+      first_name = case when ${changes.firstName !== undefined}::boolean then ${changes.firstName ?? null}::text else first_name end,
+      last_name = case when ${changes.lastName !== undefined}::boolean then ${changes.lastName ?? null}::text else last_name end,
+      email = case when ${changes.email !== undefined}::boolean then ${changes.email ?? null}::text else email end,
       locale = coalesce(${changes.locale ?? null}::text, locale),
       timezone = coalesce(${changes.timezone ?? null}::text, timezone),
       updated_at = now()

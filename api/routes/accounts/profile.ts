@@ -36,9 +36,9 @@ const UserProfile = z
   .meta({ id: "UserProfile" });
 
 const ProfileChanges = changesOf({
-  firstName: text(100),
-  lastName: text(100),
-  email: z.email().max(254),
+  firstName: text(100).nullable(),
+  lastName: text(100).nullable(),
+  email: z.email().max(254).nullable(),
   locale: Locale,
   timezone: Zone,
 });

@@ -37,7 +37,11 @@ const NewMenuItem = z.object({
   }),
 });
 
-const MenuItemChanges = changesOf(item);
+const MenuItemChanges = changesOf({
+  ...item,
+  description: item.description.nullable(),
+  weightGrams: item.weightGrams.nullable(),
+});
 
 const MenuItem = z
   .object({

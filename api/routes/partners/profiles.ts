@@ -101,6 +101,9 @@ const OpeningHours = SavedHours.max(50)
 const PartnerChanges = changesOf({
   ...profile,
   ...details,
+  phone: details.phone.nullable(),
+  email: details.email.nullable(),
+  description: details.description.nullable(),
   preparationMinutes: z.int().min(0).max(1_440),
   openingHours: OpeningHours,
 });

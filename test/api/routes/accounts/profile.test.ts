@@ -78,6 +78,19 @@ describe("PUT /users/me", () => {
     expect((await anna.client.get("/api/v1/users/me")).body).toMatchObject({ firstName: null });
   });
 
+  test("takes the profile as it was read, and null clears a field", async () => {
+    const rita = await user(client);
+    await rita.client.put("/api/v1/users/me", { firstName: "Рита", email: "rita@example.com" });
+    const read = (await rita.client.get("/api/v1/users/me")).body;
+    expect((await rita.client.put("/api/v1/users/me", read)).body).toEqual(read);
+    const cleared = await rita.client.put("/api/v1/users/me", { email: null, lastName: "Зелёная" });
+    expect(cleared.body).toEqual({ ...read, email: null, lastName: "Зелёная" });
+    expect((await rita.client.put("/api/v1/users/me", { firstName: null, lastName: null })).body).toMatchObject({
+      firstName: null,
+      lastName: null,
+    });
+  });
+
   test("ignores fields that users may not change", async () => {
     const gleb = await user(client);
     const reply = await gleb.client.put("/api/v1/users/me", {
@@ -104,7 +117,7 @@ describe("PUT /users/me", () => {
     ["a name with NUL", { firstName: "a\u0000b" }],
     ["a name with half a character", { firstName: "\ud800" }],
     ["a name that is a number", { firstName: 1 }],
-    ["a null name", { firstName: null }],
+    ["a null locale", { locale: null }],
     ["a language without a region", { locale: "ru" }],
     ["another form of locale", { locale: "RU-ru" }],
     ["an invalid e-mail address", { email: "vera" }],

@@ -155,6 +155,18 @@ describe("PUT /menu/items/{id}", () => {
     expect((await put({ price: 0 })).body).toEqual({ ...renamed.body, ...rest, price: 0 });
   });
 
+  test("takes the item as it was read, and null clears a field", async () => {
+    const read = (await add({ description: "С хрустящей коркой", externalId: "bread-1" })).body;
+    const path = `/api/v1/menu/items/${String(read["id"])}`;
+    expect((await owner.put(path, read)).body).toEqual(read);
+    expect((await owner.put(path, { ...read, description: null, weightGrams: 300 })).body).toEqual({
+      ...read,
+      description: null,
+      weightGrams: 300,
+    });
+    expect((await owner.put(path, { weightGrams: null })).body).toMatchObject({ weightGrams: null });
+  });
+
   test("does not change whether an item is archived, nor its external id", async () => {
     const item = await add({ externalId: "b-1" });
     const path = `/api/v1/menu/items/${item.string("id")}`;

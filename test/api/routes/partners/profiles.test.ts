@@ -89,6 +89,22 @@ describe("PUT /partners/me", () => {
     expect((await owner.client.put("/api/v1/partners/me", { openingHours: [] })).body["openingHours"]).toEqual([]);
   });
 
+  test("takes the profile as it was read, and null clears a field", async () => {
+    const { owner } = await cast.bakery(client);
+    await owner.client.put("/api/v1/partners/me", {
+      description: "Хлеб",
+      email: "bakery@example.com",
+      phone: "+79990001122",
+    });
+    const read = (await owner.client.get("/api/v1/partners/me")).body;
+    expect((await owner.client.put("/api/v1/partners/me", { ...read, email: null })).body).toEqual({
+      ...read,
+      email: null,
+    });
+    const rest = { description: null, phone: null };
+    expect((await owner.client.put("/api/v1/partners/me", rest)).body).toEqual({ ...read, email: null, ...rest });
+  });
+
   test("a new phone is a contact and makes no user an owner", async () => {
     const { id, owner } = await cast.bakery(client);
     await owner.client.put("/api/v1/partners/me", { phone: cast.newPhone() });
