@@ -4451,9 +4451,9 @@ export function readProfile(none: Record<string, never> = {}, opts?: Oazapfts.Re
  */
 export function changeProfile({ body }: {
     body: {
-        firstName?: string;
-        lastName?: string;
-        email?: string;
+        firstName?: string | null;
+        lastName?: string | null;
+        email?: string | null;
         locale?: string;
         timezone?: string;
     };
@@ -5057,8 +5057,8 @@ export function changeMenuItem({ id, body }: {
         category?: string;
         /** Major units, at most two decimals */
         price?: number;
-        description?: string;
-        weightGrams?: number;
+        description?: string | null;
+        weightGrams?: number | null;
         available?: boolean;
     };
 }, opts?: Oazapfts.RequestOpts) {
@@ -5919,9 +5919,9 @@ export function changeOwnPartner({ body }: {
         address?: string;
         latitude?: number;
         longitude?: number;
-        phone?: string;
-        email?: string;
-        description?: string;
+        phone?: string | null;
+        email?: string | null;
+        description?: string | null;
         timezone?: string;
         preparationMinutes?: number;
         /** replaces all opening hours; in the partner's time zone. `closes` is after `opens`, and the hours of one day do not overlap */
