@@ -81,10 +81,10 @@ test("starts everything, prints the addresses, stops on Ctrl-C, leaves no proces
   for (const part of [`:${port}/api/v1`, "/docs", "/admin/queues", "+79990000000", "000000", "CORS_ORIGINS"]) {
     expect(greeting).toContain(part);
   }
-  const kept = parseEnv(await readFile(join(folder, "database.env"), "utf8"));
-  expect(kept["DATABASE_URL"]).toContain("postgres://surplus_food:");
+  const forScripts = parseEnv(await readFile(join(folder, "database.env"), "utf8"));
+  expect(forScripts["DATABASE_URL"]).toContain("postgres://surplus_food:");
   // so that npm run check says where it really listens
-  expect(kept).toMatchObject({ HOST: "127.0.0.1", PORT: String(port) });
+  expect(forScripts).toMatchObject({ HOST: "127.0.0.1", PORT: String(port) });
   expect((await fetch(`${address}/readyz`)).status).toBe(200);
   const page = { origin: "http://192.168.1.20:5173" };
   const answer = await fetch(`${address}/api/v1/cities`, { headers: page });
