@@ -20,13 +20,12 @@ const MOST_MANUAL_LINES = 200;
 export const writeStatement: Handler<{ statementId: string }> = async ({ payload: { statementId }, requestId }) => {
   const statement = await findStatementToPrint(sql, statementId);
   if (!statement) return;
-  const { partnerId, month, zone, locale } = statement;
   const name = await nameStatementFile(sql, statementId, newFileName());
   const document = statementDocument({
     ...statement,
-    language: languageOf(locale),
-    days: await listStatementDays(sql, partnerId, month, zone),
-    manual: await listManualLines(sql, partnerId, month, MOST_MANUAL_LINES),
+    language: languageOf(statement.locale),
+    days: await listStatementDays(sql, statementId),
+    manual: await listManualLines(sql, statementId, MOST_MANUAL_LINES),
   });
   await files.put(keysOf(name).document, document, "application/pdf");
   await transaction(async (tx) => {

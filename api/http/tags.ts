@@ -42,7 +42,7 @@ export const tags = [
   {
     name: "Settlements",
     description:
-      "What partners and the platform owe each other: monthly statements for a partner's owner, balances, payments and corrections for admins.",
+      "What partners and the platform owe each other: monthly statements and extracts for a partner's owner, balances, payments and corrections for admins.",
   },
   {
     name: "Analytics",

@@ -225,8 +225,8 @@ export const notificationKinds = {
     ...news,
     group: "statement",
     expiry: { hours: 168 },
-    ru: ({ partner }) => ["Отчёт за месяц готов", `${partner}: итоги и сумма к расчёту.`],
-    en: ({ partner }) => ["Your monthly statement", `${partner}: the month's totals, and what is owed.`],
+    ru: ({ partner }) => ["Отчёт готов", `${partner}: итоги и сумма к расчёту.`],
+    en: ({ partner }) => ["Your statement is ready", `${partner}: the totals, and what is owed.`],
   },
   CAMPAIGN_COMPLETED: {
     ...toAdmin,

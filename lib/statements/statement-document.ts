@@ -10,8 +10,10 @@ export interface PrintedStatement {
   language: Language;
   number: number;
   partner: string;
-  /** The first day of the month. */
-  month: string;
+  /** Its first day; null for an extract. */
+  month: string | null;
+  firstDay: string;
+  lastDay: string;
   zone: string;
   currency: string;
   createdAt: Date;
@@ -44,6 +46,7 @@ const cut = (text: string) => (text.length <= LONGEST ? text : `${text.slice(0, 
 /** Renders a statement as a PDF of A4 pages. The same statement gives the same bytes. */
 export function statementDocument(statement: PrintedStatement): Readable {
   const { language, number, partner, month, zone, currency, createdAt, days, manual } = statement;
+  const isExtract = month === null;
   const words = statementWords[language];
   const locale = locales[language];
   const format = new Intl.NumberFormat(locale, { style: "currency", currency });
@@ -51,7 +54,10 @@ export function statementDocument(statement: PrintedStatement): Readable {
   const momentFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: zone });
   const dayFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
   const monthName = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" });
-  const title = `${words.statement} ${number}`;
+  const title = `${isExtract ? words.extract : words.statement} ${number}`;
+  const period = isExtract
+    ? dayFormat.formatRange(new Date(statement.firstDay), new Date(statement.lastDay))
+    : monthName.format(new Date(month));
 
   const pdf = new PDFDocument({
     size: "A4",
@@ -75,7 +81,7 @@ export function statementDocument(statement: PrintedStatement): Readable {
 
   pdf.font(bold).fontSize(18).text(title).font(regular).fontSize(11);
   pdf.text(partner).moveDown(0.5);
-  pdf.text(`${words.period}: ${monthName.format(new Date(month))} (${zone})`);
+  pdf.text(`${words.period}: ${period} (${zone})`);
   pdf.text(`${words.made}: ${momentFormat.format(createdAt)}`).moveDown();
 
   heading(words.sales);
@@ -95,7 +101,7 @@ export function statementDocument(statement: PrintedStatement): Readable {
       [words.opening, money(statement.openingMinor)],
       [words.platformPromo, money(statement.platformPromoMinor)],
       [words.commission, money(-statement.commissionMinor)],
-      [words.earlier, money(statement.earlierMinor)],
+      ...(isExtract ? [] : [[words.earlier, money(statement.earlierMinor)]]),
       [words.corrections, money(statement.correctionsMinor)],
       [words.payouts, money(statement.payoutsMinor)],
       [words.closing, money(statement.closingMinor)],
@@ -135,7 +141,10 @@ export function statementDocument(statement: PrintedStatement): Readable {
       9,
     );
   }
-  pdf.fontSize(8).fillColor("#555555").text(words.rules);
+  pdf
+    .fontSize(8)
+    .fillColor("#555555")
+    .text(isExtract ? `${words.rules} ${words.extractRules}` : `${words.rules} ${words.statementRules}`);
   pdf.end();
   return pdf;
 }

@@ -3,6 +3,7 @@ import type { Language } from "../domain/notification-texts.js";
 
 interface Words {
   statement: string;
+  extract: string;
   period: string;
   made: string;
   sales: string;
@@ -24,10 +25,13 @@ interface Words {
   days: string;
   day: string;
   rules: string;
+  statementRules: string;
+  extractRules: string;
 }
 
 const ru: Words = {
   statement: "Отчёт №",
+  extract: "Выписка №",
   period: "Период",
   made: "Составлен",
   sales: "Выданные заказы",
@@ -50,13 +54,15 @@ const ru: Words = {
   manual: "Платежи и исправления",
   days: "По дням",
   day: "День",
-  rules:
-    "Заказ относится к дню, в который его выдали. За отменённые и невостребованные заказы комиссии нет. " +
-    "Что учтено после составления отчёта, войдёт в следующий.",
+  rules: "Заказ относится к дню, в который его выдали. За отменённые и невостребованные заказы комиссии нет.",
+  statementRules: "Что учтено после составления отчёта, войдёт в следующий.",
+  extractRules:
+    "В выписке то, что было учтено к моменту её составления. Расчётов она не меняет: те же заказы, платежи и исправления есть в отчётах за месяц.",
 };
 
 const en: Words = {
   statement: "Statement No.",
+  extract: "Extract No.",
   period: "Period",
   made: "Made on",
   sales: "Orders handed over",
@@ -79,9 +85,10 @@ const en: Words = {
   manual: "Payments and corrections",
   days: "By day",
   day: "Day",
-  rules:
-    "An order belongs to the day on which it was handed over. Cancelled orders and no-shows cost no commission. " +
-    "What is booked after this statement was made is on the next one.",
+  rules: "An order belongs to the day on which it was handed over. Cancelled orders and no-shows cost no commission.",
+  statementRules: "What is booked after this statement was made is on the next one.",
+  extractRules:
+    "An extract has what was booked by the time it was made. It changes no balance: monthly statements have the same orders, payments and corrections.",
 };
 
 /** The texts of a statement's document. */

@@ -143,7 +143,8 @@ end
 $$;
 
 -- Returns the figures of a month's statements of these partners, as they would be made now: of each with lines in the month.
--- `starts` is when the month began: orders that were handed over before are on it as what they change of the balance.
+-- `starts` is when the month began: orders that were handed over before are on it as what they change of the balance. It opens with
+-- the balance of the last statement and with the months since then, whose statements are not made yet.
 create or replace function draft_statements(of_partners uuid[], of_month date, starts timestamptz)
 returns table (
   partner_id uuid, orders integer, sales_minor bigint, till_minor bigint, own_promo_minor bigint, platform_promo_minor bigint,
@@ -155,11 +156,19 @@ as $$
   select p.id, sums.orders::integer, coalesce(sums.sales, 0)::bigint, coalesce(sums.till, 0)::bigint,
          coalesce(sums.own_promo, 0)::bigint, coalesce(sums.platform_promo, 0)::bigint, coalesce(sums.commission, 0)::bigint,
          coalesce(sums.earlier, 0)::bigint, coalesce(sums.corrections, 0)::bigint, coalesce(sums.payouts, 0)::bigint,
-         coalesce(last.closing_minor, 0)::bigint, (coalesce(last.closing_minor, 0) + coalesce(sums.balance, 0))::bigint
+         opening.minor, (opening.minor + coalesce(sums.balance, 0))::bigint
   from unnest(of_partners) as p (id)
   left join lateral (
-    select s.closing_minor from statements s where s.partner_id = p.id and s.month < of_month order by s.month desc limit 1
+    select s.month, s.closing_minor from statements s
+    where s.partner_id = p.id and s.month < of_month
+    order by s.month desc
+    limit 1
   ) as last on true
+  cross join lateral (
+    select (coalesce(last.closing_minor, 0) + coalesce(sum(e.amount_minor), 0))::bigint as minor
+    from ledger_entries e
+    where e.partner_id = p.id and e.month > coalesce(last.month, '-infinity') and e.month < of_month and e.account = 'BALANCE'
+  ) as opening
   cross join lateral (
     select count(*) as lines,
            count(*) filter (where e.account = 'SALES' and e.occurred_at >= starts) as orders,
@@ -230,4 +239,82 @@ begin
   end if;
   return next;
 end
+$$;
+
+-- Makes an extract of a partner's days, with a number of its own series, and stages the job of its document. `is_new` is false when there is
+-- one of these days that is still right: nothing was booked since that happened on them or before. `extract_id` is null when the partner
+-- has got `most_a_day` extracts within 24 hours; null: any number. An extract takes no line from the statement of its month.
+create or replace function make_extract(
+  of_partner uuid, of_first_day date, of_last_day date, in_zone text, of_currency text, most_a_day integer, caused_by text
+) returns table (extract_id uuid, is_new boolean)
+language plpgsql
+as $$
+declare
+  starts constant timestamptz := start_of_day(of_first_day, in_zone);
+  ends constant timestamptz := start_of_day(of_last_day + 1, in_zone);
+  known ledger_state;
+begin
+  -- what has happened is on it, though the task that books runs only once a minute
+  loop
+    exit when book_events(1000, in_zone) <= 0;
+  end loop;
+  select * into known from ledger_state for no key update;
+  select s.id into extract_id
+  from statements s
+  where s.partner_id = of_partner and s.month is null and s.from_at = starts and s.until_at = ends
+    and not exists (
+      select from ledger_entries e
+      where e.partner_id = of_partner and e.id > s.known_entry_id and e.occurred_at < ends
+    );
+  is_new := extract_id is null;
+  if not is_new or most_a_day <= (
+    select count(*) from statements s
+    where s.partner_id = of_partner and s.month is null and s.created_at > now() - interval '24 hours'
+  ) then
+    return next;
+    return;
+  end if;
+
+  extract_id := new_id();
+  insert into statements (
+    id, number, partner_id, known_entry_id, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
+    platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
+  )
+  select extract_id, known.last_extract + 1, of_partner, last.id, in_zone, starts, ends, of_currency, sums.orders,
+         coalesce(sums.sales, 0), coalesce(sums.till, 0), coalesce(sums.own_promo, 0), coalesce(sums.platform_promo, 0),
+         coalesce(sums.commission, 0), 0, coalesce(sums.corrections, 0), coalesce(sums.payouts, 0), coalesce(sums.opening, 0),
+         coalesce(sums.closing, 0)
+  from (select coalesce(max(e.id), 0) as id from ledger_entries e) as last
+  cross join (
+    select count(*) filter (where e.account = 'SALES' and e.occurred_at >= starts) as orders,
+           - sum(e.amount_minor) filter (where e.account = 'SALES' and e.occurred_at >= starts) as sales,
+           sum(e.amount_minor) filter (where e.account = 'TILL' and e.occurred_at >= starts) as till,
+           sum(e.amount_minor) filter (where e.account = 'PROMO' and e.occurred_at >= starts) as own_promo,
+           sum(e.amount_minor) filter (where e.account = 'BALANCE' and e.kind = 'PROMO' and e.occurred_at >= starts) as platform_promo,
+           sum(e.amount_minor) filter (where e.account = 'COMMISSION' and e.occurred_at >= starts) as commission,
+           sum(e.amount_minor) filter (where e.account = 'BALANCE' and e.kind = 'CORRECTION' and e.occurred_at >= starts) as corrections,
+           sum(e.amount_minor) filter (where e.account = 'BALANCE' and e.kind = 'PAYOUT' and e.occurred_at >= starts) as payouts,
+           sum(e.amount_minor) filter (where e.account = 'BALANCE' and e.occurred_at < starts) as opening,
+           sum(e.amount_minor) filter (where e.account = 'BALANCE') as closing
+    from ledger_entries e
+    where e.partner_id = of_partner and e.occurred_at < ends
+  ) as sums;
+  update ledger_state set last_extract = known.last_extract + 1;
+  perform stage_job('statements', jsonb_build_object('statementId', extract_id), caused_by);
+  return next;
+end
+$$;
+
+-- Returns the lines on a statement: those of its month, whenever they happened; on an extract those of its days that it knows.
+create or replace function lines_on_statement(of_statement uuid) returns setof ledger_entries
+language sql stable
+as $$
+  select e.id, e.transaction_id, e.partner_id, e.account, e.kind, e.amount_minor, e.month, e.occurred_at, e.booked_at, e.order_id,
+         e.event_id, e.reference, e.reason
+  from statements s
+  -- as a range, for the index
+  join ledger_entries e on e.partner_id = s.partner_id
+    and e.month >= coalesce(s.month, '-infinity') and e.month <= coalesce(s.month, 'infinity')
+    and (s.month is not null or e.id <= s.known_entry_id and e.occurred_at >= s.from_at and e.occurred_at < s.until_at)
+  where s.id = of_statement
 $$;

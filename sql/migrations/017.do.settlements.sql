@@ -11,8 +11,10 @@ create table ledger_state (
   open_month date not null default (date_trunc('month', now()) - interval '1 month')::date,
   -- the first month without all of its statements
   next_month date not null default (date_trunc('month', now()) - interval '1 month')::date,
-  -- the number of the last statement
-  last_number bigint not null default 0
+  -- of the last statement of a month
+  last_number bigint not null default 0,
+  -- of the last extract
+  last_extract bigint not null default 0
 );
 insert into ledger_state default values;
 
@@ -60,27 +62,33 @@ create table ledger_balances (
 create index ledger_balances_of_debtors on ledger_balances (partner_id) where balance_minor < 0;
 create index ledger_balances_of_creditors on ledger_balances (partner_id) where balance_minor > 0;
 
--- A partner's month. Never changed: later bookings are on a later statement.
+-- A partner's month, or an extract: other days, as they were known when it was made. Never changed: what is booked later is on a
+-- later statement.
 create table statements (
   id uuid primary key default new_id(),
-  -- 1, 2, 3 and so on, without gaps
-  number bigint not null unique,
-  -- no foreign key: partners with a balance are never deleted
+  -- 1, 2, 3 and so on, without gaps: those of months, and for themselves extracts
+  number bigint not null,
+  -- no foreign key: who has a balance is never deleted
   partner_id uuid not null,
-  month date not null check (extract(day from month) = 1),
-  -- the month as instants, and its time zone
+  -- null: an extract
+  month date check (extract(day from month) = 1),
+  -- the last line of the ledger that an extract knows; a month is closed, and needs none
+  known_entry_id bigint,
+  -- the days as instants, and where they were cut
   zone text not null,
   from_at timestamptz not null,
   until_at timestamptz not null check (until_at > from_at),
+  first_day date not null generated always as ((from_at at time zone zone)::date) stored,
+  last_day date not null generated always as ((until_at at time zone zone)::date - 1) stored,
   currency text not null,
-  -- orders that were handed over in the month: their price, and its payers
+  -- orders that were handed over on these days: their price, and who paid it
   orders integer not null,
   sales_minor bigint not null,
   till_minor bigint not null,
   own_promo_minor bigint not null,
   platform_promo_minor bigint not null,
   commission_minor bigint not null,
-  -- the change of the balance by orders of earlier months that were booked after their month was closed
+  -- by how much orders of earlier months, which were booked too late for theirs, change the balance; an extract has none
   earlier_minor bigint not null,
   corrections_minor bigint not null,
   payouts_minor bigint not null,
@@ -88,6 +96,7 @@ create table statements (
   closing_minor bigint not null,
   created_at timestamptz not null default now(),
   unique (partner_id, month),
+  check ((month is null) = (known_entry_id is not null)),
   check (sales_minor = till_minor + own_promo_minor + platform_promo_minor),
   check (
     closing_minor
@@ -96,6 +105,9 @@ create table statements (
 );
 
 create index statements_by_month on statements (month, number);
+create unique index statements_numbers on statements (number) where month is not null;
+create unique index statements_extract_numbers on statements (number) where month is null;
+create index statements_extracts on statements (partner_id, from_at, until_at) where month is null;
 
 -- The document of a statement, in storage.
 create table statement_files (

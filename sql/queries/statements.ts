@@ -23,8 +23,10 @@ export interface StatementRow extends StatementFigures {
   number: number;
   partnerId: string;
   partner: string;
-  /** Its first day. */
-  month: string;
+  /** Its first day; null for an extract. */
+  month: string | null;
+  firstDay: string;
+  lastDay: string;
   zone: string;
   currency: string;
   createdAt: Date;
@@ -61,39 +63,106 @@ export const findDraft = (db: Db, partnerId: string, month: string, zone: string
            coalesce(opening_minor, 0) as opening_minor, coalesce(closing_minor, 0) as closing_minor
     from draft_statements(array[${partnerId}::uuid], ${month}::date, start_of_day(${month}::date, ${zone}::text))`);
 
+/** The days of an extract, and who asks for it. */
+interface ExtractRequest {
+  partnerId: string;
+  /** Both included. */
+  firstDay: string;
+  lastDay: string;
+  zone: string;
+  currency: string;
+  actorId: string;
+  requestId: string;
+  /** How many the partner may get within 24 hours; null: any number. */
+  mostADay: number | null;
+}
+
+/**
+ * Makes an extract, with an audit record, and stages the job of its document; returns its id. One of the same days that is still right is
+ * returned instead. Null: the partner has got as many as it may.
+ */
+export const makeExtract = (db: Db, request: ExtractRequest) =>
+  onlyRow(db<{ id: string | null; isNew: boolean }[]>`
+    with extract as (
+      select extract_id, is_new
+      from make_extract(
+        ${request.partnerId}::uuid, ${request.firstDay}::date, ${request.lastDay}::date, ${request.zone}::text,
+        ${request.currency}::text, ${request.mostADay}::integer, ${request.requestId}::text
+      )
+    ), audited as (
+      insert into audit_events (actor_id, action, subject_id, details)
+      select ${request.actorId}::uuid, 'SETTLEMENT_EXTRACT', ${request.partnerId}::uuid, jsonb_build_object(
+               'statementId', extract_id, 'firstDay', ${request.firstDay}::text, 'lastDay', ${request.lastDay}::text
+             )
+      from extract
+      where is_new and extract_id is not null
+    )
+    select extract_id::text as id, coalesce(is_new, false) as is_new from extract`);
+
 /** Lists the statements of the partner that a user owns, newest first, after the one with id `after`. */
 export const listOwnStatements = (db: Db, partnerId: string, ownerId: string, after: string | null, limit: number) =>
   db<StatementRow[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
-           s.sales_minor, s.till_minor, s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor,
-           s.corrections_minor, s.payouts_minor, s.opening_minor, s.closing_minor,
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+           s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
+           s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
+           s.payouts_minor, s.opening_minor, s.closing_minor,
            case when f.made_at is not null then f.name end as file
     from statements s
     join partners p on p.id = s.partner_id
     left join statement_files f on f.statement_id = s.id
     where s.partner_id = ${partnerId}::uuid and p.owner_id = ${ownerId}::uuid
-      and (${after}::date is null or s.month < ${after}::date)
-    order by s.month desc
+      and (${after}::uuid is null or s.id < ${after}::uuid)
+    order by s.id desc
+    limit ${limit}`;
+
+/** Lists the statements of a partner, newest first, after the one with id `after`. */
+export const listStatementsOfPartner = (db: Db, partnerId: string, after: string | null, limit: number) =>
+  db<StatementRow[]>`
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+           s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
+           s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
+           s.payouts_minor, s.opening_minor, s.closing_minor,
+           case when f.made_at is not null then f.name end as file
+    from statements s
+    join partners p on p.id = s.partner_id
+    left join statement_files f on f.statement_id = s.id
+    where s.partner_id = ${partnerId}::uuid and (${after}::uuid is null or s.id < ${after}::uuid)
+    order by s.id desc
     limit ${limit}`;
 
 /** Finds a statement of the partner that a user owns. */
 export const findOwnStatement = (db: Db, id: string, partnerId: string, ownerId: string) =>
   firstRow(db<StatementRow[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
-           s.sales_minor, s.till_minor, s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor,
-           s.corrections_minor, s.payouts_minor, s.opening_minor, s.closing_minor,
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+           s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
+           s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
+           s.payouts_minor, s.opening_minor, s.closing_minor,
            case when f.made_at is not null then f.name end as file
     from statements s
     join partners p on p.id = s.partner_id
     left join statement_files f on f.statement_id = s.id
     where s.id = ${id}::uuid and s.partner_id = ${partnerId}::uuid and p.owner_id = ${ownerId}::uuid`);
 
+/** Finds a statement of a partner. */
+export const findStatementOfPartner = (db: Db, id: string, partnerId: string) =>
+  firstRow(db<StatementRow[]>`
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+           s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
+           s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
+           s.payouts_minor, s.opening_minor, s.closing_minor,
+           case when f.made_at is not null then f.name end as file
+    from statements s
+    join partners p on p.id = s.partner_id
+    left join statement_files f on f.statement_id = s.id
+    where s.id = ${id}::uuid and s.partner_id = ${partnerId}::uuid`);
+
 /** Lists the statements of a month, by number, after one number. */
 export const listStatementsOfMonth = (db: Db, month: string, after: number, limit: number) =>
   db<StatementRow[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
-           s.sales_minor, s.till_minor, s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor,
-           s.corrections_minor, s.payouts_minor, s.opening_minor, s.closing_minor,
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+           s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
+           s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
+           s.payouts_minor, s.opening_minor, s.closing_minor,
            case when f.made_at is not null then f.name end as file
     from statements s
     join partners p on p.id = s.partner_id
@@ -119,8 +188,8 @@ export interface StatementLineRow {
   balanceMinor: Minor | null;
 }
 
-/** Lists the lines of the statement of a partner's month, in the order of booking, after one id. */
-export const listStatementLines = (db: Db, partnerId: string, month: string, after: number, limit: number) =>
+/** Lists what is on a statement, in the order in which it was booked, after one id. */
+export const listStatementLines = (db: Db, statementId: string, after: number, limit: number) =>
   db<StatementLineRow[]>`
     select first.id, first.kind, first.occurred_at as at, first.order_id, first.reference, first.reason,
            (- sum(e.amount_minor) filter (where e.account = 'SALES'))::bigint as sales_minor,
@@ -133,8 +202,8 @@ export const listStatementLines = (db: Db, partnerId: string, month: string, aft
     join ledger_entries e on e.transaction_id = first.transaction_id
     where first.id = any (array(
       select id
-      from ledger_entries
-      where partner_id = ${partnerId}::uuid and month = ${month}::date and id > ${after}::bigint
+      from lines_on_statement(${statementId}::uuid)
+      where id > ${after}::bigint
         -- each transaction has one of these
         and account in ('SALES', 'BANK', 'ADJUSTMENTS')
       order by id
@@ -152,9 +221,10 @@ export interface StatementToPrint extends Omit<StatementRow, "file"> {
 /** Finds a statement that has no document; undefined when it has one, or does not exist. */
 export const findStatementToPrint = (db: Db, id: string) =>
   firstRow(db<StatementToPrint[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.zone, s.currency, s.created_at, s.orders,
-           s.sales_minor, s.till_minor, s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor,
-           s.corrections_minor, s.payouts_minor, s.opening_minor, s.closing_minor, u.locale
+    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+           s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
+           s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
+           s.payouts_minor, s.opening_minor, s.closing_minor, u.locale
     from statements s
     join partners p on p.id = s.partner_id
     left join users u on u.id = p.owner_id
@@ -169,16 +239,15 @@ export interface StatementDayRow {
   commissionMinor: Minor;
 }
 
-/** Lists the days of a partner's month on which orders were handed over; late orders of earlier months have their own days. */
-export const listStatementDays = (db: Db, partnerId: string, month: string, zone: string) =>
+/** Lists the days of a statement on which orders were handed over. */
+export const listStatementDays = (db: Db, statementId: string) =>
   db<StatementDayRow[]>`
-    select coalesce((occurred_at at time zone ${zone}::text)::date::text, '') as day,
-           (count(*) filter (where account = 'SALES'))::integer as orders,
-           coalesce(- sum(amount_minor) filter (where account = 'SALES'), 0)::bigint as sales_minor,
-           coalesce(sum(amount_minor) filter (where account = 'COMMISSION'), 0)::bigint as commission_minor
-    from ledger_entries
-    where partner_id = ${partnerId}::uuid and month = ${month}::date and account in ('SALES', 'COMMISSION')
-      and occurred_at >= start_of_day(${month}::date, ${zone}::text)
+    select coalesce((line.occurred_at at time zone s.zone)::date::text, '') as day,
+           (count(*) filter (where line.account = 'SALES'))::integer as orders,
+           coalesce(- sum(line.amount_minor) filter (where line.account = 'SALES'), 0)::bigint as sales_minor,
+           coalesce(sum(line.amount_minor) filter (where line.account = 'COMMISSION'), 0)::bigint as commission_minor
+    from statements s, lines_on_statement(s.id) as line
+    where s.id = ${statementId}::uuid and line.account in ('SALES', 'COMMISSION') and line.occurred_at >= s.from_at
     group by 1
     order by 1`;
 
@@ -191,13 +260,12 @@ export interface ManualLineRow {
   reason: string | null;
 }
 
-/** Lists the first `limit` payments and corrections of a partner's month. */
-export const listManualLines = (db: Db, partnerId: string, month: string, limit: number) =>
+/** Lists the first `limit` payments and corrections on a statement. */
+export const listManualLines = (db: Db, statementId: string, limit: number) =>
   db<ManualLineRow[]>`
     select kind, occurred_at as at, amount_minor, reference, reason
-    from ledger_entries
-    where partner_id = ${partnerId}::uuid and month = ${month}::date and account = 'BALANCE'
-      and kind in ('CORRECTION', 'PAYOUT')
+    from lines_on_statement(${statementId}::uuid)
+    where account = 'BALANCE' and kind in ('CORRECTION', 'PAYOUT')
     order by id
     limit ${limit}`;
 

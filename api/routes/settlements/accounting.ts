@@ -18,12 +18,18 @@ import {
   type EntryRow,
   type ManualEntry,
 } from "../../../sql/queries/ledger.js";
-import { findDraft, listStatementsOfMonth } from "../../../sql/queries/statements.js";
+import {
+  findDraft,
+  findStatementOfPartner,
+  listStatementsOfMonth,
+  listStatementsOfPartner,
+} from "../../../sql/queries/statements.js";
 import { created, found, ok, section } from "../../http/endpoint.js";
 import { Limit, page, pageBy, pageQuery, PageQuery } from "../../http/pagination.js";
 import { refusal } from "../../http/refusal.js";
 import { invalidFields, notFound } from "../../http/refusals.js";
 import { Id, Instant, Money, orNull, text, Timestamp, TotalAmount } from "../../http/schemas.js";
+import { answerExtract, extractAnswers, ExtractDays, ofExtracts } from "./extracts.js";
 import { DraftView, Month, presentFigures, presentStatement, StatementView } from "./schemas.js";
 
 /** Rows of an export in one response. */
@@ -181,6 +187,39 @@ settlements.get(
     const month = query.month ?? (await findLedgerMonths(sql, zone)).current;
     const draft = found(await findDraft(sql, partnerId, month, zone), "A statement of this month");
     return ok({ month: month.slice(0, 7), currency: config.CURRENCY, ...presentFigures(draft) });
+  },
+);
+
+settlements.get(
+  "/:partnerId/statements",
+  {
+    name: "listStatementsOfPartner",
+    summary: "List a partner's statements, newest first, extracts too",
+    auth: "ADMIN",
+    query: PageQuery,
+    answers: { 200: z.array(StatementView) },
+    csv: true,
+  },
+  ({ params: { partnerId }, query, address }) => {
+    const list = (after: string | null, limit: number) => listStatementsOfPartner(sql, partnerId, after, limit);
+    return page(address, query, list, presentStatement);
+  },
+);
+
+settlements.post(
+  "/:partnerId/extracts",
+  {
+    name: "makeExtractOfPartner",
+    summary: "Make an extract: a partner's statement of other days than a month",
+    description: `${ofExtracts} Audited. The partner's owner is notified when its document is ready.`,
+    auth: "ADMIN",
+    body: ExtractDays,
+    answers: extractAnswers,
+    errors: [notFound],
+  },
+  async ({ user, params: { partnerId }, body, requestId }) => {
+    const find = (id: string) => findStatementOfPartner(sql, id, partnerId);
+    return answerExtract(partnerId, body, { user, requestId }, "ADMIN", find);
   },
 );
 

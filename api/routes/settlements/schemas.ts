@@ -16,17 +16,25 @@ export const Month = z
     override: shownAs({ type: "string", pattern: String.raw`^20\d\d-(0[1-9]|1[0-2])$`, example: "2026-05" }),
   });
 
+/** A day as callers send it. */
+export const Day = z.iso
+  .date()
+  .refine((day) => day >= "2000-01-01" && day < "2200-01-01", "must be between the years 2000 and 2200")
+  .meta({ description: "in the deployment's time zone", example: "2026-05-10" });
+
+const DayView = z.string().meta({ description: "in the deployment's time zone", example: "2026-05-10" });
 const MonthView = z.string().meta({ description: "in the deployment's time zone", example: "2026-05" });
 
 const figures = {
-  orders: z.int().meta({ description: "handed over in the month" }),
+  orders: z.int().meta({ description: "handed over on these days" }),
   sales: Money.meta({ description: "their price, before discounts" }),
   paidAtPickup: Money.meta({ description: "what customers paid the partner" }),
   ownDiscounts: Money.meta({ description: "by promo codes that hold only at this partner, which pays for them" }),
   platformDiscounts: Money.meta({ description: "by other promo codes: the platform owes them to the partner" }),
   commission: Money.meta({ description: "what the partner owes for the orders" }),
   earlier: Money.meta({
-    description: "by how much orders of earlier months, booked too late for theirs, change the balance",
+    description:
+      "by how much orders of earlier months, booked too late for theirs, change the balance; 0 on an extract",
   }),
   corrections: Money,
   payments: Money.meta({ description: "of the platform to the partner are negative: they lower what it owes" }),
@@ -43,10 +51,16 @@ export const DraftView = z
 export const StatementView = z
   .object({
     id: Id,
-    number: z.int().meta({ description: "without gaps", example: 4_711 }),
+    kind: z.enum(["MONTH", "EXTRACT"]).meta({
+      description:
+        "MONTH: what was booked for a month; EXTRACT: what happened on other days, as it was known at `createdAt`",
+    }),
+    number: z.int().meta({ description: "without gaps among those of its kind", example: 4_711 }),
     partnerId: Id,
     partnerName: z.string(),
-    month: MonthView,
+    month: MonthView.nullable().meta({ description: "null: an extract" }),
+    firstDay: DayView,
+    lastDay: DayView,
     currency: z.string().meta({ example: "RUB" }),
     ...figures,
     createdAt: Timestamp,
@@ -75,10 +89,13 @@ export const presentFigures = (row: StatementFigures) => ({
 
 export const presentStatement = (row: StatementRow): z.output<typeof StatementView> => ({
   id: row.id,
+  kind: row.month === null ? "EXTRACT" : "MONTH",
   number: row.number,
   partnerId: row.partnerId,
   partnerName: row.partner,
-  month: row.month.slice(0, 7),
+  month: row.month?.slice(0, 7) ?? null,
+  firstDay: row.firstDay,
+  lastDay: row.lastDay,
   currency: row.currency,
   ...presentFigures(row),
   createdAt: row.createdAt,

@@ -3,8 +3,9 @@ import { sql } from "../../../sql/db.js";
 import { isOwner } from "../../../sql/queries/staff.js";
 import { findOwnStatement, listOwnStatements, listStatementLines } from "../../../sql/queries/statements.js";
 import { found, ok, section } from "../../http/endpoint.js";
-import { Limit, pageBy, pageQuery } from "../../http/pagination.js";
-import { notTheOwner } from "../../http/refusals.js";
+import { Limit, page, pageBy, PageQuery, pageQuery } from "../../http/pagination.js";
+import { notFound, notTheOwner } from "../../http/refusals.js";
+import { answerExtract, extractAnswers, ExtractDays, extractsUsedUp, ofExtracts } from "./extracts.js";
 import { LineView, presentLine, presentStatement, StatementView } from "./schemas.js";
 
 export const statements = section({ prefix: "/partners/me/statements", tag: "Settlements" });
@@ -21,25 +22,38 @@ statements.get(
   "/",
   {
     name: "listStatements",
-    summary: "List your partner's monthly statements, newest first",
+    summary: "List your partner's statements, newest first",
     description:
       "For the owner. A month's statement is made when the month has ended, and is never changed: what is booked later is on the next one. " +
-      "A month in which nothing happened has none.",
+      "A month in which nothing happened has none. Extracts are listed too.",
     auth: "PARTNER",
-    query: pageQuery(z.iso.date()),
+    query: PageQuery,
     answers: { 200: z.array(StatementView) },
     errors: [notTheOwner],
     csv: true,
   },
   async ({ user, partner, query, address }) => {
     await refuseStaff(partner.id, user.id);
-    const { rows, headers } = await pageBy(
-      address,
-      query,
-      (after, limit) => listOwnStatements(sql, partner.id, user.id, after, limit),
-      ({ month }) => month,
-    );
-    return ok(rows.map(presentStatement), headers);
+    const list = (after: string | null, limit: number) => listOwnStatements(sql, partner.id, user.id, after, limit);
+    return page(address, query, list, presentStatement);
+  },
+);
+
+statements.post(
+  "/",
+  {
+    name: "makeExtract",
+    summary: "Make an extract: a statement of other days than a month",
+    description: `For the owner of a partner that was active once. ${ofExtracts} You are notified when its document is ready.`,
+    auth: "PARTNER",
+    body: ExtractDays,
+    answers: extractAnswers,
+    errors: [notTheOwner, notFound, extractsUsedUp],
+  },
+  async ({ user, partner, body, requestId }) => {
+    await refuseStaff(partner.id, user.id);
+    const find = (id: string) => findOwnStatement(sql, id, partner.id, user.id);
+    return answerExtract(partner.id, body, { user, requestId }, "OWNER", find);
   },
 );
 
@@ -75,11 +89,11 @@ statements.get(
   },
   async ({ user, partner, params, query, address }) => {
     await refuseStaff(partner.id, user.id);
-    const { partnerId, month } = await findStatement(params.id, partner.id, user.id);
+    const { id } = await findStatement(params.id, partner.id, user.id);
     const { rows, headers } = await pageBy(
       address,
       query,
-      (after, limit) => listStatementLines(sql, partnerId, month, after ?? 0, limit),
+      (after, limit) => listStatementLines(sql, id, after ?? 0, limit),
       ({ id }) => id,
     );
     return ok(rows.map(presentLine), headers);

@@ -1,5 +1,5 @@
 import { sql } from "../../../sql/db.js";
-import { foreign, type Expectations, type Scene } from "./scene.js";
+import { among, foreign, type Expectations, type Scene } from "./scene.js";
 
 const own = "/api/v1/partners/me/statements";
 const admins = "/api/v1/admin/settlements";
@@ -30,6 +30,7 @@ async function prepareDraft({ bakeryId }: Scene): Promise<string> {
   return bakeryId;
 }
 
+const days = { firstDay: "2026-01-05", lastDay: "2026-01-20" };
 const payment = {
   amount: 10,
   paidBy: "PARTNER",
@@ -40,6 +41,11 @@ const correction = { amount: 10, inFavourOf: "PARTNER", reference: "correction",
 
 export const settlements: Expectations = {
   [`GET ${own}`]: { ask: (as) => as.get(own), answer: "200" },
+  [`POST ${own}`]: {
+    ask: (as) => as.post(own, days),
+    answer: "201",
+    except: among(["pending partner", "rejected partner"], "404 NOT_FOUND"),
+  },
   [`GET ${own}/:id`]: { ...ofBakery, ask: (as, _scene, id) => as.get(`${own}/${id}`), answer: "200" },
   [`GET ${own}/:id/lines`]: { ...ofBakery, ask: (as, _scene, id) => as.get(`${own}/${id}/lines`), answer: "200" },
   [`GET ${admins}`]: { ask: (as) => as.get(admins), answer: "200" },
@@ -49,6 +55,14 @@ export const settlements: Expectations = {
     prepare: prepareDraft,
     ask: (as, { bakeryId }) => as.get(`${admins}/${bakeryId}/draft`),
     answer: "200",
+  },
+  [`GET ${admins}/:partnerId/statements`]: {
+    ask: (as, { bakeryId }) => as.get(`${admins}/${bakeryId}/statements`),
+    answer: "200",
+  },
+  [`POST ${admins}/:partnerId/extracts`]: {
+    ask: (as, { bakeryId }) => as.post(`${admins}/${bakeryId}/extracts`, { ...days, lastDay: "2026-01-21" }),
+    answer: "201",
   },
   [`POST ${admins}/:partnerId/payouts`]: {
     ask: (as, { bakeryId }) => as.post(`${admins}/${bakeryId}/payouts`, payment),

@@ -9,6 +9,8 @@ const statement: PrintedStatement = {
   number: 4_711,
   partner: "Пекарня «Ёлка»",
   month: "2026-05-01",
+  firstDay: "2026-05-01",
+  lastDay: "2026-05-31",
   zone: "Europe/Moscow",
   currency: "RUB",
   createdAt: new Date("2026-05-31T21:20:00Z"),
@@ -46,6 +48,15 @@ test("a document has the partner's name, the month and the figures, in Russian",
   ])
     expect(text).toContain(shown);
   expect(text).not.toContain("?");
+});
+
+test("an extract has its own series of numbers and its days, and nothing that came late", async () => {
+  const text = textOfPdf(await print({ month: null, firstDay: "2026-05-05", lastDay: "2026-05-20", earlierMinor: 0 }));
+  expect(text).toContain("Выписка № 4711");
+  expect(text).toMatch(/5[-–]20 мая 2026/);
+  expect(text).not.toContain("Отчёт №");
+  expect(text).not.toContain("Заказы прошлых месяцев");
+  expect(text).toContain("Расчётов она не меняет");
 });
 
 test("it was made on the day that it is in the statement's zone", async () => {
