@@ -13,7 +13,7 @@ import {
 } from "../sql/queries/statements.js";
 import type { Handler } from "./consume.js";
 
-/** Maximum of payments and corrections in a document; the API's list has all. */
+/** Payments and corrections in a document, which says so when there are more. */
 const MOST_MANUAL_LINES = 200;
 
 /** Every run writes the same document under the same name. The first that ends notifies the owner. */
@@ -21,11 +21,13 @@ export const writeStatement: Handler<{ statementId: string }> = async ({ payload
   const statement = await findStatementToPrint(sql, statementId);
   if (!statement) return;
   const name = await nameStatementFile(sql, statementId, newFileName());
+  const manual = await listManualLines(sql, statementId, MOST_MANUAL_LINES + 1);
   const document = statementDocument({
     ...statement,
     language: languageOf(statement.locale),
     days: await listStatementDays(sql, statementId),
-    manual: await listManualLines(sql, statementId, MOST_MANUAL_LINES),
+    manual: manual.slice(0, MOST_MANUAL_LINES),
+    hasMoreManual: manual.length > MOST_MANUAL_LINES,
   });
   await files.put(keysOf(name).document, document, "application/pdf");
   await transaction(async (tx) => {

@@ -30,6 +30,8 @@ export interface PrintedStatement {
   closingMinor: Minor;
   days: readonly { day: string; orders: number; salesMinor: Minor; commissionMinor: Minor }[];
   manual: readonly { at: Date; amountMinor: Minor; reference: string | null; reason: string | null }[];
+  /** Whether there are more of them than are printed. */
+  hasMoreManual: boolean;
 }
 
 /** Fonts with Cyrillic letters, which the standard fonts of PDF lack. */
@@ -39,7 +41,10 @@ const bold = resolve("dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf");
 
 const locales: Readonly<Record<Language, string>> = { ru: "ru-RU", en: "en-GB" };
 
-/** Maximum length of a reference with its reason; the API's list has the whole text. */
+/** How far above the end of a page its number is. */
+const FOOTER = 35;
+
+/** Characters of a reference with its reason; the rest is cut, as the list of the API has it. */
 const LONGEST = 120;
 const cut = (text: string) => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`);
 
@@ -65,6 +70,8 @@ export function statementDocument(statement: PrintedStatement): Readable {
     font: regular,
     lang: locale,
     displayTitle: true,
+    // until their number is known
+    bufferPages: true,
     info: { Title: `${title}, ${partner}`, CreationDate: createdAt, ModDate: createdAt },
   });
   /** Draws rows of a name and amounts; the first column is the widest. */
@@ -100,7 +107,7 @@ export function statementDocument(statement: PrintedStatement): Readable {
     [
       [words.opening, money(statement.openingMinor)],
       [words.platformPromo, money(statement.platformPromoMinor)],
-      [words.commission, money(-statement.commissionMinor)],
+      [words.commission, money(0 - statement.commissionMinor)],
       ...(isExtract ? [] : [[words.earlier, money(statement.earlierMinor)]]),
       [words.corrections, money(statement.correctionsMinor)],
       [words.payouts, money(statement.payoutsMinor)],
@@ -124,6 +131,7 @@ export function statementDocument(statement: PrintedStatement): Readable {
       ["*", 130],
       9,
     );
+    if (statement.hasMoreManual) pdf.text(words.moreManual(manual.length)).moveDown();
   }
   if (days.length > 0) {
     heading(words.days);
@@ -145,6 +153,17 @@ export function statementDocument(statement: PrintedStatement): Readable {
     .fontSize(8)
     .fillColor("#555555")
     .text(isExtract ? `${words.rules} ${words.extractRules}` : `${words.rules} ${words.statementRules}`);
+
+  const { count } = pdf.bufferedPageRange();
+  for (let page = 0; page < count; page += 1) {
+    pdf.switchToPage(page);
+    const { margins, height } = pdf.page;
+    // what is below the margin would go to a new page
+    margins.bottom = 0;
+    pdf
+      .fillColor("#555555")
+      .text(words.page(title, page + 1, count), margins.left, height - FOOTER, { align: "right", lineBreak: false });
+  }
   pdf.end();
   return pdf;
 }

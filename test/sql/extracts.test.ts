@@ -4,7 +4,13 @@ import { addDays, dayOf } from "../../lib/domain/days.js";
 import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
 import { closeMonth, insertManualEntry, lockLedger } from "../../sql/queries/ledger.js";
-import { findDraft, listStatementDays, listStatementLines, makeExtract, makeStatements } from "../../sql/queries/statements.js";
+import {
+  findDraft,
+  listStatementDays,
+  listStatementLines,
+  makeExtract,
+  makeStatements,
+} from "../../sql/queries/statements.js";
 import { startApi, type Client } from "../support/api.js";
 import { admin, bakery, type Bakery, type Character } from "../support/cast.js";
 import { book, handOver, numberAll, openLedgerFrom, placeOrder, sell } from "../support/ledger.js";
@@ -136,7 +142,9 @@ test("an extract has what happened on its days in its zone, whatever was booked 
         const next = await extract(shop, addDays(lastDay, 1), addDays(lastDay, 9), zone);
         expect((await figuresOf(next.id)).opening).toBe(made.closing);
         const listed = await listStatementLines(sql, made.id, 0, 100);
-        expect(listed.reduce((sum, { balanceMinor }) => sum + (balanceMinor ?? 0), 0)).toBe(made.closing - made.opening);
+        expect(listed.reduce((sum, { balanceMinor }) => sum + (balanceMinor ?? 0), 0)).toBe(
+          made.closing - made.opening,
+        );
       },
     ),
     { numRuns: 40 },
@@ -163,7 +171,11 @@ let codes = 0;
 async function promo(shop: Bakery | null): Promise<string> {
   codes += 1;
   const code = `EXTRACT-${codes}`;
-  await boss.client.post("/api/v1/admin/promo/create", { code, discountPercent: 10, ...(shop && { partnerId: shop.id }) });
+  await boss.client.post("/api/v1/admin/promo/create", {
+    code,
+    discountPercent: 10,
+    ...(shop && { partnerId: shop.id }),
+  });
   return code;
 }
 
@@ -189,7 +201,10 @@ describe("an extract", () => {
 
   test("of days on which nothing happened confirms the balance, also of a partner without any entry", async () => {
     const shop = await bakery(client);
-    expect(await figuresOf((await extract(shop, "2024-05-10", "2024-05-10")).id)).toMatchObject({ opening: 0, closing: 0 });
+    expect(await figuresOf((await extract(shop, "2024-05-10", "2024-05-10")).id)).toMatchObject({
+      opening: 0,
+      closing: 0,
+    });
     await bookAt(shop, noon("2024-05-01"), -700);
     const { id } = await extract(shop, "2024-05-10", "2024-05-10");
     expect(await figuresOf(id)).toMatchObject({ orders: 0, opening: -700, closing: -700 });
@@ -214,19 +229,22 @@ describe("an extract", () => {
     ]);
   });
 
-  test.each(["2024-05-10", "2024-04-10"])("stays as it is when something is booked late for %s, and a new one has it", async (day) => {
-    const shop = await bakery(client);
-    await bookAt(shop, noon("2024-05-10"), 100);
-    const first = await figuresOf((await extract(shop, "2024-05-01", "2024-05-31")).id);
-    const lines = await listStatementLines(sql, first.id, 0, 10);
-    await bookAt(shop, noon(day), 7);
-    const again = await extract(shop, "2024-05-01", "2024-05-31");
-    expect(again.isNew).toBe(true);
-    expect(await figuresOf(again.id)).toMatchObject({ number: first.number + 1, closing: 107 });
-    expect(await figuresOf(first.id)).toEqual(first);
-    expect(await listStatementLines(sql, first.id, 0, 10)).toEqual(lines);
-    expect(await extract(shop, "2024-05-01", "2024-05-31")).toEqual({ id: again.id, isNew: false });
-  });
+  test.each(["2024-05-10", "2024-04-10"])(
+    "stays as it is when something is booked late for %s, and a new one has it",
+    async (day) => {
+      const shop = await bakery(client);
+      await bookAt(shop, noon("2024-05-10"), 100);
+      const first = await figuresOf((await extract(shop, "2024-05-01", "2024-05-31")).id);
+      const lines = await listStatementLines(sql, first.id, 0, 10);
+      await bookAt(shop, noon(day), 7);
+      const again = await extract(shop, "2024-05-01", "2024-05-31");
+      expect(again.isNew).toBe(true);
+      expect(await figuresOf(again.id)).toMatchObject({ number: first.number + 1, closing: 107 });
+      expect(await figuresOf(first.id)).toEqual(first);
+      expect(await listStatementLines(sql, first.id, 0, 10)).toEqual(lines);
+      expect(await extract(shop, "2024-05-01", "2024-05-31")).toEqual({ id: again.id, isNew: false });
+    },
+  );
 
   test("is refused once the partner has got as many as it may, but not one that is there already", async () => {
     const shop = await bakery(client);
@@ -239,9 +257,9 @@ describe("an extract", () => {
 
   test("never changes, and has a number without gaps in a series of its own", async () => {
     await expect(sql`update statements set number = number + 1 where month is null`).rejects.toThrow("never changed");
-    const numbers = (await sql<{ number: number }[]>`select number from statements where month is null order by number`).map(
-      ({ number }) => number,
-    );
+    const numbers = (
+      await sql<{ number: number }[]>`select number from statements where month is null order by number`
+    ).map(({ number }) => number);
     expect(numbers.length).toBeGreaterThan(2);
     expect(numbers).toEqual(numbers.map((_, n) => n + 1));
   });

@@ -66,7 +66,9 @@ const statementsOf = (partnerId: string) =>
     from statements where partner_id = ${partnerId}::uuid order by month`;
 
 const numbers = async () =>
-  (await sql<{ number: number }[]>`select number from statements where month is not null order by number`).map(({ number }) => number);
+  (await sql<{ number: number }[]>`select number from statements where month is not null order by number`).map(
+    ({ number }) => number,
+  );
 
 const expectNoGaps = async () => {
   const all = await numbers();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { addDays, dayOf } from "../../../lib/domain/days.js";
 import { config } from "../../../lib/process/config.js";
-import { sql } from "../../../sql/db.js";
+import { sql, transaction } from "../../../sql/db.js";
 import { wasActive } from "../../../sql/queries/ledger.js";
 import { makeExtract, type StatementRow } from "../../../sql/queries/statements.js";
 import { created, found, ok } from "../../http/endpoint.js";
@@ -56,15 +56,18 @@ export async function answerExtract(
   if (days.lastDay >= dayOf(Date.now(), zone))
     throw invalidFields("VALIDATION_ERROR", [{ path: "lastDay", message: "must be over" }]);
   if (!(await wasActive(sql, partnerId))) throw notFound("This partner");
-  const { id, isNew } = await makeExtract(sql, {
-    partnerId,
-    ...days,
-    zone,
-    currency: config.CURRENCY,
-    actorId: user.id,
-    requestId,
-    mostADay: by === "OWNER" ? OWN_EXTRACTS_A_DAY : null,
-  });
+  // it waits for those who book, on a connection that nobody else waits for
+  const { id, isNew } = await transaction((tx) =>
+    makeExtract(tx, {
+      partnerId,
+      ...days,
+      zone,
+      currency: config.CURRENCY,
+      actorId: user.id,
+      requestId,
+      mostADay: by === "OWNER" ? OWN_EXTRACTS_A_DAY : null,
+    }),
+  );
   if (id === null) throw extractsUsedUp();
   const statement = presentStatement(found(await find(id), "This statement"));
   return isNew ? created(statement) : ok(statement);

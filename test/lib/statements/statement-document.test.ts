@@ -1,5 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "@jest/globals";
+import { addDays } from "../../../lib/domain/days.js";
 import { statementDocument, type PrintedStatement } from "../../../lib/statements/statement-document.js";
 import { statementWords } from "../../../lib/statements/statement-words.js";
 import { textOfPdf } from "../../support/pdf-text.js";
@@ -27,6 +28,7 @@ const statement: PrintedStatement = {
   closingMinor: -1_495_151,
   days: [{ day: "2026-05-31", orders: 40, salesMinor: 410_000, commissionMinor: 61_500 }],
   manual: [{ at: new Date("2026-05-20T09:00:00Z"), amountMinor: 5_000, reference: "C-17", reason: "Двойной заказ" }],
+  hasMoreManual: false,
 };
 
 const print = async (changes: Partial<PrintedStatement> = {}) =>
@@ -70,6 +72,13 @@ test("in English it says who owes whom", async () => {
   expect(await owing(0)).toContain("Nothing is owed.");
 });
 
+test("nothing has no sign", async () => {
+  const nothing = { commissionMinor: 0, earlierMinor: 0, openingMinor: 0, closingMinor: 0 };
+  const text = textOfPdf(await print(nothing));
+  expect(text).toContain("0,00 ₽");
+  expect(text).not.toContain("-0,00 ₽");
+});
+
 test("the same statement gives the same bytes", async () => {
   expect((await print()).equals(await print())).toBe(true);
 });
@@ -86,6 +95,26 @@ test("a long list goes on on further pages, and long reasons are cut", async () 
   const text = textOfPdf(pdf).replaceAll("\n", "");
   expect(text).toContain("C-99: жж");
   expect(text).not.toContain("ж".repeat(121));
+  expect(text).not.toContain("Здесь первые");
+});
+
+test("who gets a part of the payments is told so", async () => {
+  expect(textOfPdf(await print({ hasMoreManual: true }))).toContain("Здесь первые 1.");
+});
+
+test("each page says which of how many it is, and only as many pages come as have something on them", async () => {
+  expect(textOfPdf(await print())).toContain("Отчёт № 4711, страница 1 из 1");
+  const days = Array.from({ length: 366 }, (_, n) => ({
+    day: addDays("2026-01-01", n),
+    orders: n,
+    salesMinor: 1_000 * n,
+    commissionMinor: 150 * n,
+  }));
+  const text = textOfPdf(await print({ month: null, lastDay: "2027-01-01", days }));
+  const [, count = ""] = /страница 1 из (\d+)/.exec(text) ?? [];
+  expect(Number(count)).toBeGreaterThan(5);
+  for (let page = 1; page <= Number(count); page += 1)
+    expect(text).toContain(`Выписка № 4711, страница ${page} из ${count}`);
 });
 
 test("every text is there in both languages", () => {

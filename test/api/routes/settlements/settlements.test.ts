@@ -187,7 +187,9 @@ describe("an extract", () => {
     const reply = await boss.client.post(`${path}/extracts`, admitted);
     expect([reply.status, reply.body]).toEqual([200, first.body]);
     for (let n = 1; n < 20; n += 1)
-      expect((await shop.owner.client.post(own, { ...admitted, firstDay: addDays("2026-01-05", -n) })).status).toBe(201);
+      expect((await shop.owner.client.post(own, { ...admitted, firstDay: addDays("2026-01-05", -n) })).status).toBe(
+        201,
+      );
     const refused = await shop.owner.client.post(own, { ...admitted, firstDay: "2025-06-01" });
     expect([outcome(refused), refused.body["reason"]]).toEqual(["429 RATE_LIMIT", "EXTRACTS_USED_UP"]);
     expect((await boss.client.post(`${path}/extracts`, { ...admitted, firstDay: "2025-06-01" })).status).toBe(201);
