@@ -647,6 +647,7 @@ CREATE TABLE ledger_state (
   open_month date DEFAULT (date_trunc('month'::text, now()) - '1 mon'::interval)::date NOT NULL,
   next_month date DEFAULT (date_trunc('month'::text, now()) - '1 mon'::interval)::date NOT NULL,
   last_number bigint DEFAULT 0 NOT NULL,
+  last_extract bigint DEFAULT 0 NOT NULL,
   CONSTRAINT ledger_state_only_row_check CHECK (only_row),
   CONSTRAINT ledger_state_pkey PRIMARY KEY (only_row)
 );
@@ -1334,10 +1335,13 @@ CREATE TABLE statements (
   id uuid DEFAULT new_id() NOT NULL,
   number bigint NOT NULL,
   partner_id uuid NOT NULL,
-  month date NOT NULL,
+  month date,
+  known_entry_id bigint,
   zone text NOT NULL,
   from_at timestamp with time zone NOT NULL,
   until_at timestamp with time zone NOT NULL,
+  first_day date GENERATED ALWAYS AS ((from_at AT TIME ZONE zone)::date) STORED NOT NULL,
+  last_day date GENERATED ALWAYS AS ((until_at AT TIME ZONE zone)::date - 1) STORED NOT NULL,
   currency text NOT NULL,
   orders integer NOT NULL,
   sales_minor bigint NOT NULL,
@@ -1352,14 +1356,17 @@ CREATE TABLE statements (
   closing_minor bigint NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT statements_check CHECK (until_at > from_at),
-  CONSTRAINT statements_check1 CHECK (sales_minor = (till_minor + own_promo_minor + platform_promo_minor)),
-  CONSTRAINT statements_check2 CHECK (closing_minor = (opening_minor + platform_promo_minor - commission_minor + earlier_minor + corrections_minor + payouts_minor)),
+  CONSTRAINT statements_check1 CHECK ((month IS NULL) = (known_entry_id IS NOT NULL)),
+  CONSTRAINT statements_check2 CHECK (sales_minor = (till_minor + own_promo_minor + platform_promo_minor)),
+  CONSTRAINT statements_check3 CHECK (closing_minor = (opening_minor + platform_promo_minor - commission_minor + earlier_minor + corrections_minor + payouts_minor)),
   CONSTRAINT statements_month_check CHECK (EXTRACT(day FROM month) = 1::numeric),
-  CONSTRAINT statements_number_key UNIQUE (number),
   CONSTRAINT statements_partner_id_month_key UNIQUE (partner_id, month),
   CONSTRAINT statements_pkey PRIMARY KEY (id)
 );
 CREATE INDEX statements_by_month ON statements USING btree (month, number);
+CREATE UNIQUE INDEX statements_extract_numbers ON statements USING btree (number) WHERE month IS NULL;
+CREATE INDEX statements_extracts ON statements USING btree (partner_id, from_at, until_at) WHERE month IS NULL;
+CREATE UNIQUE INDEX statements_numbers ON statements USING btree (number) WHERE month IS NOT NULL;
 CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON statements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 CREATE TABLE upkeep_runs (
@@ -1518,11 +1525,13 @@ CREATE TABLE weight_changes (
 -- FUNCTION job_ids_about(subject_id uuid) RETURNS SETOF bigint
 -- FUNCTION keep_city(city_key text, zone text) RETURNS void
 -- FUNCTION line_due_minor(price_minor bigint, qty integer, total_minor bigint, due_minor bigint) RETURNS bigint
+-- FUNCTION lines_on_statement(of_statement uuid) RETURNS SETOF ledger_entries
 -- FUNCTION listed_boxes(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, created_at timestamp with time zone)
 -- FUNCTION live_days(in_zone text, first_day date, last_day date) RETURNS TABLE(day date, from_at timestamp with time zone, until_at timestamp with time zone)
 -- FUNCTION local_zone(partner_zone text, city_zone text) RETURNS text
 -- FUNCTION lock_pos_inbox(of_partner uuid) RETURNS bigint
 -- FUNCTION log_in(otp_id uuid, new_service_ids text[], phone_hashes bytea[], token_digest bytea, to_dashboard boolean, from_place text, is_known boolean) RETURNS TABLE(user_id uuid, session_id uuid)
+-- FUNCTION make_extract(of_partner uuid, of_first_day date, of_last_day date, in_zone text, of_currency text, most_a_day integer, caused_by text) RETURNS TABLE(extract_id uuid, is_new boolean)
 -- FUNCTION make_room_for_partner(of_user uuid, suspendable partner_status[]) RETURNS boolean
 -- FUNCTION make_statements(of_month date, in_zone text, of_currency text, after_partner uuid, most integer) RETURNS TABLE(last_partner uuid, made integer)
 -- FUNCTION match_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean) RETURNS SETOF matched_menu_row

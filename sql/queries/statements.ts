@@ -83,7 +83,7 @@ interface ExtractRequest {
  */
 export const makeExtract = (db: Db, request: ExtractRequest) =>
   onlyRow(db<{ id: string | null; isNew: boolean }[]>`
-    with extract as (
+    with asked as (
       select extract_id, is_new
       from make_extract(
         ${request.partnerId}::uuid, ${request.firstDay}::date, ${request.lastDay}::date, ${request.zone}::text,
@@ -94,10 +94,10 @@ export const makeExtract = (db: Db, request: ExtractRequest) =>
       select ${request.actorId}::uuid, 'SETTLEMENT_EXTRACT', ${request.partnerId}::uuid, jsonb_build_object(
                'statementId', extract_id, 'firstDay', ${request.firstDay}::text, 'lastDay', ${request.lastDay}::text
              )
-      from extract
+      from asked
       where is_new and extract_id is not null
     )
-    select extract_id::text as id, coalesce(is_new, false) as is_new from extract`);
+    select extract_id::text as id, coalesce(is_new, false) as is_new from asked`);
 
 /** Lists the statements of the partner that a user owns, newest first, after the one with id `after`. */
 export const listOwnStatements = (db: Db, partnerId: string, ownerId: string, after: string | null, limit: number) =>
@@ -263,10 +263,11 @@ export interface ManualLineRow {
 /** Lists the first `limit` payments and corrections on a statement. */
 export const listManualLines = (db: Db, statementId: string, limit: number) =>
   db<ManualLineRow[]>`
-    select kind, occurred_at as at, amount_minor, reference, reason
-    from lines_on_statement(${statementId}::uuid)
-    where account = 'BALANCE' and kind in ('CORRECTION', 'PAYOUT')
-    order by id
+    select e.kind, e.occurred_at as at, e.amount_minor, e.reference, e.reason
+    from lines_on_statement(${statementId}::uuid) as line
+    join ledger_entries e on e.id = line.id
+    where line.account = 'BALANCE' and line.kind in ('CORRECTION', 'PAYOUT')
+    order by e.id
     limit ${limit}`;
 
 /** Returns the name of a statement's document: `name`, unless it has another one already. */
