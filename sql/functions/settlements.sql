@@ -223,13 +223,15 @@ begin
 
   with added as (
     insert into statements (
-      number, partner_id, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
-      platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
+      number, partner_id, partner_name, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor,
+      own_promo_minor, platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor,
+      closing_minor
     )
-    select ledger.last_number + row_number() over (order by d.partner_id), d.partner_id, of_month, in_zone, starts, ends,
-           of_currency, d.orders, d.sales_minor, d.till_minor, d.own_promo_minor, d.platform_promo_minor, d.commission_minor,
+    select ledger.last_number + row_number() over (order by d.partner_id), d.partner_id, p.name, of_month, in_zone, starts,
+           ends, of_currency, d.orders, d.sales_minor, d.till_minor, d.own_promo_minor, d.platform_promo_minor, d.commission_minor,
            d.earlier_minor, d.corrections_minor, d.payouts_minor, d.opening_minor, d.closing_minor
     from draft_statements(due, of_month, starts) as d
+    join partners p on p.id = d.partner_id
     returning id
   )
   select count(*), array_agg(id) into made, added_ids from added;
@@ -277,14 +279,16 @@ begin
 
   extract_id := new_id();
   insert into statements (
-    id, number, partner_id, known_entry_id, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
-    platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
+    id, number, partner_id, partner_name, known_entry_id, zone, from_at, until_at, currency, orders, sales_minor, till_minor,
+    own_promo_minor, platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor,
+    closing_minor
   )
-  select extract_id, known.last_extract + 1, of_partner, last.id, in_zone, starts, ends, of_currency, sums.orders,
+  select extract_id, known.last_extract + 1, of_partner, p.name, last.id, in_zone, starts, ends, of_currency, sums.orders,
          coalesce(sums.sales, 0), coalesce(sums.till, 0), coalesce(sums.own_promo, 0), coalesce(sums.platform_promo, 0),
          coalesce(sums.commission, 0), 0, coalesce(sums.corrections, 0), coalesce(sums.payouts, 0), coalesce(sums.opening, 0),
          coalesce(sums.closing, 0)
-  from (select coalesce(max(e.id), 0) as id from ledger_entries e) as last
+  from partners p
+  cross join (select coalesce(max(e.id), 0) as id from ledger_entries e) as last
   cross join (
     select count(*) filter (where e.account = 'SALES' and e.occurred_at >= starts) as orders,
            - sum(e.amount_minor) filter (where e.account = 'SALES' and e.occurred_at >= starts) as sales,
@@ -298,7 +302,8 @@ begin
            sum(e.amount_minor) filter (where e.account = 'BALANCE') as closing
     from ledger_entries e
     where e.partner_id = of_partner and e.occurred_at < ends
-  ) as sums;
+  ) as sums
+  where p.id = of_partner;
   update ledger_state set last_extract = known.last_extract + 1;
   perform stage_job('statements', jsonb_build_object('statementId', extract_id), caused_by);
   return next;

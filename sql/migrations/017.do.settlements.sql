@@ -70,6 +70,8 @@ create table statements (
   number bigint not null,
   -- no foreign key: who has a balance is never deleted
   partner_id uuid not null,
+  -- as it was called when the statement was made
+  partner_name text not null,
   -- null: an extract
   month date check (extract(day from month) = 1),
   -- the last line of the ledger that an extract knows; a month is closed, and needs none

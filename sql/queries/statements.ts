@@ -22,6 +22,7 @@ export interface StatementRow extends StatementFigures {
   id: string;
   number: number;
   partnerId: string;
+  /** The partner's name when it was made. */
   partner: string;
   /** Its first day; null for an extract. */
   month: string | null;
@@ -102,7 +103,7 @@ export const makeExtract = (db: Db, request: ExtractRequest) =>
 /** Lists the statements of the partner that a user owns, newest first, after the one with id `after`. */
 export const listOwnStatements = (db: Db, partnerId: string, ownerId: string, after: string | null, limit: number) =>
   db<StatementRow[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+    select s.id, s.number, s.partner_id, s.partner_name as partner, s.month::text as month, s.first_day::text as first_day,
            s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
            s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
            s.payouts_minor, s.opening_minor, s.closing_minor,
@@ -118,13 +119,12 @@ export const listOwnStatements = (db: Db, partnerId: string, ownerId: string, af
 /** Lists the statements of a partner, newest first, after the one with id `after`. */
 export const listStatementsOfPartner = (db: Db, partnerId: string, after: string | null, limit: number) =>
   db<StatementRow[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+    select s.id, s.number, s.partner_id, s.partner_name as partner, s.month::text as month, s.first_day::text as first_day,
            s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
            s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
            s.payouts_minor, s.opening_minor, s.closing_minor,
            case when f.made_at is not null then f.name end as file
     from statements s
-    join partners p on p.id = s.partner_id
     left join statement_files f on f.statement_id = s.id
     where s.partner_id = ${partnerId}::uuid and (${after}::uuid is null or s.id < ${after}::uuid)
     order by s.id desc
@@ -133,7 +133,7 @@ export const listStatementsOfPartner = (db: Db, partnerId: string, after: string
 /** Finds a statement of the partner that a user owns. */
 export const findOwnStatement = (db: Db, id: string, partnerId: string, ownerId: string) =>
   firstRow(db<StatementRow[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+    select s.id, s.number, s.partner_id, s.partner_name as partner, s.month::text as month, s.first_day::text as first_day,
            s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
            s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
            s.payouts_minor, s.opening_minor, s.closing_minor,
@@ -146,26 +146,24 @@ export const findOwnStatement = (db: Db, id: string, partnerId: string, ownerId:
 /** Finds a statement of a partner. */
 export const findStatementOfPartner = (db: Db, id: string, partnerId: string) =>
   firstRow(db<StatementRow[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+    select s.id, s.number, s.partner_id, s.partner_name as partner, s.month::text as month, s.first_day::text as first_day,
            s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
            s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
            s.payouts_minor, s.opening_minor, s.closing_minor,
            case when f.made_at is not null then f.name end as file
     from statements s
-    join partners p on p.id = s.partner_id
     left join statement_files f on f.statement_id = s.id
     where s.id = ${id}::uuid and s.partner_id = ${partnerId}::uuid`);
 
 /** Lists the statements of a month, by number, after one number. */
 export const listStatementsOfMonth = (db: Db, month: string, after: number, limit: number) =>
   db<StatementRow[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+    select s.id, s.number, s.partner_id, s.partner_name as partner, s.month::text as month, s.first_day::text as first_day,
            s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
            s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
            s.payouts_minor, s.opening_minor, s.closing_minor,
            case when f.made_at is not null then f.name end as file
     from statements s
-    join partners p on p.id = s.partner_id
     left join statement_files f on f.statement_id = s.id
     where s.month = ${month}::date and s.number > ${after}::bigint
     order by s.number
@@ -221,7 +219,7 @@ export interface StatementToPrint extends Omit<StatementRow, "file"> {
 /** Finds a statement that has no document; undefined when it has one, or does not exist. */
 export const findStatementToPrint = (db: Db, id: string) =>
   firstRow(db<StatementToPrint[]>`
-    select s.id, s.number, s.partner_id, p.name as partner, s.month::text as month, s.first_day::text as first_day,
+    select s.id, s.number, s.partner_id, s.partner_name as partner, s.month::text as month, s.first_day::text as first_day,
            s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
            s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
            s.payouts_minor, s.opening_minor, s.closing_minor, u.locale

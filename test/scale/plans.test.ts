@@ -53,10 +53,11 @@ const LEDGER = `do $$ begin
   from (select new_id() as id, p.id as partner_id from (select id from partners limit 1000) p, generate_series(1, 10)) t
   cross join (values ('SALES'::ledger_account, -100::bigint), ('BALANCE', 100)) as line (account, amount);
   insert into statements (
-    number, partner_id, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
-    platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
+    number, partner_id, partner_name, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor,
+    own_promo_minor, platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor,
+    closing_minor
   )
-  select row_number() over (), p.id, m.month, 'UTC', m.month, m.month + interval '1 month', 'RUB', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+  select row_number() over (), p.id, 'Bakery', m.month, 'UTC', m.month, m.month + interval '1 month', 'RUB', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
   from (select id from partners limit 1000) p,
        (select generate_series(date '2020-01-01', date '2020-05-01', interval '1 month')::date as month) m;
   update ledger_state set last_number = (select max(number) from statements);

@@ -281,6 +281,16 @@ describe("the document of a statement", () => {
     expect(text).toContain("Партнёр должен платформе 37,49 ₽.");
   });
 
+  test("has the name that the partner had when the statement was made", async () => {
+    const shop = await bakery(client);
+    const statementId = await newStatement(shop);
+    await sql`update partners set name = 'Другая' where id = ${shop.id}::uuid`;
+    await write(statementId);
+    const text = textOfPdf(await buffer(await files.read(keysOf(await fileOf(statementId)).document)));
+    expect(text).toContain(bakeryProfile.name);
+    expect(text).not.toContain("Другая");
+  });
+
   test("is written once, and its owner is notified once, not the staff", async () => {
     const shop = await bakery(client);
     const helper = await user(client);

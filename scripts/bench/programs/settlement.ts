@@ -26,10 +26,11 @@ const FORGET = [
 const BARE_TABLE = "create table if not exists bare_statements (like statements including all)";
 const BARE = `
   insert into bare_statements (
-    number, partner_id, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
-    platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
+    number, partner_id, partner_name, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor,
+    own_promo_minor, platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor,
+    closing_minor
   )
-  select row_number() over (), partner_id, month, 'UTC', month, month + interval '1 month', 'RUB',
+  select row_number() over (), partner_id, 'Bakery', month, 'UTC', month, month + interval '1 month', 'RUB',
          count(*) filter (where account = 'SALES'), coalesce(- sum(amount_minor) filter (where account = 'SALES'), 0),
          coalesce(sum(amount_minor) filter (where account = 'TILL'), 0),
          coalesce(sum(amount_minor) filter (where account = 'PROMO'), 0),

@@ -13,10 +13,11 @@ async function prepare({ bakeryId }: Scene): Promise<string> {
       update ledger_state set last_number = last_number + 1 returning last_number
     )
     insert into statements (
-      number, partner_id, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor, own_promo_minor,
-      platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor, closing_minor
+      number, partner_id, partner_name, month, zone, from_at, until_at, currency, orders, sales_minor, till_minor,
+      own_promo_minor, platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor,
+      closing_minor
     )
-    select last_number, ${bakeryId}::uuid, '2026-01-01', 'UTC', '2026-01-01Z', '2026-02-01Z', 'RUB', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+    select last_number, ${bakeryId}::uuid, 'Bakery', '2026-01-01', 'UTC', '2026-01-01Z', '2026-02-01Z', 'RUB', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
     from taken
     returning id`;
   return made!.id;
