@@ -1335,6 +1335,7 @@ CREATE TABLE statements (
   id uuid DEFAULT new_id() NOT NULL,
   number bigint NOT NULL,
   partner_id uuid NOT NULL,
+  partner_name text NOT NULL,
   month date,
   known_entry_id bigint,
   zone text NOT NULL,
