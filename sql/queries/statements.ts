@@ -155,9 +155,14 @@ export const findStatementOfPartner = (db: Db, id: string, partnerId: string) =>
     left join statement_files f on f.statement_id = s.id
     where s.id = ${id}::uuid and s.partner_id = ${partnerId}::uuid`);
 
+/** No extract. */
+interface MonthRow extends StatementRow {
+  month: string;
+}
+
 /** Lists the statements of a month, by number, after one number. */
 export const listStatementsOfMonth = (db: Db, month: string, after: number, limit: number) =>
-  db<StatementRow[]>`
+  db<MonthRow[]>`
     select s.id, s.number, s.partner_id, s.partner_name as partner, s.month::text as month, s.first_day::text as first_day,
            s.last_day::text as last_day, s.zone, s.currency, s.created_at, s.orders, s.sales_minor, s.till_minor,
            s.own_promo_minor, s.platform_promo_minor, s.commission_minor, s.earlier_minor, s.corrections_minor,
