@@ -1,7 +1,9 @@
 import { lookup, type LookupAddress, type LookupAllOptions } from "node:dns";
+import { Resolver } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { config } from "../process/config.js";
+import { networkCode } from "./network-error.js";
 
 /** The host of an address that a client gave is a private IP. */
 export class PrivateAddress extends Error {
@@ -49,4 +51,34 @@ export const publicLookupBy =
     });
   };
 
-export const publicLookup = publicLookupBy(lookup);
+/** How long a name server is waited for, each time it is asked. */
+const DNS = { timeout: 2_000, tries: 2 };
+/** Whether a name does not exist, or has no address of this kind. */
+const isUnknown = (error: unknown): boolean => /^(ENOTFOUND|ENODATA|EBADNAME)$/.test(networkCode(error));
+
+/** As a name server that does not answer is reported by `lookup`. */
+const unansweredName = () => Object.assign(new Error("the name server gave no answer"), { code: "EAI_AGAIN" });
+
+/**
+ * Returns a function that asks name servers itself. The system's `lookup` holds one of a process's few threads until it has an answer:
+ * a few names of clients whose servers are silent would hold up the names of everybody. A resolver is new for each name, as the system's servers may
+ * change.
+ */
+export const askNameServers =
+  (newResolver = () => new Resolver(DNS)): Resolve =>
+  (hostname, _options, callback) => {
+    const resolver = newResolver();
+    const found = (addresses: Promise<string[]>, family: 4 | 6): Promise<LookupAddress[]> =>
+      addresses.then((list) => list.map((address) => ({ address, family })));
+    void Promise.allSettled([found(resolver.resolve4(hostname), 4), found(resolver.resolve6(hostname), 6)]).then(
+      (results) => {
+        const addresses = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
+        const failures: unknown[] = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+        if (addresses.length > 0) callback(null, addresses);
+        else callback(failures.every(isUnknown) ? unknownName() : unansweredName());
+      },
+    );
+  };
+
+// private names, such as `localhost`, are not in the public DNS
+export const publicLookup = publicLookupBy(config.ALLOW_PRIVATE_ADDRESSES ? lookup : askNameServers());

@@ -1,7 +1,10 @@
 import type { LookupAddress } from "node:dns";
-import { expect, test } from "@jest/globals";
+import { Resolver } from "node:dns/promises";
+import { afterAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { isPublicAddress, publicLookupBy } from "../../../lib/outbound/public-address.js";
+import { askNameServers, isPublicAddress, publicLookup, publicLookupBy } from "../../../lib/outbound/public-address.js";
+import { startNameServer } from "../../support/name-server.js";
+import { until } from "../../support/until.js";
 
 const privateRanges = [
   ["0.0.0.0", 8],
@@ -122,4 +125,42 @@ test("a name that becomes private after its first lookup is refused", async () =
   const lookup = lookups(["8.8.8.8"], ["169.254.169.254"]);
   expect(await lookup()).toHaveLength(1);
   await expect(lookup()).rejects.toMatchObject({ code: "ENOTFOUND" });
+});
+
+const nameServer = await startNameServer({
+  "shop.example.com": ["8.8.8.8", "2606:4700::1"],
+  "four.example.com": ["8.8.8.8"],
+  "mixed.example.com": ["8.8.8.8", "::1"],
+});
+afterAll(() => nameServer.stop());
+
+const asked = publicLookupBy(
+  askNameServers(() => {
+    const resolver = new Resolver({ timeout: 100, tries: 1 });
+    resolver.setServers([nameServer.address]);
+    return resolver;
+  }),
+);
+const addressesOf = (name: string) =>
+  new Promise((resolve, reject) => {
+    asked(name, { all: true }, (error, found) => (error ? reject(error) : resolve(found)));
+  });
+
+test("a name server is asked for addresses of both kinds, and a name without any is unknown", async () => {
+  const four = { address: "8.8.8.8", family: 4 };
+  expect(await addressesOf("shop.example.com")).toEqual([four, { address: "2606:4700::1", family: 6 }]);
+  expect(await addressesOf("four.example.com")).toEqual([four]);
+  for (const name of ["mixed.example.com", "none.example.com", "not a name"])
+    await expect(addressesOf(name)).rejects.toMatchObject({ code: "ENOTFOUND" });
+});
+
+test("a name whose server is silent has no address for now", async () => {
+  await expect(addressesOf("silent.example.com")).rejects.toMatchObject({ code: "EAI_AGAIN" });
+});
+
+test("names take none of the threads that all names of the system share", async () => {
+  let ended = false;
+  publicLookup("no..name", { all: true }, () => (ended = true));
+  expect(process.getActiveResourcesInfo()).not.toContain("GetAddrInfoReqWrap");
+  await until(() => ended);
 });

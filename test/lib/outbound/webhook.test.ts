@@ -36,6 +36,7 @@ async function load(allowed: boolean) {
 }
 
 const guarded = await load(false);
+const { publicLookupBy } = await import("../../../lib/outbound/public-address.js");
 const { callWebhook, isAccepted, newWebhookSecret, webhookCaller } = await load(true);
 const hasty = webhookCaller({ timeoutMs: 300 });
 
@@ -158,8 +159,9 @@ describe("an address that is not to be called", () => {
   });
 
   test("is also one whose name leads to a private address", async () => {
-    const named = url.replace("http:", "https:").replace("127.0.0.1", "localhost");
-    const outcome = await guarded.callWebhook({ ...message, url: named });
+    const named = url.replace("http:", "https:").replace("127.0.0.1", "receiver.example.com");
+    const lookup = publicLookupBy((_name, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]));
+    const outcome = await guarded.webhookCaller({ lookup })({ ...message, url: named });
     expect(outcome).toMatchObject({ status: null, answer: "no answer (ENOTFOUND)" });
     expect(received).toEqual([]);
   });
