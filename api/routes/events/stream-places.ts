@@ -20,26 +20,30 @@ export const streamsFull = passing(
   "Read in the usual way, and open the stream again after `retryAfterSeconds`.",
 );
 
-/** The caller that streams count for, with its limit. */
+/** Streams without a token leave the last quarter of the places to users: partners work with their boards. */
+const OPEN_TO_ANYONE = Math.floor((config.STREAMS_OPEN * 3) / 4);
+
+/** The caller that streams count for, with its limit, and how many streams of all callers may be open when one of them begins. */
 export interface StreamCaller {
   key: string;
   most: number;
+  mostOfAll: number;
 }
 
 /** Streams with a token count for the user, others for the client's address. */
 export const streamCaller = (userId: string | null, ip: string): StreamCaller =>
   userId === null
-    ? { key: `address ${clientNetwork(ip)}`, most: config.STREAMS_PER_ADDRESS }
-    : { key: `user ${userId}`, most: config.STREAMS_PER_USER };
+    ? { key: `address ${clientNetwork(ip)}`, most: config.STREAMS_PER_ADDRESS, mostOfAll: OPEN_TO_ANYONE }
+    : { key: `user ${userId}`, most: config.STREAMS_PER_USER, mostOfAll: config.STREAMS_OPEN };
 
 const taken = new Map<string, number>();
 let all = 0;
 
 /** Takes a place of the caller and of the process; throws when there is none. The returned function releases it. */
-export function takePlace({ key, most }: StreamCaller): () => void {
+export function takePlace({ key, most, mostOfAll }: StreamCaller): () => void {
   const own = taken.get(key) ?? 0;
   if (own >= most) throw tooManyStreams({ retryAfterSeconds: RETRY_SECONDS });
-  if (all >= config.STREAMS_OPEN) throw streamsFull();
+  if (all >= mostOfAll) throw streamsFull();
   taken.set(key, own + 1);
   all += 1;
   return () => {

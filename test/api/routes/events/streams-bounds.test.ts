@@ -63,6 +63,12 @@ test("a process has only some for all", async () => {
   expect(await refused(client, "/api/v1/boxes?cityId=moscow")).toEqual(["200", undefined, null]);
 });
 
+test("those without a token leave places to users", async () => {
+  for (const { owner } of shops) await open(owner.client, board);
+  expect(await refused(client, boxes)).toEqual(["503 UNAVAILABLE", "STREAMS_FULL", "30"]);
+  await open(shops[0].owner.client, board);
+});
+
 // the last test, because no stream begins afterwards
 test("all end when the process stops, and none begins", async () => {
   const streams = [await open(client, boxes), await open(shops[0].owner.client, board)];
