@@ -157,6 +157,21 @@ begin
 end
 $$;
 
+-- Trigger: stops the endpoints of a partner whose owner changes, because the former owner chose their addresses. The next owner may
+-- start them.
+create or replace function stop_webhooks_of_former_owner() returns trigger
+language plpgsql
+as $$
+begin
+  update webhook_endpoints set stopped_at = now(), stopped_why = 'BY_OWNER', updated_at = now()
+  where id = any (array(
+    -- in the order in which announce_events locks
+    select id from webhook_endpoints where partner_id = new.id and stopped_at is null order by id for no key update
+  ));
+  return null;
+end
+$$;
+
 -- Returns the users that changed an endpoint of the platform.
 create or replace function webhook_editors(of_endpoint uuid) returns setof uuid
 language sql stable

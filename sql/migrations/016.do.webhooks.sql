@@ -5,7 +5,7 @@ create type webhook_stop as enum ('BY_OWNER', 'BY_OPERATOR', 'GONE', 'FAILING');
 create table webhook_endpoints (
   id uuid primary key default new_id(),
   -- null for the events of all partners and of the platform
-  partner_id uuid references partners (id),
+  partner_id uuid references partners (id) on delete cascade,
   url text not null,
   description text,
   -- null for all types
@@ -68,3 +68,10 @@ create table webhook_deliveries (
 create index webhook_deliveries_due on webhook_deliveries (endpoint_id, position) include (next_attempt_at)
 where next_attempt_at is not null;
 create index webhook_deliveries_by_age on webhook_deliveries (created_at);
+
+-- Triggers need a function when they are created; functions/webhooks.sql has the body.
+create function stop_webhooks_of_former_owner() returns trigger language plpgsql as $$ begin return null; end $$;
+
+create trigger stop_webhooks_of_former_owner after update of owner_id on partners for each row
+when (old.owner_id is not null and old.owner_id is distinct from new.owner_id)
+execute function stop_webhooks_of_former_owner();

@@ -76,6 +76,7 @@ test("registrations that were declined or replaced 90 days ago are purged unless
       ('suspended by an admin', null, false)
     ) as registration (slug, days, active)`;
   await sql`insert into menu_categories (partner_id, name) select id, 'Bread' from partners where slug = 'with a menu'`;
+  await sql`insert into webhook_endpoints (partner_id, url, secret, position) select id, '', '', 0 from partners where slug = 'declined'`;
   const run = task({ task: "purge-registrations" });
   await runUpkeep(run);
   expect(run.lines).toMatchObject([{ rows: 1 }]);

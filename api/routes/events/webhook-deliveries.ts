@@ -15,7 +15,7 @@ import {
 import { endpointStopped, MOST_RESENT, resendEvents } from "../../common/webhook-endpoints.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { pageBy, pageQuery } from "../../http/pagination.js";
-import { notFound } from "../../http/refusals.js";
+import { notFound, notTheOwner } from "../../http/refusals.js";
 import { Id, Instant, shownAs, Timestamp } from "../../http/schemas.js";
 import { ownerOf } from "./owner.js";
 
@@ -70,9 +70,10 @@ webhookDeliveries.get(
         .meta({ override: shownAs({ type: "string", enum: [...DeliveryStatus.options] }) }),
     }),
     answers: { 200: z.array(DeliveryView) },
+    errors: [notTheOwner],
   },
-  async ({ partner, params: { id }, query, address }) => {
-    found(await findWebhookEndpoint(sql, id, ownerOf(partner)), "This endpoint");
+  async ({ user, partner, params: { id }, query, address }) => {
+    found(await findWebhookEndpoint(sql, id, await ownerOf(user, partner)), "This endpoint");
     const { rows, headers } = await pageBy(
       address,
       query,
@@ -91,10 +92,10 @@ webhookDeliveries.post(
     auth: "WEBHOOK_WRITER",
     params: z.object({ id: Id, position: Position }),
     answers: { 202: z.object({ position: z.int().meta({ example: 2_078_200_000_000_042 }) }) },
-    errors: [endpointStopped],
+    errors: [endpointStopped, notTheOwner],
   },
-  async ({ partner, params: { id, position } }) => {
-    await requireRunning(id, ownerOf(partner));
+  async ({ user, partner, params: { id, position } }) => {
+    await requireRunning(id, await ownerOf(user, partner));
     if (!(await resendWebhook(sql, id, position))) throw notFound("This delivery");
     return accepted({ position }, deliveriesAt(id));
   },
@@ -127,10 +128,10 @@ webhookDeliveries.post(
         })
         .meta({ id: "ResentWebhooks" }),
     },
-    errors: [endpointStopped],
+    errors: [endpointStopped, notTheOwner],
   },
-  async ({ partner, params: { id }, body: { since, before = new Date(), after } }) => {
-    await requireRunning(id, ownerOf(partner));
+  async ({ user, partner, params: { id }, body: { since, before = new Date(), after } }) => {
+    await requireRunning(id, await ownerOf(user, partner));
     return accepted(await transaction((tx) => resendEvents(tx, id, { since, before, after })), deliveriesAt(id));
   },
 );
@@ -158,9 +159,10 @@ webhookDeliveries.post(
         })
         .meta({ id: "WebhookTest" }),
     },
+    errors: [notTheOwner],
   },
-  async ({ partner, params: { id } }) => {
-    const target = found(await findWebhookTarget(sql, id, ownerOf(partner)), "This endpoint");
+  async ({ user, partner, params: { id } }) => {
+    const target = found(await findWebhookTarget(sql, id, await ownerOf(user, partner)), "This endpoint");
     const outcome = await callWebhook({
       url: target.url,
       id: randomUUID(),

@@ -21,7 +21,7 @@ import {
 import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
 import { refusalWith } from "../../http/refusal.js";
-import { invalidFields, notFound } from "../../http/refusals.js";
+import { invalidFields, notFound, notTheOwner } from "../../http/refusals.js";
 import { changesOf, Id, orNull, text, Timestamp } from "../../http/schemas.js";
 import { ownerOf } from "./owner.js";
 
@@ -111,15 +111,16 @@ webhookEndpoints.post(
     description:
       "A partner's endpoint gets the partner's events from now on; that of an admin or a service key those of all partners and of " +
       "the platform. " +
+      "A partner's endpoints are its owner's: they stop when the owner changes. " +
       `409: a partner has ${MOST_ENDPOINTS.partner} endpoints already, or the platform ${MOST_ENDPOINTS.platform}.`,
     auth: "WEBHOOK_WRITER",
     body: NewEndpoint,
     answers: { 201: EndpointView.extend({ secret: Secret }).meta({ id: "NewWebhookEndpoint" }) },
-    errors: [tooManyEndpoints],
+    errors: [tooManyEndpoints, notTheOwner],
   },
   async ({ user, partner, body: { url, types, description } }) => {
     refuseAddress(url);
-    const owner = ownerOf(partner);
+    const owner = await ownerOf(user, partner);
     const secret = newWebhookSecret();
     const most = owner === null ? MOST_ENDPOINTS.platform : MOST_ENDPOINTS.partner;
     const row = await transaction(async (tx) => {
@@ -142,9 +143,12 @@ webhookEndpoints.get(
     auth: "WEBHOOK_WRITER",
     query: PageQuery,
     answers: { 200: z.array(EndpointView) },
+    errors: [notTheOwner],
   },
-  ({ partner, query, address }) =>
-    page(address, query, (after, limit) => listWebhookEndpoints(sql, ownerOf(partner), after, limit), present),
+  async ({ user, partner, query, address }) => {
+    const owner = await ownerOf(user, partner);
+    return page(address, query, (after, limit) => listWebhookEndpoints(sql, owner, after, limit), present);
+  },
 );
 
 webhookEndpoints.get(
@@ -154,9 +158,10 @@ webhookEndpoints.get(
     summary: "Read a webhook endpoint",
     auth: "WEBHOOK_WRITER",
     answers: { 200: EndpointView },
+    errors: [notTheOwner],
   },
-  async ({ partner, params }) =>
-    ok(present(found(await findWebhookEndpoint(sql, params.id, ownerOf(partner)), "This endpoint"))),
+  async ({ user, partner, params }) =>
+    ok(present(found(await findWebhookEndpoint(sql, params.id, await ownerOf(user, partner)), "This endpoint"))),
 );
 
 webhookEndpoints.patch(
@@ -170,11 +175,12 @@ webhookEndpoints.patch(
     auth: "WEBHOOK_WRITER",
     body: changesOf({ url: Url, types: Types.nullable(), description: text(200).nullable(), enabled: z.boolean() }),
     answers: { 200: EndpointView },
+    errors: [notTheOwner],
   },
   async ({ user, partner, params: { id }, body }) => {
     refuseAddress(body.url);
     const fields = Object.entries(body).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-    const owner = ownerOf(partner);
+    const owner = await ownerOf(user, partner);
     const row = await transaction(async (tx) => {
       if (!(await updateWebhookEndpoint(tx, id, owner, body))) throw notFound("This endpoint");
       const enabled = body.enabled === undefined ? {} : { enabled: String(body.enabled) };
@@ -194,9 +200,10 @@ webhookEndpoints.delete(
     summary: "Delete a webhook endpoint and its deliveries",
     auth: "WEBHOOK_WRITER",
     answers: { 204: null },
+    errors: [notTheOwner],
   },
   async ({ user, partner, params: { id } }) => {
-    const owner = ownerOf(partner);
+    const owner = await ownerOf(user, partner);
     // stopped before its many deliveries are deleted, because numbering locks running endpoints
     if (!(await updateWebhookEndpoint(sql, id, owner, { enabled: false }))) throw notFound("This endpoint");
     await transaction(async (tx) => {
@@ -215,13 +222,15 @@ webhookEndpoints.post(
     description: `For ${OVERLAP_HOURS} hours each message has a signature by the old secret, too.`,
     auth: "WEBHOOK_WRITER",
     answers: { 200: z.object({ secret: Secret, oldSecretUntil: Timestamp }) },
+    errors: [notTheOwner],
   },
   async ({ user, partner, params: { id } }) => {
+    const owner = await ownerOf(user, partner);
     const secret = newWebhookSecret();
     const until = new Date(Date.now() + OVERLAP_HOURS * HOUR_MS);
     const envelope = encryptEnvelope(secret, webhookSecretContext(id));
     await transaction(async (tx) => {
-      if (!(await updateWebhookSecret(tx, id, ownerOf(partner), envelope, until))) throw notFound("This endpoint");
+      if (!(await updateWebhookSecret(tx, id, owner, envelope, until))) throw notFound("This endpoint");
       await audit(tx, { user, id, action: "WEBHOOK_SECRET_ROTATE" });
     });
     return ok({ secret, oldSecretUntil: until });

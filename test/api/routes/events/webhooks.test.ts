@@ -94,6 +94,43 @@ describe("an endpoint", () => {
     expect(await sql`select from webhook_deliveries where endpoint_id = ${id}::uuid`).toHaveLength(0);
   });
 
+  test("is its owner's: staff, who may leave, neither see nor change it", async () => {
+    const clerk = await cast.user(api.client);
+    await cast.join(shop, clerk);
+    const { client } = clerk;
+    const replies = [
+      await client.post(path, { url: receiver.url }),
+      await client.get(path),
+      await client.get(`${path}/${id}`),
+      await client.patch(`${path}/${id}`, { url: "https://example.com" }),
+      await client.post(`${path}/${id}/rotate-secret`),
+      await client.get(`${path}/${id}/deliveries`),
+      await client.post(`${path}/${id}/deliveries/1/resend`),
+      await client.post(`${path}/${id}/resend`, { since: "2026-06-01T00:00:00Z" }),
+      await client.post(`${path}/${id}/test`),
+      await client.delete(`${path}/${id}`),
+    ];
+    expect(replies.map(({ status, body }) => `${status} ${String(body["reason"])}`)).toEqual(
+      replies.map(() => "403 NOT_THE_OWNER"),
+    );
+  });
+
+  test("stops when its owner changes; the next one may start it", async () => {
+    const heir = await cast.user(api.client);
+    const bakery = await cast.bakery(api.client);
+    const made = await bakery.owner.client.post(path, { url: receiver.url });
+    const its = `${path}/${made.string("id")}`;
+    await sql`update partners set owner_id = ${heir.id}::uuid where id = ${bakery.id}::uuid`;
+    expect((await heir.client.get(its)).body).toMatchObject({ enabled: false, stoppedWhy: "BY_OWNER" });
+    expect(outcome(await bakery.owner.client.get(its))).toBe("403 FORBIDDEN");
+    await heir.client.patch(its, { enabled: true });
+    // the first owner of a partner has changed nothing
+    await sql`update partners set name = 'Bakery', owner_id = owner_id where id = ${bakery.id}::uuid`;
+    expect((await heir.client.get(its)).body).toMatchObject({ enabled: true });
+    await heir.client.delete("/api/v1/users/me");
+    expect(await sql`select from webhook_endpoints where id = ${made.string("id")}::uuid and stopped_at is null`).toEqual([]);
+  });
+
   test("of the platform gets the events of all partners", async () => {
     const made = await admin.client.post(path, { url: receiver.url });
     receiver.trust(made.string("secret"));
