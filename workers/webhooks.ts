@@ -38,14 +38,11 @@ async function send(
   event: WebhookRow,
 ): Promise<WebhookOutcome | Busy> {
   const { url, partnerId } = endpoint;
+  // before the place is taken, which would be lost when the key is not there
+  const secrets = decryptWebhookSecrets(id, endpoint);
   const place = await takePlace(receivers, { origin: new URL(url).origin, owner: partnerId ?? id });
   if (place instanceof Busy) return place;
-  const outcome = await call({
-    url,
-    id: event.eventId,
-    body: bodyOf(event),
-    secrets: decryptWebhookSecrets(id, endpoint),
-  });
+  const outcome = await call({ url, id: event.eventId, body: bodyOf(event), secrets });
   place.leave(outcome.status !== null);
   recordCall("webhooks", !isAccepted(outcome));
   return outcome;
