@@ -1,5 +1,7 @@
--- Ensures that a job for an endpoint is due at `due_at` or earlier, but not while the endpoint is paused or stopped.
-create or replace function schedule_webhooks(of_endpoint uuid, due_at timestamptz) returns void
+-- Ensures that a job for an endpoint is due at `due_at` or earlier, but not while the endpoint is paused or stopped. An endpoint without
+-- a job and without a run has all events up to `begins_after`, if that is given: its position moves there, so that the next run does
+-- not scan events of others.
+create or replace function schedule_webhooks(of_endpoint uuid, due_at timestamptz, begins_after bigint default null) returns void
 language plpgsql
 as $$
 declare
@@ -18,8 +20,9 @@ begin
   if not found then
     update webhook_endpoints
     set job_id = stage_job(
-      'webhooks', jsonb_build_object('endpointId', of_endpoint), null, due_at, open_key => of_endpoint::text
-    )
+          'webhooks', jsonb_build_object('endpointId', of_endpoint), null, due_at, open_key => of_endpoint::text
+        ),
+        position = case when job_id is null and claim is null then greatest(position, begins_after) else position end
     where id = of_endpoint;
   end if;
 end
@@ -33,7 +36,7 @@ begin
   if not exists (select from webhook_endpoints where stopped_at is null) then
     return;
   end if;
-  perform schedule_webhooks(concerned.id, now())
+  perform schedule_webhooks(concerned.id, now(), after_position)
   from (
     with batch as materialized (
       select distinct partner_id, type from events where position > after_position and position <= until_position
@@ -221,6 +224,8 @@ begin
     -- in the lock order of runs, which lock a delivery and then the endpoint
     order by c.position
     on conflict (endpoint_id, position) do update set status = 'PENDING', attempts = 0, next_attempt_at = now()
+    -- one without an attempt is due already, so that a repeated resend writes nothing
+    where webhook_deliveries.attempts > 0
   )
   select count(*), max(c.position) into resent, last_position from chosen c;
   if resent > 0 then

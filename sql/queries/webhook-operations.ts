@@ -66,7 +66,9 @@ export interface WatchedFilter {
 export const listWatchedEndpoints = (db: Db, { failing, id }: WatchedFilter, after: string | null, limit: number) =>
   db<WatchedEndpoint[]>`
     with page as (
-      select w.id, w.partner_id, w.url, w.types, w.position, w.stopped_at, w.stopped_why, w.failures, w.failing_since, w.paused_until
+      select w.id, w.partner_id, w.url, w.types, w.position, w.stopped_at, w.stopped_why, w.failures, w.failing_since, w.paused_until,
+             -- one without a job and without a run has all its events, however old its position is
+             w.stopped_at is null and (w.job_id is not null or w.claim is not null) as is_behind
       from webhook_endpoints w
       where (${after}::uuid is null or w.id < ${after}::uuid) and (${id}::uuid is null or w.id = ${id}::uuid)
         and (not ${failing}::boolean or w.failures > 0 or w.stopped_why in ('GONE', 'FAILING'))
@@ -77,7 +79,7 @@ export const listWatchedEndpoints = (db: Db, { failing, id }: WatchedFilter, aft
       w.id, w.partner_id, p.name as partner, w.url, w.types, w.stopped_at, w.stopped_why, w.failures, w.failing_since,
       case when w.paused_until > now() then w.paused_until end as paused_until,
       later.pending,
-      least(later.oldest, case when w.stopped_at is null then webhook_backlog_at(w.partner_id, w.types, w.position) end)::timestamptz
+      least(later.oldest, case when w.is_behind then webhook_backlog_at(w.partner_id, w.types, w.position) end)::timestamptz
         as oldest_at
     from page w
     cross join lateral (

@@ -126,14 +126,17 @@ export async function settleWebhook(db: Db, attempt: WebhookAttempt): Promise<st
 export const endWebhookRun = (db: Db, endpointId: string, run: string, dueAt: Date | null) =>
   db`select from end_webhook_run(${endpointId}::uuid, ${run}::uuid, ${dueAt}::timestamptz)`;
 
-/** Deletes up to `limit` finished deliveries that are older than 30 days; returns their number. */
+/** Deletes up to `limit` deliveries that are older than 30 days, and finished or of a stopped endpoint; returns their number. */
 export const deleteOldWebhooks = (db: Db, limit: number) =>
   countRows(db`
-    delete from webhook_deliveries
+    delete from webhook_deliveries d
+    using webhook_endpoints w
     -- one that is sent again meanwhile stays
-    where next_attempt_at is null and ctid = any (array(
-      select ctid from webhook_deliveries
-      where created_at < now() - interval '30 days' and next_attempt_at is null
+    where w.id = d.endpoint_id and (d.next_attempt_at is null or w.stopped_at is not null) and d.ctid = any (array(
+      select old.ctid
+      from webhook_deliveries old
+      join webhook_endpoints its on its.id = old.endpoint_id
+      where old.created_at < now() - interval '30 days' and (old.next_attempt_at is null or its.stopped_at is not null)
       limit ${limit}
     ))`);
 
@@ -196,7 +199,7 @@ export interface WebhookEndpointChanges {
 
 /**
  * Updates an owner's endpoint; false when there is no such one. An endpoint that is enabled again receives its pending
- * deliveries, and events from now on.
+ * deliveries, and events from now on. Changed types apply to events from now on.
  */
 export const updateWebhookEndpoint = (
   db: Db,
@@ -215,7 +218,12 @@ export const updateWebhookEndpoint = (
           stopped_why = case ${enabled ?? null}::boolean
             when false then coalesce(w.stopped_why, ${stoppedBy}::webhook_stop) when true then null else w.stopped_why
           end,
-          position = case when ${enabled ?? false}::boolean and w.stopped_at is not null then l.last_position else w.position end,
+          position = case
+            when ${enabled ?? false}::boolean and w.stopped_at is not null then l.last_position
+            -- it has all events of its present types
+            when ${types !== undefined}::boolean and w.job_id is null and w.claim is null then l.last_position
+            else w.position
+          end,
           failures = case when ${enabled ?? false}::boolean then 0 else w.failures end,
           failing_since = case when ${enabled ?? false}::boolean then null else w.failing_since end,
           paused_until = case when ${enabled ?? false}::boolean then null else w.paused_until end,

@@ -8,6 +8,7 @@ process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
 const { newWebhookSecret } = await import("../../lib/outbound/webhook.js");
 const { Snooze } = await import("../../lib/process/errors.js");
 const { encryptEnvelope } = await import("../../lib/security/envelope.js");
+const { webhooks } = await import("../../queues/index.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { numberEvents } = await import("../../sql/queries/events.js");
 const { claimWebhookEndpoint, deleteOldWebhooks, hasWebhookJob, insertWebhookEndpoint } =
@@ -172,6 +173,55 @@ describe("an endpoint", () => {
   });
 });
 
+test("an endpoint whose secret cannot be decrypted takes no place from the others of its partner", async () => {
+  const sealed = await newEndpoint(shopId);
+  await sql`update webhook_endpoints set secret = ${encryptEnvelope(secret, "elsewhere")} where id = ${sealed}::uuid`;
+  await happen(shopId, "box.back", 1);
+  for (let n = 0; n < webhooks.concurrency; n += 1) {
+    await expect(run(sealed)).rejects.toThrow();
+    await sql`update webhook_endpoints set claimed_until = now() - interval '1 second' where id = ${sealed}::uuid`;
+  }
+  await run();
+  expect(numbers()).toEqual([1]);
+});
+
+describe("the position of an endpoint", () => {
+  const positions = async (id: string) => {
+    const [row] = await sql<{ position: number; last: number }[]>`
+      select w.position, l.last_position as last from webhook_endpoints w cross join event_log l where w.id = ${id}::uuid`;
+    return row!;
+  };
+
+  test("is brought up when an event is for it: what was not is not looked through", async () => {
+    const rare = await newEndpoint(null, ["box.expired"]);
+    for (const n of [1, 2, 3]) await happen(shopId, "box.back", n);
+    await happen(shopId, "box.expired");
+    const { position, last } = await positions(rare);
+    expect(position).toBe(last - 1);
+    await run(rare);
+    expect(receiver.received.map(({ type }) => type)).toEqual(["box.expired"]);
+  });
+
+  test("stays where events wait, also when the job that should have sent them is dead", async () => {
+    await happen(shopId, "box.back", 1);
+    await sql`
+      update staged_jobs set dead_at = now()
+      where id = (select job_id from webhook_endpoints where id = ${endpointId}::uuid)`;
+    await happen(shopId, "box.back", 2);
+    await run();
+    expect(numbers()).toEqual([1, 2]);
+  });
+
+  test("stays where events wait for a run that died", async () => {
+    await happen(shopId, "box.back", 1);
+    await claimWebhookEndpoint(sql, endpointId, randomUUID());
+    await happen(shopId, "box.back", 2);
+    await sql`update webhook_endpoints set claimed_until = now() - interval '1 second'`;
+    await run();
+    expect(numbers()).toEqual([1, 2]);
+  });
+});
+
 describe("an event that fails", () => {
   const failing = (n: number) =>
     receiver.answerWith((response, { data }) => void response.writeHead(data["n"] === n ? 500 : 200).end("занят"));
@@ -245,7 +295,7 @@ describe("nothing is sent any more to an endpoint", () => {
   });
 });
 
-test("settled deliveries are deleted after 30 days", async () => {
+test("deliveries that are settled, or of an endpoint that is stopped, are deleted after 30 days", async () => {
   await happen(shopId, "box.back", 1);
   await run();
   receiver.answerWith((response) => void response.writeHead(500).end());
@@ -254,4 +304,7 @@ test("settled deliveries are deleted after 30 days", async () => {
   await sql`update webhook_deliveries set created_at = now() - interval '31 days' where endpoint_id = ${endpointId}::uuid`;
   expect(await deleteOldWebhooks(sql, 100)).toBe(1);
   expect((await deliveries()).map(({ n }) => n)).toEqual([2]);
+  // nothing will be sent there
+  await sql`update webhook_endpoints set stopped_at = now(), stopped_why = 'BY_OWNER' where id = ${endpointId}::uuid`;
+  expect(await deleteOldWebhooks(sql, 100)).toBe(1);
 });

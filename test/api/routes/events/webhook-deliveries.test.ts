@@ -130,6 +130,17 @@ describe("the events of a time", () => {
     expect(numbers()).toEqual([1, 2, 3, 1, 2, 3]);
   });
 
+  test("are not written again while they are due", async () => {
+    await happen(1, 1);
+    await send();
+    const versions = () => sql`select xmin::text from webhook_deliveries`;
+    const [sent] = [await versions(), await resend({ since: hoursAgo(2) })];
+    const due = await versions();
+    expect(due).not.toEqual(sent);
+    expect((await resend({ since: hoursAgo(2) })).body).toMatchObject({ events: 1 });
+    expect(await versions()).toEqual(due);
+  });
+
   test("of an endpoint of the platform are those of all", async () => {
     const made = await admin.client.post(path, { url: receiver.url });
     [id, secret] = [made.string("id"), made.string("secret")];

@@ -73,6 +73,17 @@ describe("an endpoint", () => {
     expect((await owner.patch(`${path}/${id}`, { description: null })).body).toMatchObject({ description: null });
   });
 
+  test("with other types gets events of these from now on, and those of before when they are sent again", async () => {
+    await owner.patch(`${path}/${id}`, { types: ["box.expired"] });
+    const before = await listBox();
+    await owner.patch(`${path}/${id}`, { types: null });
+    const after = await listBox();
+    expect(receiver.received.map(({ data }) => data["boxId"])).toEqual([after]);
+    expect(outcome(await owner.post(`${path}/${id}/resend`, { since: "2026-06-01T00:00:00Z" }))).toBe("202");
+    await sendWebhooks(task({ endpointId: id }));
+    expect(receiver.received.map(({ data }) => data["boxId"])).toContain(before);
+  });
+
   test("that its owner stops gets nothing; started again, only what happens then", async () => {
     expect((await owner.patch(`${path}/${id}`, { enabled: false })).body).toMatchObject({
       enabled: false,

@@ -74,6 +74,9 @@ describe("operators see endpoints", () => {
       values (${other}::uuid, 1, ${randomUUID()}::uuid, 'box.expired', 1, '2026-06-01T09:00:00Z', '{}')`;
     expect(await of(other)).toBe("2026-06-01T09:00:00.000Z");
     expect((await list()).find((each) => each["id"] === other)).toMatchObject({ pending: 1 });
+    // one for which no job is staged has all, so that the log is not looked through
+    await sql`update webhook_endpoints set job_id = null`;
+    expect(await of(id)).toBeNull();
   });
 });
 
