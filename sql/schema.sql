@@ -984,6 +984,7 @@ CREATE INDEX partners_by_phone ON partners USING btree (phone) WHERE phone IS NO
 CREATE INDEX partners_by_status ON partners USING btree (status, id);
 CREATE INDEX partners_left_with_contact ON partners USING btree (owner_left_at) WHERE owner_left_at IS NOT NULL AND owner_id IS NULL AND (phone IS NOT NULL OR email IS NOT NULL OR status_reason IS NOT NULL);
 CREATE TRIGGER note_event AFTER UPDATE OF status ON partners FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status) EXECUTE FUNCTION note_event();
+CREATE TRIGGER stop_webhooks_of_former_owner AFTER UPDATE OF owner_id ON partners FOR EACH ROW WHEN (old.owner_id IS NOT NULL AND old.owner_id IS DISTINCT FROM new.owner_id) EXECUTE FUNCTION stop_webhooks_of_former_owner();
 
 CREATE TABLE pos_credentials (
   partner_id uuid NOT NULL,
@@ -1461,7 +1462,7 @@ CREATE TABLE webhook_endpoints (
   CONSTRAINT webhook_endpoints_check CHECK ((stopped_at IS NULL) = (stopped_why IS NULL)),
   CONSTRAINT webhook_endpoints_check1 CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   CONSTRAINT webhook_endpoints_check2 CHECK ((claim IS NULL) = (claimed_until IS NULL)),
-  CONSTRAINT webhook_endpoints_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id),
+  CONSTRAINT webhook_endpoints_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id) ON DELETE CASCADE,
   CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
   CONSTRAINT webhook_endpoints_types_check CHECK (cardinality(types) > 0)
 );
@@ -1581,7 +1582,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION roll_up(of_day date, in_zone text) RETURNS void
 -- FUNCTION rotate_refresh_token(presented bytea, successors bytea[]) RETURNS TABLE(user_id uuid, session_id uuid, successor bytea)
 -- FUNCTION schedule_inbox_run(of_partner uuid, current_job bigint, due_at timestamp with time zone, caused_by text) RETURNS void
--- FUNCTION schedule_webhooks(of_endpoint uuid, due_at timestamp with time zone) RETURNS void
+-- FUNCTION schedule_webhooks(of_endpoint uuid, due_at timestamp with time zone, begins_after bigint DEFAULT NULL::bigint) RETURNS void
 -- FUNCTION search_areas(latitude double precision, longitude double precision, metres double precision) RETURNS TABLE(area box, middle point)
 -- FUNCTION settle_jobs(kind bulk_action_kind, job_ids bigint[], until timestamp with time zone DEFAULT NULL::timestamp with time zone, least_rank integer DEFAULT 0) RETURNS integer
 -- FUNCTION settle_parked_events(kind bulk_action_kind, event_ids bigint[], of_partner uuid, remark text, caused_by text, most integer) RETURNS integer
@@ -1591,6 +1592,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION stage_jobs(to_queue text, job_payloads jsonb, caused_by text[], due_times timestamp with time zone[] DEFAULT NULL::timestamp with time zone[]) RETURNS void
 -- FUNCTION start_of_day(day date, zone text) RETURNS timestamp with time zone
 -- FUNCTION start_otp(for_phone text, hash bytea, encrypted_code text, from_place text, is_known boolean, daily_limit integer, place_limit integer, total_limit integer) RETURNS TABLE(id uuid, retry_after_seconds integer)
+-- FUNCTION stop_webhooks_of_former_owner() RETURNS trigger
 -- FUNCTION this_server() RETURNS text
 -- FUNCTION uncancelled_lines(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(partner_id uuid, box_id uuid, menu_item_id uuid, price_minor bigint, qty integer, status order_status, total_minor bigint, amount_due_minor bigint)
 -- FUNCTION uncancelled_orders(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, status order_status, created_at timestamp with time zone, total_minor bigint, amount_due_minor bigint, commission_minor bigint)

@@ -9136,7 +9136,7 @@ export function createWebhookEndpoint({ body }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 408;
         data: RequestTooSlowProblem;
@@ -9179,7 +9179,7 @@ export function listWebhookEndpoints({ limit, cursor }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;
@@ -9213,7 +9213,7 @@ export function readWebhookEndpoint({ id }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -9254,7 +9254,7 @@ export function changeWebhookEndpoint({ id, body }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -9295,7 +9295,7 @@ export function deleteWebhookEndpoint({ id }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -9334,7 +9334,7 @@ export function rotateWebhookSecret({ id }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -9372,7 +9372,7 @@ export function listWebhookDeliveries({ id, limit, cursor, status }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -9413,7 +9413,7 @@ export function resendWebhook({ id, position }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -9459,7 +9459,7 @@ export function resendWebhooks({ id, body }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
@@ -9504,7 +9504,7 @@ export function testWebhookEndpoint({ id }: {
         data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
     } | {
         status: 403;
-        data: KeyScopeMissingProblem | PartnersOnlyProblem;
+        data: KeyScopeMissingProblem | PartnersOnlyProblem | NotTheOwnerProblem;
     } | {
         status: 404;
         data: NotFoundProblem;
