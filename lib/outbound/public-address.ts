@@ -73,9 +73,9 @@ export const askNameServers =
     void Promise.allSettled([found(resolver.resolve4(hostname), 4), found(resolver.resolve6(hostname), 6)]).then(
       (results) => {
         const addresses = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-        const failures: unknown[] = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+        const isUnanswered = results.some((result) => result.status === "rejected" && !isUnknown(result.reason));
         if (addresses.length > 0) callback(null, addresses);
-        else callback(failures.every(isUnknown) ? unknownName() : unansweredName());
+        else callback(isUnanswered ? unansweredName() : unknownName());
       },
     );
   };

@@ -139,7 +139,9 @@ describe("an endpoint", () => {
     await sql`update partners set name = 'Bakery', owner_id = owner_id where id = ${bakery.id}::uuid`;
     expect((await heir.client.get(its)).body).toMatchObject({ enabled: true });
     await heir.client.delete("/api/v1/users/me");
-    expect(await sql`select from webhook_endpoints where id = ${made.string("id")}::uuid and stopped_at is null`).toEqual([]);
+    expect(
+      await sql`select from webhook_endpoints where id = ${made.string("id")}::uuid and stopped_at is null`,
+    ).toEqual([]);
   });
 
   test("of the platform gets the events of all partners", async () => {
