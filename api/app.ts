@@ -21,6 +21,7 @@ import { ads } from "./routes/ads/banners.js";
 import { analytics, ownAnalytics } from "./routes/analytics/reports.js";
 import { apiKeys } from "./routes/accounts/api-keys.js";
 import { auth } from "./routes/accounts/login.js";
+import { backlog } from "./routes/operations/backlog.js";
 import { operations } from "./routes/operations/console.js";
 import { boxes } from "./routes/boxes/listings.js";
 import { campaignBanners } from "./routes/ads/campaign-banners.js";
@@ -112,6 +113,7 @@ const sections: Section[] = [
   analytics,
   ownAnalytics,
   operations,
+  backlog,
   webhookOperations,
 ];
 
@@ -142,7 +144,10 @@ app.get("/.well-known/jwks.json", (_request, response) => {
   response.set("Cache-Control", "public, max-age=300").json(publicKeys());
 });
 app.get("/", leadToDocs);
-app.use("/docs", docs(() => errorsPage(endpoints)));
+app.use(
+  "/docs",
+  docs(() => errorsPage(endpoints)),
+);
 if (config.NODE_ENV === "development") app.use("/demo", demoBoard());
 app.use(dashboard);
 app.use(operatorsConsole);

@@ -19,8 +19,10 @@ import {
   inspectNotification,
   inspectOrder,
   inspectThing,
+  jobOwners,
   jobsIn,
   overview,
+  partnerEvents,
   queueSetting,
   recently,
   search,
@@ -49,7 +51,7 @@ import { finishBulkAction } from "./finish-bulk-action.js";
 /** `npm run ops -- …`: the operators' console in a shell. */
 
 const commands =
-  "now | find <words> | order <id> | show <id> | jobs | replay, dismiss, run, snooze, cancel <number>… or --all | " +
+  "now | backlog [<queue>] | find <words> | order <id> | show <id> | jobs | replay, dismiss, run, snooze, cancel <number>… or --all | " +
   "actions | stop <id of an action> | " +
   "pause, resume <queue> | concurrency <queue> <number>|default | rate <queue> <number a minute>|default | disconnect <partner> | " +
   "events [replay|dismiss [<number>…|--all]] | webhooks [stop|start|resend <id>] [--since <time>] | " +
@@ -166,6 +168,7 @@ function parsed<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   return result.data;
 }
 
+/** The queue that a command names. */
 const onlyQueue = (): z.output<typeof Queue> => parsed(Queue, rest[0]);
 
 async function now(): Promise<void> {
@@ -195,10 +198,11 @@ async function now(): Promise<void> {
       }),
     ),
   );
-  const { parkedPosEvents, rollupDaysDue, canaryAgeSeconds } = state;
+  const { queuedPosEvents, parkedPosEvents, rollupDaysDue, canaryAgeSeconds } = state;
   process.stdout.write("\n");
   print([
     {
+      queuedPosEvents,
       parkedPosEvents,
       rollupDaysDue,
       canaryAgeSeconds: canaryAgeSeconds === null ? null : Math.round(canaryAgeSeconds),
@@ -211,7 +215,11 @@ async function now(): Promise<void> {
     })),
   );
   process.stdout.write("\n");
-  print(state.vendors.map(({ vendor, calls, failed }) => ({ vendor, calls, failed })));
+  print(
+    state.vendors.map(({ vendor, calls, failed, succeededAt, failedAt }) => ({
+      ...{ vendor, calls, failed, succeededAt, failedAt },
+    })),
+  );
   if (state.paused.length === 0) return;
   process.stdout.write("\n");
   print(
@@ -322,6 +330,11 @@ async function setQueue(what: string, change: Parameters<typeof changeQueue>[1])
 
 const acts: Readonly<Record<string, () => Promise<void>>> = {
   now,
+  // without a queue, of POS events: their jobs are one for each partner, however many its events are
+  backlog: async () => {
+    if (rest.length > 0) print((await jobOwners(onlyQueue())).map((owner) => ({ ...owner })));
+    else print((await partnerEvents()).map((partner) => ({ ...partner })));
+  },
   find: async () => {
     const rows = await search(parsed(z.string().min(1).max(200), rest.join(" ")), recently(options.at), null);
     print(rows.map(({ kind, id, state, at }) => ({ kind, id, state, at })));

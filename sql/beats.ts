@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { recentCalls } from "../lib/outbound/vendor-calls.js";
+import { lastCalls, recentCalls, type LastCalls } from "../lib/outbound/vendor-calls.js";
 import { describeError } from "../lib/process/describe-error.js";
 import { log } from "../lib/process/log.js";
 import { version } from "../lib/process/version.js";
@@ -41,6 +41,12 @@ function factsNow(paused: Facts["paused"]): Facts {
   };
 }
 
+const inJson = ({ vendor, succeededAt, failedAt }: LastCalls) => ({
+  vendor,
+  succeededAt: succeededAt?.toISOString() ?? null,
+  failedAt: failedAt?.toISOString() ?? null,
+});
+
 /** Shows operators, four times a minute, that this process is alive, until it is stopped. */
 export function startBeats(
   role: Enum<"processRole">,
@@ -49,10 +55,22 @@ export function startBeats(
   const stopping = new AbortController();
   const id = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
   const startedAt = new Date();
+  // the calls have rows of their own: they outlive the process
   const beat = () => sql`
-    insert into processes (id, role, version, started_at, facts)
-    values (${id}, ${role}::text::process_role, ${version}, ${startedAt}, ${sql.json(factsNow(pausedOrigins()))})
-    on conflict (id) do update set beat_at = now(), facts = excluded.facts`;
+    with beat as (
+      insert into processes (id, role, version, started_at, facts)
+      values (${id}, ${role}::text::process_role, ${version}, ${startedAt}, ${sql.json(factsNow(pausedOrigins()))})
+      on conflict (id) do update set beat_at = now(), facts = excluded.facts
+    )
+    insert into vendor_calls as known (vendor, succeeded_at, failed_at)
+    select vendor, "succeededAt", "failedAt"
+    from jsonb_to_recordset(${sql.json(lastCalls().map(inJson))})
+      as call (vendor text, "succeededAt" timestamptz, "failedAt" timestamptz)
+    order by vendor
+    on conflict (vendor) do update
+    set succeeded_at = greatest(known.succeeded_at, excluded.succeeded_at), failed_at = greatest(known.failed_at, excluded.failed_at)
+    where excluded.succeeded_at > coalesce(known.succeeded_at, '-infinity')
+      or excluded.failed_at > coalesce(known.failed_at, '-infinity')`;
   const run = async () => {
     while (!stopping.signal.aborted) {
       await beat().catch((error: unknown) =>

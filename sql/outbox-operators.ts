@@ -205,6 +205,69 @@ export const summarizeQueues = (db: Db) =>
     group by queue
     order by queue`;
 
+/** Who has due jobs of a queue: a partner, a user or an endpoint of webhooks. */
+export interface JobOwner {
+  partnerId: string | null;
+  userId: string | null;
+  endpointId: string | null;
+  jobs: number;
+  /** When the first of them became due. */
+  dueSince: Date;
+}
+
+/**
+ * Lists who has the most of a queue's due jobs, by the ids in their payloads: of the ten thousand that are due first, among the hundred
+ * thousand open ones of all queues. A job about an order is its partner's; a push is its user's too. What a job names is looked up by its
+ * key, in scalar subqueries: for a join Postgres might read whole tables.
+ */
+export const listJobOwners = (db: Db, queue: string, limit: number) =>
+  db<JobOwner[]>`
+    with due as materialized (
+      select payload, run_at
+      from (
+        select queue, payload, run_at from staged_jobs where done_at is null and dead_at is null order by next_send_at limit 100000
+      ) as job
+      where queue = ${queue}::text and run_at <= now()
+      limit 10000
+    ), named as materialized (
+      select key, value, run_at
+      from due, jsonb_each_text(payload)
+      where value ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+    ), owned as materialized (
+      select
+        case key
+          when 'partnerId' then value::uuid
+          when 'importId' then (select partner_id from menu_imports where id = value::uuid)
+          when 'syncId' then (select partner_id from pos_syncs where id = value::uuid)
+          when 'statementId' then (select partner_id from statements where id = value::uuid)
+          when 'notificationId' then (
+            select coalesce(
+              n.partner_id, (select o.partner_id from orders o where o.id = n.order_id), (select b.partner_id from boxes b where b.id = n.box_id)
+            )
+            from notifications n
+            where n.id = value::uuid
+          )
+          when 'subjectId' then coalesce(
+            (select partner_id from orders where id = value::uuid), (select partner_id from boxes where id = value::uuid),
+            (select partner_id from reviews where id = value::uuid), (select id from partners where id = value::uuid)
+          )
+        end as partner_id,
+        case key
+          when 'fileId' then (select user_id from files where id = value::uuid)
+          when 'exportId' then (select user_id from data_exports where id = value::uuid)
+          when 'notificationId' then (select user_id from notifications where id = value::uuid)
+        end as user_id,
+        case key when 'endpointId' then value::uuid end as endpoint_id,
+        run_at
+      from named
+    )
+    select partner_id, user_id, endpoint_id, count(*) as jobs, coalesce(min(run_at)::timestamptz, now()) as due_since
+    from owned
+    group by grouping sets ((partner_id), (user_id), (endpoint_id))
+    having num_nonnulls(partner_id, user_id, endpoint_id) = 1
+    order by jobs desc, due_since
+    limit ${limit}`;
+
 /**
  * Lists the whole minutes that are to be recorded, oldest first: those since the last one that is. After an outage of the workers they
  * may be many; the rows of jobs that are done say for a day what happened in them.

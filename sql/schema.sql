@@ -1414,6 +1414,13 @@ CREATE INDEX users_by_phone_hash ON users USING btree (phone_hash) WHERE phone_h
 CREATE INDEX users_to_erase ON users USING btree (deleted_at) WHERE deleted_at IS NOT NULL AND erased_at IS NULL;
 CREATE TRIGGER note_event AFTER UPDATE OF deleted_at ON users FOR EACH ROW WHEN (old.deleted_at IS NULL AND new.deleted_at IS NOT NULL) EXECUTE FUNCTION note_event();
 
+CREATE TABLE vendor_calls (
+  vendor text NOT NULL,
+  succeeded_at timestamp with time zone,
+  failed_at timestamp with time zone,
+  CONSTRAINT vendor_calls_pkey PRIMARY KEY (vendor)
+);
+
 CREATE TABLE webhook_deliveries (
   endpoint_id uuid NOT NULL,
   position bigint NOT NULL,

@@ -1,4 +1,4 @@
-import type { VendorCalls } from "../../lib/outbound/vendor-calls.js";
+import type { LastCalls, VendorCalls } from "../../lib/outbound/vendor-calls.js";
 import { config } from "../../lib/process/config.js";
 import { BEAT_SECONDS, Facts } from "../../sql/beats.js";
 import { sql } from "../../sql/db.js";
@@ -7,15 +7,18 @@ import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { listDeliveries } from "../../sql/queries/deliveries.js";
 import {
   countParkedEvents,
+  countQueuedEvents,
   findById,
   findByPhone,
   findByPickupCode,
-  findNotificationFacts,
   findOrderContact,
   findOrderFacts,
   findPosEventByNumber,
   listMoves,
+  listNotificationFacts,
   listNotificationsOfOrder,
+  listPartnerEvents,
+  listPartnerNames,
   type FoundRow,
   type NotificationFacts,
   type OrderContact,
@@ -27,6 +30,7 @@ import { listQueueSettings, type QueueSetting } from "../../sql/queries/queue-se
 import { findYesterday, listDueDays } from "../../sql/queries/rollups.js";
 import {
   findDatabaseState,
+  listLastCalls,
   listProcesses,
   listQueueMinutes,
   listUpkeepRuns,
@@ -38,13 +42,14 @@ import {
   listDeadJobs,
   listJobIdsAbout,
   listJobIdsOfRequest,
+  listJobOwners,
   listJobsWith,
   listOpenJobs,
   summarizeQueues,
   type JobFilter,
   type JobRow,
 } from "../../sql/outbox-operators.js";
-import { contracts, fanOut, menuImport, posSync, upkeep } from "../../queues/index.js";
+import { contracts, fanOut, menuImport, posSync, push, upkeep } from "../../queues/index.js";
 import { upkeepTasks } from "../../queues/upkeep.js";
 import { phonePattern } from "../../lib/domain/phone.js";
 
@@ -53,6 +58,7 @@ import { phonePattern } from "../../lib/domain/phone.js";
 /** The most jobs that a timeline shows. */
 const MOST_JOBS = 500;
 const MOST_FOUND = 20;
+const MOST_OWNERS = 10;
 
 /** Of a payload that breaks the contract. */
 const noEvent = { event: null, subjectId: "", after: null };
@@ -71,12 +77,16 @@ const processOf = ({ facts, silentSeconds, ...row }: ProcessRow) => ({
 
 type Process = ReturnType<typeof processOf>;
 
-/** Adds up the calls of all processes that are alive, by vendor. */
-function vendorsOf(processes: readonly Process[]): VendorCalls[] {
-  const sums = new Map<string, VendorCalls>();
+/** Calls to a third party: of the last five minutes together, and the last ones. */
+export interface Vendor extends VendorCalls, LastCalls {}
+
+/** Adds up the calls of all processes that are alive, by vendor, with the last calls of all that ever were. */
+function vendorsOf(processes: readonly Process[], lastCalls: readonly LastCalls[]): Vendor[] {
+  const none = { calls: 0, failed: 0, succeededAt: null, failedAt: null };
+  const sums = new Map<string, Vendor>(lastCalls.map((last) => [last.vendor, { ...none, ...last }]));
   for (const { vendor, calls, failed } of processes.flatMap(({ alive, vendors }) => (alive ? vendors : []))) {
-    const sum = sums.get(vendor) ?? { vendor, calls: 0, failed: 0 };
-    sums.set(vendor, { vendor, calls: sum.calls + calls, failed: sum.failed + failed });
+    const sum = sums.get(vendor) ?? { ...none, vendor };
+    sums.set(vendor, { ...sum, calls: sum.calls + calls, failed: sum.failed + failed });
   }
   return [...sums.values()].toSorted((a, b) => a.vendor.localeCompare(b.vendor, "en"));
 }
@@ -127,6 +137,22 @@ export type QueueState = Awaited<ReturnType<typeof queueStates>>[number];
 /** Returns what a queue has to do, and what is set for it. */
 export const queueState = async (queue: string) => (await queueStates()).find((state) => state.queue === queue);
 
+/** Returns who has the most of a queue's due jobs, with the names of partners. */
+export async function jobOwners(queue: string) {
+  const owners = await listJobOwners(sql, queue, MOST_OWNERS);
+  const names = await listPartnerNames(
+    sql,
+    owners.flatMap(({ partnerId }) => partnerId ?? []),
+  );
+  return owners.map((owner) => ({
+    ...owner,
+    partner: names.find(({ id }) => id === owner.partnerId)?.name ?? null,
+  }));
+}
+
+/** Returns the partners with the most POS events that are not applied. */
+export const partnerEvents = () => listPartnerEvents(sql, MOST_OWNERS);
+
 /** Returns the last run of each upkeep task. */
 export async function upkeepRuns() {
   const runs = await listUpkeepRuns(sql);
@@ -136,24 +162,28 @@ export async function upkeepRuns() {
 /** Returns the state of the whole service: its queues, and what waits for an operator. */
 export async function overview() {
   const zone = config.DEFAULT_TIMEZONE;
-  const [queues, upkeep, rows, database, parked, dueDays, canarySeconds] = await Promise.all([
+  const [queues, upkeep, rows, database, parked, queued, lastCalls, dueDays, canarySeconds] = await Promise.all([
     queueStates(),
     upkeepRuns(),
     listProcesses(sql),
     findDatabaseState(sql),
     countParkedEvents(sql),
+    countQueuedEvents(sql),
+    listLastCalls(sql),
     findYesterday(sql, zone).then((yesterday) => listDueDays(sql, zone, yesterday)),
     findHeartbeatAge(sql, "canary"),
   ]);
   const processes = rows.map(processOf);
   return {
     queues,
+    queuedPosEvents: queued.events,
+    posEventsDueSeconds: queued.dueSeconds,
     parkedPosEvents: parked.events,
     partnersWithParkedEvents: parked.partners,
     rollupDaysDue: dueDays.length,
     canaryAgeSeconds: canarySeconds ?? null,
     processes,
-    vendors: vendorsOf(processes),
+    vendors: vendorsOf(processes, lastCalls),
     paused: pausedOf(processes),
     upkeep,
     database,
@@ -220,6 +250,8 @@ export interface TimelineEntry {
   jobId: number | null;
 }
 
+const secondsOf = (from: Date, to: Date) => `${(Math.max(to.getTime() - from.getTime(), 0) / 1_000).toFixed(1)} s`;
+
 const entry = (at: Date, what: string, jobId: number | null = null): TimelineEntry => ({ at, what, jobId });
 
 /** The steps of a job, in words. */
@@ -229,7 +261,8 @@ function stepsOf({ id, queue, stagedAt, runAt, attempts, doneAt, deadAt, state, 
   const failure = lastError === null ? "" : `; the last error: ${lastError}`;
   const steps = [entry(stagedAt, `${job} staged`, id)];
   // a job that succeeds has no error any more
-  if (doneAt && lastError === null) steps.push(entry(doneAt, `${job} done after ${tried}`, id));
+  if (doneAt && lastError === null)
+    steps.push(entry(doneAt, `${job} done after ${tried}, ${secondsOf(stagedAt, doneAt)} after it was staged`, id));
   else if (doneAt) steps.push(entry(doneAt, `${job} ended without its effect${failure}`, id));
   else if (deadAt) steps.push(entry(deadAt, `${job} given up after ${tried}${failure}`, id));
   else if (state === "WAITING") steps.push(entry(runAt, `${job} is to run${failure}`, id));
@@ -328,10 +361,10 @@ export async function inspectOrder(id: string) {
 
 /** Returns all that is known of a notification; undefined for another id. */
 export async function inspectNotification(id: string) {
-  const row = await findNotificationFacts(sql, id);
-  if (!row) return undefined;
+  const rows = await listNotificationFacts(sql, [id]);
+  if (rows.length === 0) return undefined;
   const jobs = await jobsAbout(id);
-  const [notification] = await explained([row], jobs);
+  const [notification] = await explained(rows, jobs);
   if (!notification) return undefined;
   return { notification, jobs, timeline: inOrder([...pathOf(notification), ...jobs.flatMap(stepsOf)]) };
 }
@@ -344,10 +377,15 @@ export async function inspectThing(id: string) {
   return { found, jobs, timeline: inOrder([entry(found.at, `${found.kind} made`), ...jobs.flatMap(stepsOf)]) };
 }
 
-/** Returns the jobs that a request caused, at about `at`. */
+/** Returns the jobs that a request caused, at about `at`, and the notifications that they send. */
 export async function inspectRequest(requestId: string, at: Date) {
   const jobs = await findJobs(sql, await listJobIdsOfRequest(sql, requestId, at, MOST_JOBS));
-  return { jobs, timeline: inOrder(jobs.flatMap(stepsOf)) };
+  const ids = jobs.flatMap(({ queue, payload }) => {
+    const id = queue === push.queue && push.payload.safeParse(payload).data?.notificationId;
+    return id ? [id] : [];
+  });
+  const notifications = await explained(await listNotificationFacts(sql, ids), jobs);
+  return { notifications, jobs, timeline: inOrder([...notifications.flatMap(pathOf), ...jobs.flatMap(stepsOf)]) };
 }
 
 /** The time at which a request is looked for when its caller names none. */

@@ -5,7 +5,7 @@ import { rollups, upkeep } from "../../queues/index.js";
 import type { UpkeepTask } from "../../queues/upkeep.js";
 import { sql, transaction, type Db } from "../../sql/db.js";
 import { releaseHeldJobs, stageJob, stageJobs } from "../../sql/outbox.js";
-import { settleJobs, updateBulkActionStopped } from "../../sql/outbox-operators.js";
+import { settleJobs, updateBulkActionStopped, type JobFilter } from "../../sql/outbox-operators.js";
 import { insertAuditEvent } from "../../sql/queries/audit-events.js";
 import { findOrderContact, type OrderContact } from "../../sql/queries/operations.js";
 import { deletePosCredentials } from "../../sql/queries/pos-credentials.js";
@@ -106,6 +106,18 @@ export const fitsState = (kind: Enum<"bulkActionKind">, state: Enum<"bulkActionS
 /** Whether there is a later time for jobs that are snoozed, and none for others. */
 export const hasItsTime = ({ kind, until }: JobAct): boolean =>
   kind === "SNOOZE" ? until !== null && until.getTime() > Date.now() : until === null;
+
+/** Whether a condition, other than the state, limits which jobs or events are meant. */
+export const isLimited = ({
+  queue,
+  error,
+  stagedFrom,
+  stagedBefore,
+  minAttempts,
+  argument,
+  partnerId,
+}: JobFilter & { partnerId: string | null }): boolean =>
+  [queue, error, stagedFrom, stagedBefore, minAttempts, argument, partnerId].some((condition) => condition !== null);
 
 /** Does something to those of these jobs that are in a state for it; returns their number. */
 export const actOnJobs = ({ kind, until }: JobAct, ids: readonly number[], by: By): Promise<number> =>

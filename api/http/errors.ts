@@ -83,8 +83,8 @@ export function logOverload(error: unknown): void {
   refused = 0;
 }
 
-/** Sends the problem document of `error`; an unexpected error becomes a 500 without details. */
-export function sendProblem(request: Request, response: Response, error: unknown): void {
+/** Returns what `error` is answered with, and logs what is the service's fault; an unexpected error becomes a 500 without details. */
+export function answerTo(request: Request, response: Response, error: unknown): ApiError {
   const requestId = String(response.getHeader("x-request-id"));
   const known = asApiError(error);
   if (known?.reason === overloaded.reason || known?.reason === databaseOverloaded.reason) logOverload(error);
@@ -95,6 +95,13 @@ export function sendProblem(request: Request, response: Response, error: unknown
   const answer = known ?? internal();
   // for the request's line in the log
   Object.assign(response.locals, { code: answer.code, reason: answer.reason });
+  return answer;
+}
+
+/** Sends the problem document of `error`. */
+export function sendProblem(request: Request, response: Response, error: unknown): void {
+  const requestId = String(response.getHeader("x-request-id"));
+  const answer = answerTo(request, response, error);
   if (response.headersSent) {
     response.destroy();
     return;

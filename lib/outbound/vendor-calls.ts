@@ -6,6 +6,13 @@ export interface VendorCalls {
   failed: number;
 }
 
+/** When a third party was last called; null: never with this result. */
+export interface LastCalls {
+  vendor: string;
+  succeededAt: Date | null;
+  failedAt: Date | null;
+}
+
 const MINUTE_MS = 60_000;
 const MINUTES = 5;
 
@@ -15,27 +22,40 @@ interface Minute {
   failed: number;
 }
 
-/** By vendor, the latest first. Vendors are named by the code, not by clients, so there are few. */
-const minutes = new Map<string, Minute[]>();
+interface Calls {
+  /** The latest first. */
+  minutes: Minute[];
+  succeededAt: Date | null;
+  failedAt: Date | null;
+}
+
+/** By vendor. Vendors are named by the code, not by clients, so there are few. */
+const vendors = new Map<string, Calls>();
 
 /** Counts a call. */
 export function recordCall(vendor: string, failed: boolean, now = Date.now()): void {
+  const calls = vendors.get(vendor) ?? { minutes: [], succeededAt: null, failedAt: null };
+  vendors.set(vendor, calls);
+  calls[failed ? "failedAt" : "succeededAt"] = new Date(now);
   const number = Math.floor(now / MINUTE_MS);
-  const kept = (minutes.get(vendor) ?? []).slice(0, MINUTES);
-  const [latest] = kept;
+  const [latest] = calls.minutes;
   const minute = latest?.number === number ? latest : { number, calls: 0, failed: 0 };
   minute.calls += 1;
   minute.failed += Number(failed);
-  minutes.set(vendor, minute === latest ? kept : [minute, ...kept]);
+  if (minute !== latest) calls.minutes = [minute, ...calls.minutes.slice(0, MINUTES)];
 }
 
 /** Returns the calls of the last five minutes, of vendors that were called. */
 export function recentCalls(now = Date.now()): VendorCalls[] {
   const since = Math.floor(now / MINUTE_MS) - MINUTES;
-  return [...minutes].flatMap(([vendor, all]) => {
-    const recent = all.filter(({ number }) => number > since);
+  return [...vendors].flatMap(([vendor, { minutes }]) => {
+    const recent = minutes.filter(({ number }) => number > since);
     const calls = recent.reduce((sum, minute) => sum + minute.calls, 0);
     const failed = recent.reduce((sum, minute) => sum + minute.failed, 0);
     return calls === 0 ? [] : [{ vendor, calls, failed }];
   });
 }
+
+/** Returns when this process last called each vendor. */
+export const lastCalls = (): LastCalls[] =>
+  [...vendors].map(([vendor, { succeededAt, failedAt }]) => ({ vendor, succeededAt, failedAt }));

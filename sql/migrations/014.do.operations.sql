@@ -70,6 +70,13 @@ create table processes (
   facts jsonb not null
 );
 
+-- When each third party was last called, by any process; null: never with this result.
+create table vendor_calls (
+  vendor text primary key,
+  succeeded_at timestamptz,
+  failed_at timestamptz
+);
+
 -- The last run of each upkeep task.
 create table upkeep_runs (
   task text primary key,

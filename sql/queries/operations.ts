@@ -148,15 +148,60 @@ export const listNotificationsOfOrder = (db: Db, orderId: string) =>
     where order_id = ${orderId}::uuid and order_id is not null
     order by id`;
 
-/** Finds a notification's facts; undefined when there is none. */
-export const findNotificationFacts = (db: Db, id: string) =>
-  firstRow(db<NotificationFacts[]>`
+/** Lists the facts of notifications, oldest first. */
+export const listNotificationFacts = (db: Db, ids: readonly string[]) =>
+  db<NotificationFacts[]>`
     select id, user_id, order_id, kind, status, reason, created_at, settled_at, read_at
     from notifications
-    where id = ${id}::uuid`);
+    where id = any (${[...ids]}::uuid[])
+    order by id`;
 
 /** Counts what waits for an operator beside dead jobs: parked POS events, of the partners that have any. */
 export const countParkedEvents = (db: Db) =>
   onlyRow(db<{ events: number; partners: number }[]>`
     select count(*) as events, count(distinct partner_id) as partners
     from (select partner_id from pos_events where status = 'PARKED' order by id limit 10000) as parked`);
+
+/** Counts the POS events that are to be applied, at most ten thousand, and says for how long the first of those that are due has been so. */
+export const countQueuedEvents = (db: Db) =>
+  onlyRow(db<{ events: number; dueSeconds: number }[]>`
+    select count(*) as events,
+           coalesce(
+             extract(epoch from now() - min(next_attempt_at) filter (where next_attempt_at <= now())), 0
+           )::double precision as due_seconds
+    from (select next_attempt_at from pos_events where status = 'QUEUED' order by id limit 10000) as queued`);
+
+/** How many POS events of a partner are not applied. */
+export interface PartnerEvents {
+  partnerId: string;
+  partner: string;
+  queued: number;
+  parked: number;
+  /** When the first of them came in. */
+  oldestAt: Date;
+}
+
+/** Lists the partners with the most POS events that are not applied, of the first ten thousand that are queued and as many that are parked. */
+export const listPartnerEvents = (db: Db, limit: number) =>
+  db<PartnerEvents[]>`
+    with events as materialized (
+      (select partner_id, status, received_at from pos_events where status = 'QUEUED' order by id limit 10000)
+      union all
+      (select partner_id, status, received_at from pos_events where status = 'PARKED' order by id limit 10000)
+    ), counts as materialized (
+      select partner_id, count(*) filter (where status = 'QUEUED') as queued, count(*) filter (where status = 'PARKED') as parked,
+             min(received_at) as oldest_at
+      from events
+      group by partner_id
+      order by count(*) desc, partner_id
+      limit ${limit}
+    )
+    select p.id as partner_id, p.name as partner, coalesce(c.queued, 0) as queued, coalesce(c.parked, 0) as parked,
+           coalesce(c.oldest_at, now()) as oldest_at
+    from counts c
+    join partners p on p.id = c.partner_id
+    order by c.queued + c.parked desc, p.id`;
+
+/** Lists the names of partners. */
+export const listPartnerNames = (db: Db, ids: readonly string[]) =>
+  db<{ id: string; name: string }[]>`select id, name from partners where id = any (${[...ids]}::uuid[])`;

@@ -1,4 +1,5 @@
 import type { Enum } from "../../lib/domain/enums.js";
+import type { LastCalls } from "../../lib/outbound/vendor-calls.js";
 import type { Db } from "../db.js";
 import { countRows, onlyRow } from "../rows.js";
 
@@ -22,6 +23,10 @@ export const listProcesses = (db: Db) =>
     from processes
     where beat_at > now() - interval '10 minutes'
     order by role, started_at, id`;
+
+/** Lists when each third party was last called, by any process. */
+export const listLastCalls = (db: Db) =>
+  db<LastCalls[]>`select vendor, succeeded_at, failed_at from vendor_calls order by vendor`;
 
 /** The last run of an upkeep task. */
 export interface UpkeepRun {
@@ -76,7 +81,11 @@ export const listQueueMinutes = (db: Db, queue: string | null, hours: number) =>
     where minute > now() - make_interval(hours => ${hours}::integer) and (${queue}::text is null or queue in (${queue}::text, 'upkeep'))
     order by minute, queue`;
 
-/** Deletes what is not shown any more: figures of two days ago, and processes that were last alive a day ago; returns the number of rows. */
+/**
+ * Deletes what is not shown any more: figures of two days ago, processes that were last alive a day ago, and third parties that were last
+ * called 30 days ago; returns the number of rows.
+ */
 export const deleteOldFigures = async (db: Db): Promise<number> =>
   (await countRows(db`delete from queue_minutes where minute < now() - interval '2 days'`)) +
+  (await countRows(db`delete from vendor_calls where greatest(succeeded_at, failed_at) < now() - interval '30 days'`)) +
   (await countRows(db`delete from processes where beat_at < now() - interval '1 day'`));

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { push } from "../../queues/index.js";
+import { push, webhooks } from "../../queues/index.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { stageJob } from "../../sql/outbox.js";
 import { anyJob, insertBulkAction } from "../../sql/outbox-operators.js";
@@ -37,6 +37,13 @@ test("shows the state and the jobs, as tables or as JSON", async () => {
   expect(await json("jobs", "--staged-before", "2026-01-01")).toEqual([]);
   expect(await json("jobs", "--argument", `notificationId=${randomUUID()}`)).toEqual([]);
   expect(await json("find", id)).toEqual([expect.objectContaining({ kind: "JOB", id })]);
+});
+
+test("says whose jobs are due, and whose POS events are not applied", async () => {
+  const endpointId = randomUUID();
+  await stageJob(sql, webhooks, { endpointId });
+  expect(await json("backlog", "webhooks")).toEqual([expect.objectContaining({ endpointId, jobs: 1 })]);
+  expect((await ops("backlog")).output).toBe("Nothing.\n");
 });
 
 test("does nothing without a reason and consent", async () => {

@@ -31,6 +31,7 @@ import {
   changeQueue,
   fitsState,
   hasItsTime,
+  isLimited,
   MOST_DAYS,
   rollUpNow,
   runUpkeepNow,
@@ -209,6 +210,7 @@ const Vendor = z
     failed: z.int().meta({ description: "those without an answer, or that the vendor could not carry out now" }),
   })
   .meta({ id: "VendorCalls" });
+const LastCall = Timestamp.nullable();
 
 const Paused = {
   queue: z.string().meta({ example: "push" }),
@@ -240,6 +242,8 @@ operations.get(
               ...QueueSettings,
             }),
           ),
+          queuedPosEvents: z.int().meta({ description: "received and not applied yet; at most 10,000" }),
+          posEventsDueSeconds: z.number().meta({ description: "since the first of those that are due was" }),
           parkedPosEvents: z.int().meta({ description: "at most 10,000" }),
           partnersWithParkedEvents: z.int(),
           rollupDaysDue: z.int(),
@@ -266,7 +270,14 @@ operations.get(
               }),
             )
             .meta({ description: "of the last ten minutes; one that stops leaves the list" }),
-          vendors: z.array(Vendor).meta({ description: "of all processes; those that were called in five minutes" }),
+          vendors: z
+            .array(
+              Vendor.extend({
+                succeededAt: LastCall.meta({ description: "when a call last succeeded; null: not in 30 days" }),
+                failedAt: LastCall.meta({ description: "when a call last failed; null: not in 30 days" }),
+              }).meta({ id: "Vendor" }),
+            )
+            .meta({ description: "of all processes; those that were called in 30 days" }),
           paused: z.array(z.object({ ...Paused, processes: z.int() })).meta({
             description: "third parties that processes do not call for a while, as they did not answer",
           }),
@@ -409,11 +420,11 @@ operations.get(
   "/requests/:id",
   {
     name: "inspectRequest",
-    summary: "Read the jobs that a request caused, directly or through other jobs",
+    summary: "Read the jobs that a request caused, directly or through other jobs, and their notifications",
     auth: "OBSERVER",
     params: z.object({ id: text(200).meta({ description: "the response's X-Request-Id", example: "0b7c5b1e" }) }),
     query: z.object({ at: At }),
-    answers: { 200: z.object({ jobs: z.array(Job), timeline: Timeline }) },
+    answers: { 200: z.object({ notifications: z.array(NotificationFacts), jobs: z.array(Job), timeline: Timeline }) },
   },
   async ({ params, query }) => ok(await inspectRequest(params.id, recently(query.at))),
 );
@@ -475,11 +486,16 @@ operations.post(
         ...filter,
         minAttempts: orNull(MinAttempts),
         partnerId: orNull(Id).meta({ description: "whose parked events are meant; only with PARKED" }),
+        all: z.literal(true).optional().meta({ description: "needed without any condition other than the state" }),
         until: Until,
         why: Why,
       })
       .refine(hasItsTime, wrongTime)
       .refine(({ kind, state }) => fitsState(kind, state), { path: ["state"], message: "does not fit the kind" })
+      .refine(({ all, ...conditions }) => all === true || isLimited(conditions), {
+        path: ["all"],
+        message: "must be true when no condition limits what is meant",
+      })
       .refine(isOfOneSort, { path: ["state"], message: "events have a partnerId, jobs a queue and an argument" })
       .meta({ example: { kind: "REPLAY", queue: "push", error: "503", why: "the push service was down" } }),
     answers: { 202: BulkAction },

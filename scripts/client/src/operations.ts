@@ -2794,6 +2794,17 @@ export type VendorCalls = {
     /** those without an answer, or that the vendor could not carry out now */
     failed: number;
 };
+export type Vendor = {
+    vendor: string;
+    /** in the last five minutes */
+    calls: number;
+    /** those without an answer, or that the vendor could not carry out now */
+    failed: number;
+    /** when a call last succeeded; null: not in 30 days */
+    succeededAt: string | null;
+    /** when a call last failed; null: not in 30 days */
+    failedAt: string | null;
+};
 export type Overview = {
     queues: {
         queue: string;
@@ -2813,6 +2824,10 @@ export type Overview = {
         /** jobs that all processes together start a minute; null: no limit */
         perMinute: number | null;
     }[];
+    /** received and not applied yet; at most 10,000 */
+    queuedPosEvents: number;
+    /** since the first of those that are due was */
+    posEventsDueSeconds: number;
     /** at most 10,000 */
     parkedPosEvents: number;
     partnersWithParkedEvents: number;
@@ -2848,8 +2863,8 @@ export type Overview = {
             until: string;
         }[];
     }[];
-    /** of all processes; those that were called in five minutes */
-    vendors: VendorCalls[];
+    /** of all processes; those that were called in 30 days */
+    vendors: Vendor[];
     /** third parties that processes do not call for a while, as they did not answer */
     paused: {
         queue: string;
@@ -3014,6 +3029,26 @@ export type WrongDaysProblem = {
     code: "VALIDATION_ERROR";
     reason: "WRONG_DAYS";
     requestId: string;
+};
+export type JobOwner = {
+    /** one of the three is not null */
+    partnerId: string | null;
+    /** its name */
+    partner: string | null;
+    userId: string | null;
+    endpointId: string | null;
+    jobs: number;
+    /** of the one that is due first */
+    dueSince: string;
+};
+export type PartnerEvents = {
+    /** UUID v7 */
+    partnerId: string;
+    partner: string;
+    queued: number;
+    parked: number;
+    /** when the first of them came in */
+    oldestAt: string;
 };
 export type WatchedEndpoint = {
     /** UUID v7 */
@@ -10142,7 +10177,7 @@ export function inspectThing({ id }: {
     });
 }
 /**
- * Read the jobs that a request caused, directly or through other jobs
+ * Read the jobs that a request caused, directly or through other jobs, and their notifications
  */
 export function inspectRequest({ id, at }: {
     id: string;
@@ -10151,6 +10186,7 @@ export function inspectRequest({ id, at }: {
     return oazapfts.fetchJson<{
         status: 200;
         data: {
+            notifications: InspectedNotification[];
             jobs: Job[];
             timeline: TimelineEntry[];
         };
@@ -10302,6 +10338,8 @@ export function createBulkAction({ body }: {
         minAttempts?: number;
         /** whose parked events are meant; only with PARKED */
         partnerId?: string;
+        /** needed without any condition other than the state */
+        all?: true;
         /** when snoozed jobs are to run; only for SNOOZE */
         until?: string;
         /** for the audit log */
@@ -10652,6 +10690,66 @@ export function runRollups({ body }: {
         method: "POST",
         body
     }));
+}
+/**
+ * Read which partners, users and webhook endpoints have the most of a queue's due jobs
+ */
+export function listJobOwners({ queue }: {
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: JobOwner[];
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+    } | {
+        status: 403;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/queues/${encodeURIComponent(queue)}/backlog`, {
+        ...opts
+    });
+}
+/**
+ * Read which partners have the most POS events that are not applied
+ */
+export function listPartnerEvents(none: Record<string, never> = {}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: PartnerEvents[];
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+    } | {
+        status: 403;
+        data: KeyScopeMissingProblem | OperatorsOnlyProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/admin/ops/pos-events/backlog", {
+        ...opts
+    });
 }
 /**
  * List the webhook endpoints of all, and how sending to them goes

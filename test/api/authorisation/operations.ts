@@ -7,6 +7,8 @@ const why = "the vendor is back";
 export const operations: Expectations = {
   [`GET ${ops}`]: { ask: (as) => as.get(ops), answer: "200" },
   [`GET ${ops}/queues/:queue/minutes`]: { ask: (as) => as.get(`${ops}/queues/push/minutes`), answer: "200" },
+  [`GET ${ops}/queues/:queue/backlog`]: { ask: (as) => as.get(`${ops}/queues/push/backlog`), answer: "200" },
+  [`GET ${ops}/pos-events/backlog`]: { ask: (as) => as.get(`${ops}/pos-events/backlog`), answer: "200" },
   [`GET ${ops}/search`]: { ask: (as) => as.get(`${ops}/search?q=${unknownId}`), answer: "200" },
   [`GET ${ops}/orders/:id`]: { ask: (as, { orderId }) => as.get(`${ops}/orders/${orderId}`), answer: "200" },
   [`POST ${ops}/orders/:id/contact`]: {

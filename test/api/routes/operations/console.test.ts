@@ -85,7 +85,9 @@ describe("an order is shown", () => {
     expect(shown["timeline"]).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ what: "ACCEPTED, by CUSTOMER" }),
-        expect.objectContaining({ what: expect.stringMatching(/^fan-out job \d+ done after 0 attempts$/) }),
+        expect.objectContaining({
+          what: expect.stringMatching(/^fan-out job \d+ done after 0 attempts, \d+\.\d s after it was staged$/),
+        }),
         expect.objectContaining({ what: `notification ORDER_ACCEPTED for user ${customer.id}` }),
       ]),
     );
@@ -199,11 +201,15 @@ describe("a search finds", () => {
 
   test("what a request caused, directly and through other jobs", async () => {
     const { requestId, orderId } = await placeOrder();
-    const { jobs } = await read(`/orders/${orderId}`);
+    const { jobs, notifications } = await read(`/orders/${orderId}`);
     const found = await find(requestId);
     expect(found.length).toBeGreaterThan(2);
     expect(found.map(({ kind }) => kind)).toEqual(found.map(() => "JOB"));
-    expect((await read(`/requests/${requestId}`))["jobs"]).toEqual(jobs);
+    const request = await read(`/requests/${requestId}`);
+    expect(request).toMatchObject({ jobs, notifications });
+    expect(request["timeline"]).toContainEqual(
+      expect.objectContaining({ what: expect.stringMatching(/^notification ORDER_/) }),
+    );
   });
 
   test("a request's jobs only near the time at which it was made", async () => {
@@ -413,15 +419,20 @@ describe("a bulk action", () => {
     expect(counts).toEqual(left);
   });
 
-  test.each([{ kind: "REPLAY", state: "DUE" }, { kind: "CANCEL" }, { kind: "SNOOZE", state: "DUE" }])(
-    "is refused as %j",
-    async (body) => {
-      expect(outcome(await ask(body))).toBe("400 VALIDATION_ERROR");
-    },
-  );
+  test.each([
+    { kind: "REPLAY", state: "DUE", all: true },
+    { kind: "CANCEL", all: true },
+    { kind: "SNOOZE", state: "DUE", all: true },
+    // everything is meant only when that is said
+    { kind: "DISMISS" },
+    { kind: "CANCEL", state: "DUE" },
+    { kind: "DISMISS", state: "PARKED" },
+  ])("is refused as %j", async (body) => {
+    expect(outcome(await ask(body))).toBe("400 VALIDATION_ERROR");
+  });
 
   test("says which part is done, and about when the rest will be", async () => {
-    const asked = await ask({ kind: "DISMISS" });
+    const asked = await ask({ kind: "DISMISS", all: true });
     await sql`
       update bulk_actions set matched = 100, changed = 25, started_at = now() - interval '1 minute'
       where id = ${asked.string("id")}::uuid`;
@@ -435,7 +446,7 @@ describe("a bulk action", () => {
 
   test("is carried out once by several workers at the same time", async () => {
     for (let n = 0; n < 5; n += 1) await deadPush("x");
-    const asked = await ask({ kind: "DISMISS" });
+    const asked = await ask({ kind: "DISMISS", all: true });
     await Promise.all([run(), run(), run()]);
     expect((await admin.client.get(asked.headers.get("location") ?? "")).body).toMatchObject({
       matched: 5,
@@ -639,7 +650,7 @@ describe("parked POS events", () => {
   });
 
   test.each([
-    { kind: "RUN", state: "PARKED" },
+    { kind: "RUN", state: "PARKED", all: true },
     { kind: "REPLAY", state: "PARKED", queue: "push" },
     { kind: "REPLAY", state: "PARKED", argument: "partnerId=1" },
     { kind: "REPLAY", state: "DEAD", partnerId: randomUUID() },
@@ -707,6 +718,8 @@ describe("the overview has", () => {
     await beat("silent", "2 minutes", [fcm]);
     await beat("gone", "1 hour", []);
     await sql`update processes set facts = '{"of": "another release"}' where id = 'silent'`;
+    const lastFailure = "2026-06-01T12:00:00.000Z";
+    await sql`insert into vendor_calls (vendor, failed_at) values ('geocoder', ${lastFailure}::timestamptz)`;
     const { processes, vendors } = await read("");
     expect(processes).toEqual([
       expect.objectContaining({ id: "one", alive: true, version: "1.2.3", transactions: 2 }),
@@ -714,8 +727,9 @@ describe("the overview has", () => {
       expect.objectContaining({ id: "silent", alive: false, transactions: 0 }),
     ]);
     expect(vendors).toEqual([
-      { vendor: "push: fcm", calls: 20, failed: 2 },
-      { vendor: "SMS", calls: 1, failed: 0 },
+      { vendor: "geocoder", calls: 0, failed: 0, succeededAt: null, failedAt: lastFailure },
+      { vendor: "push: fcm", calls: 20, failed: 2, succeededAt: null, failedAt: null },
+      { vendor: "SMS", calls: 1, failed: 0, succeededAt: null, failedAt: null },
     ]);
   });
 
