@@ -13,7 +13,7 @@ const Found = z.object({
 });
 process.env["OTP_FIXED_CODE"] = code;
 const { closeBroker } = await import("../../queues/broker.js");
-const { push } = await import("../../queues/index.js");
+const { posEvents, push } = await import("../../queues/index.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { stageJob } = await import("../../sql/outbox.js");
 const { anyJob, insertBulkAction } = await import("../../sql/outbox-operators.js");
@@ -98,6 +98,7 @@ describeWithChromium("the operators' console in a browser", () => {
     await page.goto("/admin/ops/jobs");
     await page.getByLabel("Queue").selectOption("push");
     await page.getByLabel("Error contains").fill("503");
+    await page.getByText("Times and attempts").click();
     await page.getByLabel("Staged from, UTC").fill("2020-01-01T00:00");
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByRole("link", { name: "Older jobs" }).click();
@@ -255,7 +256,7 @@ describeWithChromium("the operators' console in a browser", () => {
     await page.getByLabel("Why").fill("the items are gone");
     await page.getByLabel("I am sure").check();
     await page.getByRole("button", { name: "Dismiss" }).click();
-    await page.getByText(`PARKED POS events of partner ${shop.id}`).waitFor();
+    await page.getByText(`parked POS events of partner ${shop.id}`).waitFor();
     await runUpkeep(task({ task: "bulk-actions" }));
     await page.getByText(/^1 of 1, done at/).waitFor();
     await page.getByRole("link", { name: "Upkeep" }).click();
@@ -325,6 +326,11 @@ describeWithChromium("the operators' console in a browser", () => {
         return `/bulk-actions/${row?.id ?? ""}/stop`;
       },
       "a queue": () => Promise.resolve("/queues/push"),
+      "a queue with the owners of its jobs": async () => {
+        const [shop] = await sql<{ id: string }[]>`select id from partners limit 1`;
+        await stageJob(sql, posEvents, { partnerId: shop?.id ?? "" });
+        return "/queues/pos-events";
+      },
       "POS events": () => Promise.resolve("/pos-events"),
       webhooks: () => Promise.resolve("/webhooks?show=ALL"),
       "an endpoint of webhooks": async () => `/webhooks/${await failingEndpoint()}`,
@@ -357,6 +363,10 @@ describeWithChromium("the operators' console in a browser", () => {
           vendors: [{ vendor: "push: fcm", calls: 10, failed: 9 }],
           paused: [{ queue: "push", origin: "https://push.example", since: new Date(), until: new Date() }],
         })})`;
+      await sql`insert into vendor_calls (vendor, succeeded_at, failed_at) values ('push: fcm', now() - interval '1 hour', now())`;
+      await sql`
+        insert into pos_events (partner_id, provider, account, event_id, change)
+        select id, 'generic', 'till', 'queued', '{"kind": "order.status"}' from partners`;
     });
 
     test.each(Object.keys(paths))("%s", async (name) => {

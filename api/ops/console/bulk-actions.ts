@@ -1,6 +1,6 @@
 import { estimateEnd, partOf } from "../../../lib/domain/progress.js";
 import type { BulkActionRow } from "../../../sql/outbox-operators.js";
-import { argumentText } from "../../common/argument.js";
+import { wordsOf } from "./choice.js";
 import { type Html, html } from "./html.js";
 import { barOf, consent, consoleRoot, page, type Page, time, wide } from "./frame.js";
 
@@ -12,23 +12,6 @@ const progressOf = ({ id, matched, changed, startedAt, settledAt, stoppedWhy }: 
   return html`${changed} of ${matched}, stopped at ${time(settledAt)}: ${stoppedWhy}`;
 };
 
-/** Which jobs or events an action is about, in words. */
-const meant = ({
-  state,
-  queue,
-  error,
-  argument,
-  partnerId,
-  stagedFrom,
-  stagedBefore,
-  minAttempts,
-}: BulkActionRow): Html =>
-  html`${
-    state === "PARKED"
-      ? `PARKED POS events of ${partnerId === null ? "all partners" : `partner ${partnerId}`}`
-      : `${state} of ${queue ?? "all queues"}`
-  }${argument === null ? null : `, with ${argumentText(argument)}`}${error === null ? null : `, error contains “${error}”`}${stagedFrom && html`, staged from ${time(stagedFrom)}`}${stagedBefore && html`, staged before ${time(stagedBefore)}`}${minAttempts === null ? null : `, at least ${minAttempts} attempts`}`;
-
 const actionRow = (action: BulkActionRow): Html =>
   html`<tr>
     <td>
@@ -36,7 +19,7 @@ const actionRow = (action: BulkActionRow): Html =>
       ${action.until === null ? null : html`until ${time(action.until)}`}
     </td>
     <td class="words">${progressOf(action)}</td>
-    <td class="words">${meant(action)}</td>
+    <td class="words">${wordsOf(action)}</td>
     <td class="words">${action.why}</td>
     <td>${time(action.createdAt)}</td>
   </tr>`;

@@ -1,9 +1,13 @@
 import type { FoundRow, OrderContact } from "../../../sql/queries/operations.js";
-import type { inspectNotification, inspectOrder, inspectThing, TimelineEntry } from "../../common/inspect.js";
+import type {
+  inspectNotification,
+  inspectOrder,
+  inspectRequest,
+  inspectThing,
+  TimelineEntry,
+} from "../../common/inspect.js";
 import { type Html, html } from "./html.js";
-import { changedLine, consent, consoleRoot, jobsAt, page, type Page, time, wide } from "./frame.js";
-
-const thingAt = (id: string) => `${consoleRoot}/things/${id}`;
+import { changedLine, consent, consoleRoot, eventsAt, jobsAt, page, type Page, thingAt, time, wide } from "./frame.js";
 
 const found: Readonly<Record<string, (id: string) => string>> = {
   ORDER: (id) => `${consoleRoot}/orders/${id}`,
@@ -36,9 +40,13 @@ export const searchPage = (words: string, rows: readonly FoundRow[]): Page =>
     "Found",
     rows.length === 0
       ? html`<p>
-            Nothing was found for “${words}”. A request is found within ten minutes after the given time, a few minutes
-            ago by default:
+            Nothing was found for “${words}”. Look for it in the errors of
+            <a href="${jobsAt({ state: "DEAD", error: words })}">dead</a>,
+            <a href="${jobsAt({ state: "DUE", error: words })}">due</a> or
+            <a href="${jobsAt({ state: "WAITING", error: words })}">waiting jobs</a>, or of
+            <a href="${eventsAt({ error: words })}">parked POS events</a>.
           </p>
+          <p>A request is found within ten minutes after the given time, a few minutes ago by default:</p>
           <form class="filter" action="${consoleRoot}/search">
             <label>Request <input name="q" value="${words}" required /></label>
             <label>Made at about, UTC <input name="at" type="datetime-local" required /></label>
@@ -92,6 +100,13 @@ const timelineOf = (entries: readonly TimelineEntry[]): Html =>
     </div>
     <p class="note">Jobs that are done are kept for a day.</p>`;
 
+const notificationsOf = (notifications: readonly { id: string; kind: string; why: string }[]): Html =>
+  html`<h2>Notifications</h2>
+    ${notifications.length === 0 ? html`<p>None.</p>` : null}
+    <ul>
+      ${notifications.map(({ id, kind, why }) => html`<li>${kind}, ${notificationLink(id)}: ${why}</li>`)}
+    </ul>`;
+
 /** An order and all that it caused. */
 export const orderPage = (
   { order, notifications, timeline }: NonNullable<Awaited<ReturnType<typeof inspectOrder>>>,
@@ -116,12 +131,7 @@ export const orderPage = (
             </form>`
           : null
       }
-      <h2>Notifications</h2>
-      ${notifications.length === 0 ? html`<p>None.</p>` : null}
-      <ul>
-        ${notifications.map(({ id, kind, why }) => html`<li>${kind}, ${notificationLink(id)}: ${why}</li>`)}
-      </ul>
-      ${timelineOf(timeline)}`,
+      ${notificationsOf(notifications)} ${timelineOf(timeline)}`,
   );
 
 /** A notification, and why it was sent or not. */
@@ -163,9 +173,14 @@ export const thingPage = (
   );
 };
 
-/** The jobs of a request. */
-export const requestPage = (id: string, timeline: readonly TimelineEntry[]): Page =>
+/** The jobs of a request, and their notifications. */
+export const requestPage = (
+  id: string,
+  { notifications, timeline }: Awaited<ReturnType<typeof inspectRequest>>,
+): Page =>
   page(
     `Request ${id}`,
-    timeline.length === 0 ? html`<p>It has caused no job that is still kept.</p>` : timelineOf(timeline),
+    timeline.length === 0
+      ? html`<p>It has caused no job that is still kept.</p>`
+      : html`${notificationsOf(notifications)} ${timelineOf(timeline)}`,
   );

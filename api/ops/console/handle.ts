@@ -1,6 +1,6 @@
-import express, { type Request, type RequestHandler, type Response } from "express";
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
-import { ApiError } from "../../../lib/process/errors.js";
+import { answerTo } from "../../http/errors.js";
 import { text } from "../../http/schemas.js";
 import { refusalPage, type Page } from "./frame.js";
 
@@ -19,7 +19,7 @@ export const orEmpty = <S extends z.ZodType>(field: S) =>
 export const Time = z
   .string()
   .transform((at) => new Date(/(Z|[+-]\d\d:\d\d)$/.test(at) ? at : `${at}Z`))
-  .refine((at) => !Number.isNaN(at.getTime()), "must be a time");
+  .refine((at) => at.getUTCFullYear() >= 2000 && at.getUTCFullYear() < 2200, "must be a time between 2000 and 2200");
 
 /** What every form has that does something. */
 export const Consent = z.object({ why: text(500), sure: z.literal("on") });
@@ -32,33 +32,28 @@ export const by = (response: Response, { why }: { why: string }) => ({ actorId: 
 
 const mayActOf = (response: Response) => response.locals["mayAct"] === true;
 
-/** Shows invalid input and refusals on a page. */
-const explains =
-  (handle: (request: Request, response: Response) => Promise<void>): RequestHandler =>
-  async (request, response) => {
-    try {
-      await handle(request, response);
-    } catch (error) {
-      if (error instanceof z.ZodError)
-        response.status(400).send(refusalPage(z.prettifyError(error))(mayActOf(response)));
-      else if (error instanceof ApiError)
-        response.status(error.status).send(refusalPage(error.message)(mayActOf(response)));
-      else throw error;
-    }
-  };
+/** Says on a page why a request was refused or failed. Express recognises an error handler by its four parameters. */
+export const explain: ErrorRequestHandler = (error: unknown, request, response, _next) => {
+  const invalid = error instanceof z.ZodError;
+  const { status, message } = invalid
+    ? { status: 400, message: z.prettifyError(error) }
+    : answerTo(request, response, error);
+  response.status(status).send(refusalPage(message)(mayActOf(response)));
+};
 
 /** Handles a request for a page. */
-export const shows = (make: (request: Request, response: Response) => Promise<Page>): RequestHandler =>
-  explains(async (request, response) => {
+export const shows =
+  (make: (request: Request, response: Response) => Promise<Page>): RequestHandler =>
+  async (request, response) => {
     response.send((await make(request, response))(mayActOf(response)));
-  });
+  };
 
 export const readForm = express.urlencoded({ extended: false, limit: 8_000 });
 
-/** Handles a form, and leads to the page that `act` returns. */
+/** Handles a form, and leads to the page that `act` returns, so that loading it again does nothing again. */
 export const acts = (act: (request: Request, response: Response) => Promise<string>): RequestHandler[] => [
   readForm,
-  explains(async (request, response) => {
+  async (request, response) => {
     response.redirect(303, await act(request, response));
-  }),
+  },
 ];

@@ -3,7 +3,7 @@ import type { JobFilter, JobRow, JobState } from "../../../sql/outbox-operators.
 import type { WorkProgress } from "../../../sql/queries/menu-imports.js";
 import { contracts } from "../../../queues/index.js";
 import { argumentText } from "../../common/argument.js";
-import { buttonsFor, chooser, chosenForm } from "./choice.js";
+import { allChooser, buttonsFor, chooser, chosenForm } from "./choice.js";
 import { type Html, html } from "./html.js";
 import { barOf, changedLine, consoleRoot, jobLink, jobsAt, page, type Page, time, wide } from "./frame.js";
 
@@ -62,11 +62,6 @@ export const jobsPage = ({ jobs, next, changed, ...view }: JobsView): Page =>
           </select></label
         >
         <label>Error contains <input name="error" value="${view.error}" maxlength="200" /></label>
-        ${timeField("Staged from, UTC", "stagedFrom", view.stagedFrom)}
-        ${timeField("Staged before, UTC", "stagedBefore", view.stagedBefore)}
-        <label
-          >Attempts, at least <input name="minAttempts" type="number" min="1" max="999" value="${view.minAttempts}"
-        /></label>
         <label
           >Argument, name=value
           <input
@@ -75,14 +70,24 @@ export const jobsPage = ({ jobs, next, changed, ...view }: JobsView): Page =>
             maxlength="200"
             placeholder="partnerId=01978d2e-…"
         /></label>
+        <details${(view.stagedFrom ?? view.stagedBefore ?? view.minAttempts) ? html` open` : null}>
+          <summary>Times and attempts</summary>
+          <div>
+            ${timeField("Staged from, UTC", "stagedFrom", view.stagedFrom)}
+            ${timeField("Staged before, UTC", "stagedBefore", view.stagedBefore)}
+            <label
+              >Attempts, at least <input name="minAttempts" type="number" min="1" max="999" value="${view.minAttempts}"
+            /></label>
+          </div>
+        </details>
         <button>Show</button>
       </form>
       ${
         jobs.length > 0
           ? html`<form id="${chosenForm}" class="filter" method="post" action="${consoleRoot}/jobs">
               <fieldset class="filter">
-                <legend>Chosen ${view.state.toLowerCase()} jobs, or all that match</legend>
-                <label><input type="checkbox" name="all" /> All that match, however many</label>
+                <legend>Chosen ${view.state.toLowerCase()} jobs, or all</legend>
+                ${allChooser({ ...view, partnerId: null })}
                 ${Object.entries(fieldsOf(view)).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
                 ${buttonsFor(view.state)}
               </fieldset>

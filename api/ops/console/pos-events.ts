@@ -1,10 +1,14 @@
 import type { ListedPosEvent, ParkedFilter } from "../../../sql/queries/pos-events.js";
-import { buttonsFor, chooser, chosenForm } from "./choice.js";
+import { anyJob } from "../../../sql/outbox-operators.js";
+import type { PartnerEvents } from "../../../sql/queries/operations.js";
+import { allChooser, buttonsFor, chooser, chosenForm } from "./choice.js";
 import { type Html, html } from "./html.js";
-import { changedLine, consoleRoot, page, type Page, time, wide } from "./frame.js";
+import { changedLine, consoleRoot, eventsAt, page, type Page, thingAt, time, wide } from "./frame.js";
 
 export interface PosEventsView extends ParkedFilter {
   events: readonly ListedPosEvent[];
+  /** Those with the most events that are not applied. */
+  partners: readonly PartnerEvents[];
   changed: number | null;
   /** The address of the next page; null on the last. */
   next: string | null;
@@ -26,11 +30,44 @@ const rowOf = ({ id, partnerId, provider, kind, receivedAt, attempts, lastError 
     <td class="number">${attempts}</td>
   </tr>`;
 
-/** Parked POS events that match, with what can be done to chosen ones or to all of them. */
-export const posEventsPage = ({ events, changed, next, ...filter }: PosEventsView): Page =>
+const backlogOf = (partners: readonly PartnerEvents[]): Html =>
+  partners.length === 0
+    ? html`<p>Every event is applied.</p>`
+    : html`<div ${wide("Events that are not applied")}>
+        <table>
+          <caption>
+            Partners with the most events that are not applied, of the first ten thousand that are queued or parked
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">Partner</th>
+              <th scope="col" class="number">Queued</th>
+              <th scope="col" class="number">Parked</th>
+              <th scope="col">First received, UTC</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${partners.map(
+              ({ partnerId, partner, queued, parked, oldestAt }) =>
+                html`<tr>
+                  <th scope="row"><a href="${thingAt(partnerId)}">${partner}</a></th>
+                  <td class="number">${queued}</td>
+                  <td class="number">
+                    ${parked === 0 ? parked : html`<a href="${eventsAt({ partnerId })}">${parked}</a>`}
+                  </td>
+                  <td>${time(oldestAt)}</td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>`;
+
+/** Whose POS events wait, and the parked ones that match, with what can be done to chosen ones or to all of them. */
+export const posEventsPage = ({ events, partners, changed, next, ...filter }: PosEventsView): Page =>
   page(
-    "Parked POS events",
-    html`${changedLine(changed, changed === 1 ? "event" : "events")}
+    "POS events",
+    html`${changedLine(changed, changed === 1 ? "event" : "events")} ${backlogOf(partners)}
+      <h2>Parked events</h2>
       <form class="filter" action="${consoleRoot}/pos-events">
         <label>Partner’s id <input name="partnerId" value="${filter.partnerId}" maxlength="36" /></label>
         <label>Error contains <input name="error" value="${filter.error}" maxlength="200" /></label>
@@ -41,8 +78,8 @@ export const posEventsPage = ({ events, changed, next, ...filter }: PosEventsVie
           ? html`<p>None.</p>`
           : html`<form id="${chosenForm}" class="filter" method="post" action="${consoleRoot}/pos-events">
                 <fieldset class="filter">
-                  <legend>Chosen events, or all that match</legend>
-                  <label><input type="checkbox" name="all" /> All that match, however many</label>
+                  <legend>Chosen events, or all</legend>
+                  ${allChooser({ ...anyJob, ...filter, state: "PARKED" })}
                   ${Object.entries(parkedFieldsOf(filter)).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
                   ${buttonsFor("PARKED")}
                 </fieldset>

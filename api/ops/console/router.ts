@@ -12,8 +12,10 @@ import {
   inspectOrder,
   inspectRequest,
   inspectThing,
+  jobOwners,
   jobsIn,
   overview,
+  partnerEvents,
   progressOfJob,
   queueMinutes,
   queueState,
@@ -28,6 +30,7 @@ import {
   disconnectPos,
   fitsState,
   hasItsTime,
+  isLimited,
   rollUpNow,
   runUpkeepNow,
   showContact,
@@ -35,15 +38,17 @@ import {
 } from "../../common/operate.js";
 import { Argument } from "../../common/argument.js";
 import { found } from "../../http/endpoint.js";
+import { notFound } from "../../http/refusals.js";
 import { text } from "../../http/schemas.js";
 import { guardPages, requireOperator } from "../dashboard/guard.js";
 import { listRunningJobs } from "./running-jobs.js";
 import { actionsPage, stopPage } from "./bulk-actions.js";
+import { EVERYTHING } from "./choice.js";
 import { fieldsOf, jobPage, jobsPage } from "./jobs.js";
 import { parkedFieldsOf, posEventsPage } from "./pos-events.js";
 import { notificationPage, orderPage, requestPage, searchPage, thingPage } from "./found.js";
 import { consoleRoot, eventsAt, jobsAt } from "./frame.js";
-import { acts, by, Changed, Consent, IdParams, operatorOf, orEmpty, readForm, shows, Time } from "./handle.js";
+import { acts, by, Changed, Consent, explain, IdParams, operatorOf, orEmpty, readForm, shows, Time } from "./handle.js";
 import { nowPage } from "./now.js";
 import { queuePage, upkeepPage } from "./upkeep.js";
 import { webhookPages } from "./webhooks-router.js";
@@ -76,16 +81,23 @@ const JobAct = Act.transform(timed).refine(hasItsTime, wrongTime);
 const RowNumber = z.coerce.number().int().positive();
 /** Rows of a table that are chosen one by one, or all that match. */
 const Chosen = z.object({
-  all: z.literal("on").optional(),
+  all: z.enum(["on", EVERYTHING]).optional(),
   ids: z.union([RowNumber.transform((id) => [id]), z.array(RowNumber)]).optional(),
 });
 const isChosen = ({ all, ids }: z.output<typeof Chosen>) => (all === undefined) === (ids !== undefined);
 const notChosen = { path: ["ids"], message: "choose some, or all that match" };
+const isSaid = (form: { all?: string | undefined } & Parameters<typeof isLimited>[0]) =>
+  form.all !== "on" || isLimited(form);
+const notSaid = {
+  path: ["all"],
+  message: "no condition limits what is meant: load the page again, and choose all there",
+};
 const JobsForm = Act.extend({ ...Filter.shape, ...Chosen.shape, state: z.enum(["DEAD", "DUE", "WAITING"]) })
   .transform(timed)
   .refine(hasItsTime, wrongTime)
   .refine(({ kind, state }) => fitsState(kind, state), { path: ["kind"], message: "does not fit the state" })
-  .refine(isChosen, notChosen);
+  .refine(isChosen, notChosen)
+  .refine((form) => isSaid({ ...form, partnerId: null }), notSaid);
 const QueueParams = z.object({ queue: Queue });
 const QueueForm = Consent.extend({
   kind: z.enum(["PAUSE", "RESUME", "CONCURRENCY", "RATE"]),
@@ -96,7 +108,9 @@ const PosEventsForm = Consent.extend({
   kind: z.enum(["REPLAY", "DISMISS"]),
   ...Parked.shape,
   ...Chosen.shape,
-}).refine(isChosen, notChosen);
+})
+  .refine(isChosen, notChosen)
+  .refine((form) => isSaid({ ...anyJob, ...form }), notSaid);
 const UpkeepForm = Consent.extend({ task: z.enum(upkeepTasks) });
 const RollupForm = Consent.extend({ from: z.iso.date(), to: z.iso.date() });
 const JobParams = z.object({ id: RowNumber });
@@ -158,7 +172,7 @@ pages.get(
   "/requests/:id",
   shows(async ({ params, query }) => {
     const { q, at } = SearchQuery.parse({ ...query, q: params["id"] });
-    return requestPage(q, (await inspectRequest(q, recently(at))).timeline);
+    return requestPage(q, await inspectRequest(q, recently(at)));
   }),
 );
 pages.get(
@@ -228,9 +242,14 @@ pages.post(
 
 pages.get(
   "/queues/:queue",
-  shows(async ({ params }) => {
+  shows(async ({ params, query }) => {
     const { queue } = QueueParams.parse(params);
-    return queuePage(found(await queueState(queue), "This queue"), await queueMinutes(queue, CHART_HOURS));
+    const [state, minutes, owners] = await Promise.all([
+      queueState(queue),
+      queueMinutes(queue, CHART_HOURS),
+      jobOwners(queue),
+    ]);
+    return queuePage(found(state, "This queue"), minutes, owners, Changed.parse(query).changed);
   }),
 );
 pages.post(
@@ -244,20 +263,20 @@ pages.post(
       CONCURRENCY: { concurrency },
       RATE: { perMinute },
     };
-    await changeQueue(queue, changes[kind], by(response, form));
-    return `${consoleRoot}/queues/${queue}`;
+    const changed = await changeQueue(queue, changes[kind], by(response, form));
+    return `${consoleRoot}/queues/${queue}?changed=${Number(changed)}`;
   }),
 );
 pages.get(
   "/pos-events",
   shows(async ({ query }) => {
     const { after = null, ...filter } = PosEventsQuery.parse(query);
-    const rows = await listParkedEvents(sql, filter, after, PAGE_SIZE + 1);
+    const [rows, partners] = await Promise.all([listParkedEvents(sql, filter, after, PAGE_SIZE + 1), partnerEvents()]);
     const events = rows.slice(0, PAGE_SIZE);
     const last = events.at(-1);
     const next =
       rows.length > PAGE_SIZE && last ? eventsAt({ ...parkedFieldsOf(filter), after: String(last.id) }) : null;
-    return posEventsPage({ ...filter, events, next, changed: Changed.parse(query).changed });
+    return posEventsPage({ ...filter, events, partners, next, changed: Changed.parse(query).changed });
   }),
 );
 pages.post(
@@ -295,6 +314,11 @@ pages.post(
     return jobsAt({ state: "DUE", queue: rollups.queue });
   }),
 );
+
+pages.use(() => {
+  throw notFound("This page");
+});
+pages.use(explain);
 
 /** The operators' console: what the service does, why something was not sent, and what to do about dead jobs. */
 export const operatorsConsole = Router().use(consoleRoot, pages);

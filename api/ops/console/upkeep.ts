@@ -1,19 +1,61 @@
-import type { QueueState, upkeepRuns } from "../../common/inspect.js";
+import type { jobOwners, QueueState, upkeepRuns } from "../../common/inspect.js";
 import type { QueueMinute } from "../../../sql/queries/service-state.js";
+import { posEvents } from "../../../queues/index.js";
 import { upkeepTasks } from "../../../queues/upkeep.js";
 import { chartOf } from "./chart.js";
-import { html } from "./html.js";
-import { consent, consoleRoot, jobsAt, page, type Page, queueAt, time, wide } from "./frame.js";
+import { type Html, html } from "./html.js";
+import { changedLine, consent, consoleRoot, jobsAt, page, type Page, queueAt, thingAt, time, wide } from "./frame.js";
+import { endpointAt } from "./webhooks.js";
+
+type Owner = Awaited<ReturnType<typeof jobOwners>>[number];
+
+const ownerOf = ({ partnerId, partner, userId, endpointId }: Owner): Html | null => {
+  if (partnerId !== null) return html`Partner <a href="${thingAt(partnerId)}">${partner ?? partnerId}</a>`;
+  if (userId !== null) return html`User <a href="${thingAt(userId)}">${userId}</a>`;
+  return endpointId === null ? null : html`Endpoint <a href="${endpointAt(endpointId)}">${endpointId}</a>`;
+};
+
+/** Who has the most due jobs: who floods the queue. */
+const backlogOf = (owners: readonly Owner[]): Html | null =>
+  owners.length === 0
+    ? null
+    : html`<div ${wide("Whose jobs are due")}>
+        <table>
+          <caption>
+            Who has the most due jobs, of the ten thousand that are due first
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">Whose</th>
+              <th scope="col" class="number">Due jobs</th>
+              <th scope="col">First due since, UTC</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${owners.map(
+              (owner) =>
+                html`<tr>
+                  <th scope="row">${ownerOf(owner)}</th>
+                  <td class="number">${owner.jobs}</td>
+                  <td>${time(owner.dueSince)}</td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>`;
 
 /** A queue: what it has to do, and its settings. */
 export function queuePage(
   { queue, due, waiting, dead, oldestDueSeconds, pausedAt, pausedWhy, concurrency, perMinute }: QueueState,
   minutes: readonly QueueMinute[],
+  owners: readonly Owner[],
+  changed: number | null,
 ): Page {
   const { figure, words } = chartOf(minutes, new Date());
   return page(
     `Queue ${queue}`,
-    html`<p>
+    html`${changedLine(changed, "setting")}
+      <p>
         ${pausedAt === null ? "It runs." : html`<strong>Paused since ${time(pausedAt)}: ${pausedWhy}</strong>`} A
         process runs ${concurrency === null ? "as many jobs at once as configured" : `${concurrency} jobs at once`}.
         ${perMinute === null ? "Their rate has no limit." : html`<strong>All together start ${perMinute} a minute.</strong>`}
@@ -24,12 +66,14 @@ export function queuePage(
         </li>
         <li><a href="${jobsAt({ state: "WAITING", queue })}">${waiting} waiting for their time</a></li>
         <li><a href="${jobsAt({ state: "DEAD", queue })}">${dead} dead</a></li>
-        <li><a href="/admin/queues/queue/${queue}">in the broker</a></li>
+        ${queue === posEvents.queue ? html`<li><a href="${consoleRoot}/pos-events">its events, by partner</a></li>` : null}
+        <li class="act"><a href="/admin/queues/queue/${queue}">in the broker</a></li>
       </ul>
       <figure class="big">
         ${figure}
         <figcaption>Jobs in (solid) and out (dashed): ${words}.</figcaption>
       </figure>
+      ${backlogOf(owners)}
       <form class="filter" method="post" action="${queueAt(queue)}">
         <fieldset class="filter">
           <legend>${pausedAt === null ? "Pause it: its jobs wait, and those that run end" : "Resume it"}</legend>
