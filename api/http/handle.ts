@@ -109,10 +109,7 @@ const farewellOf = ({ deprecated }: Endpoint): [name: string, value: string][] =
     : [];
 
 /** Returns what Express calls for a request of an endpoint: it checks the caller and the input, runs the handler and sends its answer. */
-export function requestHandler<Input>(
-  endpoint: Endpoint,
-  handler: (input: Input) => Promise<SomeAnswer>,
-): RequestHandler {
+export function requestHandler(endpoint: Endpoint, handler: (input: never) => Promise<SomeAnswer>): RequestHandler {
   const { method, path, auth, limit, upload } = endpoint;
   const largest = endpoint.bodyBytes ?? (isOpen(auth) ? MAX_OPEN_JSON_BYTES : MAX_JSON_BYTES);
   const read = endpoint.body && bodyReader(largest);
@@ -133,7 +130,7 @@ export function requestHandler<Input>(
   function runHandler(call: Call): Promise<SomeAnswer> {
     if (requests) call.leave = requests.enter(call.caller);
     // it matches the declaration by construction; the compiler cannot follow that through six generics
-    return handler(call as Input);
+    return handler(call as never);
   }
 
   async function answer(call: Call, request: Request, response: Response): Promise<void> {

@@ -68,7 +68,7 @@ interface Found {
   identity: string;
   standby: boolean;
   /** The branch of the system's history: a promotion begins the next one. */
-  timeline: number | null;
+  timeline: number;
   /** How far it has written its log, or replayed the primary's. */
   lsn: number;
 }

@@ -8,7 +8,8 @@ import { until } from "../support/until.js";
 const OLD = "old-password";
 const NEW = "new-password";
 
-if (redisAvailable) describeWithOpenssl("a running service whose queues are in Redis, over TLS with a password,", suite);
+if (redisAvailable)
+  describeWithOpenssl("a running service whose queues are in Redis, over TLS with a password,", suite);
 else describeWithRedis("a service that Redis refuses", notLoaded);
 
 function suite(): void {
@@ -82,8 +83,7 @@ function suite(): void {
     await mend();
     await until(() => programs.isReady(client.url));
     await modules.waitForNotifications(shop, orderIds);
-    for (const { id } of await modules.listNotifications(orderIds))
-      expect(programs.countSends(workers, id)).toBe(1);
+    for (const { id } of await modules.listNotifications(orderIds)) expect(programs.countSends(workers, id)).toBe(1);
     expect(JSON.stringify([api, ...workers].map(({ lines }) => lines))).not.toMatch(new RegExp(`${OLD}|${NEW}`));
     expect(service.crashes).toEqual([]);
   });

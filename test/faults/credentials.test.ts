@@ -77,8 +77,7 @@ describeWithOpenssl("a running service", () => {
     await until(() => programs.isReady(client.url));
     orderIds.push(...(await modules.orderRolls(shop, 3)));
     await modules.waitForNotifications(shop, orderIds);
-    for (const { id } of await modules.listNotifications(orderIds))
-      expect(programs.countSends(workers, id)).toBe(1);
+    for (const { id } of await modules.listNotifications(orderIds)) expect(programs.countSends(workers, id)).toBe(1);
     expect(JSON.stringify([api.lines, workers[0].lines])).not.toMatch(new RegExp(`${OLD}|${NEW}`));
     expect(service.crashes).toEqual([]);
   });
