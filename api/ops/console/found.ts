@@ -120,6 +120,7 @@ export const orderPage = (
         ${order.userId === null ? "by no known user" : `by user ${order.userId}`}.
       </p>
       <p>Phone: ${(shown ?? order).phone ?? "none"}; address: ${(shown ?? order).address ?? "none"}.</p>
+      ${notificationsOf(notifications)} ${timelineOf(timeline)}
       ${
         shown === null
           ? html`<form class="filter" method="post" action="${consoleRoot}/orders/${order.id}">
@@ -130,8 +131,7 @@ export const orderPage = (
               </fieldset>
             </form>`
           : null
-      }
-      ${notificationsOf(notifications)} ${timelineOf(timeline)}`,
+      }`,
   );
 
 /** A notification, and why it was sent or not. */

@@ -97,13 +97,13 @@ export function barOf(done: number, total: number | null, estimatedEndAt: Date |
 export const consent = html`<label>Why <input name="why" required maxlength="500" /></label>
   <label><input type="checkbox" name="sure" required /> I am sure</label>`;
 
-/** How many rows a form has changed: none, when another operator or the service itself has changed them since the page was shown. */
-export const changedLine = (changed: number | null, what: string): Html | null => {
-  if (changed === null) return null;
-  return changed === 0
-    ? html`<p role="status" class="state">Nothing was changed: it is not any more as it was shown.</p>`
-    : html`<p role="status" class="state">Changed: ${changed} ${what}.</p>`;
-};
+/** How many rows a form has changed: none, when another operator or the service itself was faster. */
+export const changedLine = (changed: number | null, what: string): Html | null =>
+  changed === null
+    ? null
+    : html`<p role="status" class="state">
+        Changed: ${changed} ${what}.${changed === 0 ? " There was nothing to change." : null}
+      </p>`;
 
 /** A refusal, on a page. */
 export const refusalPage = (message: string): Page =>
