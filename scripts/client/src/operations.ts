@@ -382,6 +382,73 @@ export type NothingToRepeatProblem = {
     reason: "NOTHING_TO_REPEAT";
     requestId: string;
 };
+export type NearbyPartner = {
+    /** UUID v7 */
+    partnerId: string;
+    latitude: number;
+    longitude: number;
+    distanceMeters: number;
+};
+export type GeocoderSilentProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#GEOCODER_SILENT";
+    title: "Unavailable";
+    status: 503;
+    /** for people; its wording may change */
+    detail: string;
+    code: "UNAVAILABLE";
+    reason: "GEOCODER_SILENT";
+    requestId: string;
+    /** as in the header `Retry-After` */
+    retryAfterSeconds: number;
+};
+export type GeocoderBusyProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#GEOCODER_BUSY";
+    title: "Unavailable";
+    status: 503;
+    /** for people; its wording may change */
+    detail: string;
+    code: "UNAVAILABLE";
+    reason: "GEOCODER_BUSY";
+    requestId: string;
+    /** as in the header `Retry-After` */
+    retryAfterSeconds: number;
+};
+export type KeyUnknownProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#KEY_UNKNOWN";
+    title: "Not authenticated";
+    status: 401;
+    /** for people; its wording may change */
+    detail: string;
+    code: "UNAUTHORIZED";
+    reason: "KEY_UNKNOWN";
+    requestId: string;
+};
+export type KeyScopeMissingProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#KEY_SCOPE_MISSING";
+    title: "Not allowed";
+    status: 403;
+    /** for people; its wording may change */
+    detail: string;
+    code: "FORBIDDEN";
+    reason: "KEY_SCOPE_MISSING";
+    requestId: string;
+    scope: "ads:read" | "events:read" | "geo:write" | "ops:read" | "webhooks:write";
+};
+export type AdminsOnlyProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#ADMINS_ONLY";
+    title: "Not allowed";
+    status: 403;
+    /** for people; its wording may change */
+    detail: string;
+    code: "FORBIDDEN";
+    reason: "ADMINS_ONLY";
+    requestId: string;
+};
 export type OrderReceipt = {
     /** UUID v7 */
     orderId: string;
@@ -781,29 +848,6 @@ export type MalformedInputProblem = {
     reason: "MALFORMED_INPUT";
     requestId: string;
     errors: FieldError[];
-};
-export type KeyUnknownProblem = {
-    /** explains the reason, below the API's address */
-    "type": "/docs/errors#KEY_UNKNOWN";
-    title: "Not authenticated";
-    status: 401;
-    /** for people; its wording may change */
-    detail: string;
-    code: "UNAUTHORIZED";
-    reason: "KEY_UNKNOWN";
-    requestId: string;
-};
-export type KeyScopeMissingProblem = {
-    /** explains the reason, below the API's address */
-    "type": "/docs/errors#KEY_SCOPE_MISSING";
-    title: "Not allowed";
-    status: 403;
-    /** for people; its wording may change */
-    detail: string;
-    code: "FORBIDDEN";
-    reason: "KEY_SCOPE_MISSING";
-    requestId: string;
-    scope: "ads:read" | "events:read" | "geo:write" | "ops:read" | "webhooks:write";
 };
 export type UserProfile = {
     /** UUID v7 */
@@ -1528,17 +1572,6 @@ export type Partner = {
     description: string | null;
     openingHours: OpeningHours[];
 };
-export type AdminsOnlyProblem = {
-    /** explains the reason, below the API's address */
-    "type": "/docs/errors#ADMINS_ONLY";
-    title: "Not allowed";
-    status: 403;
-    /** for people; its wording may change */
-    detail: string;
-    code: "FORBIDDEN";
-    reason: "ADMINS_ONLY";
-    requestId: string;
-};
 export type PartnerMoveNotAllowedProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#PARTNER_MOVE_NOT_ALLOWED";
@@ -1578,39 +1611,6 @@ export type City = {
     id: string;
     name: string;
     timezone: string;
-};
-export type NearbyPartner = {
-    /** UUID v7 */
-    partnerId: string;
-    latitude: number;
-    longitude: number;
-    distanceMeters: number;
-};
-export type GeocoderSilentProblem = {
-    /** explains the reason, below the API's address */
-    "type": "/docs/errors#GEOCODER_SILENT";
-    title: "Unavailable";
-    status: 503;
-    /** for people; its wording may change */
-    detail: string;
-    code: "UNAVAILABLE";
-    reason: "GEOCODER_SILENT";
-    requestId: string;
-    /** as in the header `Retry-After` */
-    retryAfterSeconds: number;
-};
-export type GeocoderBusyProblem = {
-    /** explains the reason, below the API's address */
-    "type": "/docs/errors#GEOCODER_BUSY";
-    title: "Unavailable";
-    status: 503;
-    /** for people; its wording may change */
-    detail: string;
-    code: "UNAVAILABLE";
-    reason: "GEOCODER_BUSY";
-    requestId: string;
-    /** as in the header `Retry-After` */
-    retryAfterSeconds: number;
 };
 export type SignatureInvalidProblem = {
     /** explains the reason, below the API's address */
@@ -4068,6 +4068,131 @@ export function repeatBox({ id }: {
     });
 }
 /**
+ * List the active partners around a place, nearest first
+ */
+export function listPartnersNearby({ limit, cursor, lat, lng, radius }: {
+    limit?: number;
+    cursor?: string;
+    lat: number;
+    lng: number;
+    radius?: number;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            partners: NearbyPartner[];
+        };
+    } | {
+        status: 304;
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/geo/partners/nearby${QS.query(QS.explode({
+        limit,
+        cursor,
+        lat,
+        lng,
+        radius
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Geocode an address
+ */
+export function geocodeAddress({ address, q }: {
+    address?: string;
+    q?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {
+            latitude: number | null;
+            longitude: number | null;
+            found: boolean;
+        };
+    } | {
+        status: 202;
+        data: {};
+    } | {
+        status: 400;
+        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: GeocoderSilentProblem | GeocoderBusyProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/geo/geocode${QS.query(QS.explode({
+        address,
+        q
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * Set a partner's location
+ */
+export function setPartnerLocation({ body }: {
+    body: {
+        /** UUID v7 */
+        partnerId: string;
+        latitude: number;
+        longitude: number;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: {};
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
+    } | {
+        status: 403;
+        data: KeyScopeMissingProblem | AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>("/api/v1/geo/internal/locations", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
  * Place an order
  */
 export function placeOrder({ idempotencyKey, body }: {
@@ -6493,131 +6618,6 @@ export function nameCity({ id, body }: {
     }>(`/api/v1/admin/cities/${encodeURIComponent(id)}`, oazapfts.json({
         ...opts,
         method: "PUT",
-        body
-    }));
-}
-/**
- * List the active partners around a place, nearest first
- */
-export function listPartnersNearby({ limit, cursor, lat, lng, radius }: {
-    limit?: number;
-    cursor?: string;
-    lat: number;
-    lng: number;
-    radius?: number;
-}, opts?: Oazapfts.RequestOpts) {
-    return oazapfts.fetchJson<{
-        status: 200;
-        data: {
-            partners: NearbyPartner[];
-        };
-    } | {
-        status: 304;
-    } | {
-        status: 400;
-        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
-    } | {
-        status: 429;
-        data: TooManyRequestsProblem;
-    } | {
-        status: 500;
-        data: InternalProblem;
-    } | {
-        status: 503;
-        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
-    }>(`/api/v1/geo/partners/nearby${QS.query(QS.explode({
-        limit,
-        cursor,
-        lat,
-        lng,
-        radius
-    }))}`, {
-        ...opts
-    });
-}
-/**
- * Geocode an address
- */
-export function geocodeAddress({ address, q }: {
-    address?: string;
-    q?: string;
-}, opts?: Oazapfts.RequestOpts) {
-    return oazapfts.fetchJson<{
-        status: 200;
-        data: {
-            latitude: number | null;
-            longitude: number | null;
-            found: boolean;
-        };
-    } | {
-        status: 202;
-        data: {};
-    } | {
-        status: 400;
-        data: UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
-    } | {
-        status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
-    } | {
-        status: 429;
-        data: TooManyRequestsProblem;
-    } | {
-        status: 500;
-        data: InternalProblem;
-    } | {
-        status: 503;
-        data: GeocoderSilentProblem | GeocoderBusyProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
-    }>(`/api/v1/geo/geocode${QS.query(QS.explode({
-        address,
-        q
-    }))}`, {
-        ...opts
-    });
-}
-/**
- * Set a partner's location
- */
-export function setPartnerLocation({ body }: {
-    body: {
-        /** UUID v7 */
-        partnerId: string;
-        latitude: number;
-        longitude: number;
-    };
-}, opts?: Oazapfts.RequestOpts) {
-    return oazapfts.fetchJson<{
-        status: 200;
-        data: {};
-    } | {
-        status: 400;
-        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
-    } | {
-        status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem | KeyUnknownProblem;
-    } | {
-        status: 403;
-        data: KeyScopeMissingProblem | AdminsOnlyProblem;
-    } | {
-        status: 404;
-        data: NotFoundProblem;
-    } | {
-        status: 408;
-        data: RequestTooSlowProblem;
-    } | {
-        status: 413;
-        data: BodyTooLargeProblem;
-    } | {
-        status: 429;
-        data: TooManyRequestsProblem;
-    } | {
-        status: 500;
-        data: InternalProblem;
-    } | {
-        status: 503;
-        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
-    }>("/api/v1/geo/internal/locations", oazapfts.json({
-        ...opts,
-        method: "POST",
         body
     }));
 }
