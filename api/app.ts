@@ -144,7 +144,10 @@ app.get("/.well-known/jwks.json", (_request, response) => {
   response.set("Cache-Control", "public, max-age=300").json(publicKeys());
 });
 app.get("/", leadToDocs);
-app.use("/docs", docs(() => errorsPage(endpoints)));
+app.use(
+  "/docs",
+  docs(() => errorsPage(endpoints)),
+);
 if (config.NODE_ENV === "development") app.use("/demo", demoBoard());
 app.use(dashboard);
 app.use(operatorsConsole);
