@@ -1366,9 +1366,8 @@ CREATE TABLE statements (
   CONSTRAINT statements_pkey PRIMARY KEY (id)
 );
 CREATE INDEX statements_by_month ON statements USING btree (month, number);
-CREATE UNIQUE INDEX statements_extract_numbers ON statements USING btree (number) WHERE month IS NULL;
 CREATE INDEX statements_extracts ON statements USING btree (partner_id, from_at, until_at) WHERE month IS NULL;
-CREATE UNIQUE INDEX statements_numbers ON statements USING btree (number) WHERE month IS NOT NULL;
+CREATE UNIQUE INDEX statements_numbers ON statements USING btree ((month IS NULL), number);
 CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON statements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 CREATE TABLE upkeep_runs (

@@ -227,11 +227,11 @@ begin
       own_promo_minor, platform_promo_minor, commission_minor, earlier_minor, corrections_minor, payouts_minor, opening_minor,
       closing_minor
     )
-    select ledger.last_number + row_number() over (order by d.partner_id), d.partner_id, p.name, of_month, in_zone, starts,
-           ends, of_currency, d.orders, d.sales_minor, d.till_minor, d.own_promo_minor, d.platform_promo_minor, d.commission_minor,
-           d.earlier_minor, d.corrections_minor, d.payouts_minor, d.opening_minor, d.closing_minor
+    select ledger.last_number + row_number() over (order by d.partner_id), d.partner_id,
+           (select p.name from partners p where p.id = d.partner_id), of_month, in_zone, starts, ends, of_currency, d.orders,
+           d.sales_minor, d.till_minor, d.own_promo_minor, d.platform_promo_minor, d.commission_minor, d.earlier_minor,
+           d.corrections_minor, d.payouts_minor, d.opening_minor, d.closing_minor
     from draft_statements(due, of_month, starts) as d
-    join partners p on p.id = d.partner_id
     returning id
   )
   select count(*), array_agg(id) into made, added_ids from added;

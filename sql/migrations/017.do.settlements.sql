@@ -107,8 +107,8 @@ create table statements (
 );
 
 create index statements_by_month on statements (month, number);
-create unique index statements_numbers on statements (number) where month is not null;
-create unique index statements_extract_numbers on statements (number) where month is null;
+-- the two series; statements of one month must not be looked for here among those of all
+create unique index statements_numbers on statements ((month is null), number);
 create index statements_extracts on statements (partner_id, from_at, until_at) where month is null;
 
 -- The document of a statement, in storage.
