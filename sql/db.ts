@@ -96,7 +96,7 @@ export function searchesOf(client: string, rows: number, recent = false): Db {
 /** The signal that jobs are due, a led one (signals.ts). */
 export const jobsDue = "jobs";
 
-/** A signal costs Postgres as much as a tenth of an order. So many a second are enough under load, and the first one waits for none. */
+/** The least time between two signals: under load, one for each order would double its statements. The first does not wait. */
 const REST_MS = 10;
 
 /**
