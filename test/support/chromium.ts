@@ -26,8 +26,8 @@ export const startChromium = (): Promise<Browser> =>
 /** Opens a page, and collects what its users would not see: its errors, and its requests to other hosts than `address`. */
 export async function openPage(context: BrowserContext, address: string) {
   const page = await context.newPage();
-  // the test has its own timeout
-  page.setDefaultTimeout(0);
+  // far beyond what a slow machine needs, and before that of the test, so that a failure names what was waited for
+  page.setDefaultTimeout(180_000);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error") complaints.push(message.text());

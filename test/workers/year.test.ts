@@ -29,6 +29,8 @@ const record = [
 const constant = [
   ...["geocoder_pace", "heartbeats", "queue_settings", "schema_versions", "rollup_changes", "upkeep_runs"],
   "weight_changes",
+  // a row for each third party
+  "vendor_calls",
   // the state of the event log, and what has no position yet
   ...["event_log", "new_events"],
   "ledger_state",

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { registry } from "../../../../api/http/registry.js";
+import { sentPosition } from "../../../../api/routes/events/availability.js";
 import { checkStreams, HEARTBEAT_MS, sweepStreams } from "../../../../api/routes/events/open-streams.js";
 import { accessTokenSeconds, signAccessToken } from "../../../../lib/security/tokens.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
@@ -246,6 +247,8 @@ describe("a city's stream", () => {
         .find((each) => each.boxId === boxId)?.quantityAvailable,
     ).toBe(3);
     await happen(shop, "menu_item.changed", 501);
+    const { last: end } = await findLogEnds(sql);
+    await until(() => (sentPosition() ?? 0) >= end);
     const late = await open(api.client, path, { lastSeen: last });
     expect(typesOf(await untilMessages(late, 1))).toEqual(["start"]);
   });
