@@ -8,6 +8,7 @@ import { closeDatabase } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
 import { observeJob, registry } from "../../workers/metrics.js";
 import { startApi } from "../support/api.js";
+import { until } from "../support/until.js";
 
 /** The exported metrics: by name their labels, and by label the values seen. */
 const exported = new Map<string, Map<string, Set<string>>>();
@@ -99,7 +100,11 @@ for (const [, name = "", label = "", value = ""] of alerts.matchAll(
 beforeAll(async () => {
   const { client, stop } = await startApi();
   await fetch(`${client.url}/healthz`);
-  note(await (await fetch(`${client.url}/metrics`)).text());
+  // a scrape leaves out what it cannot read in time, as on a slow machine
+  await until(async () => {
+    note(await (await fetch(`${client.url}/metrics`)).text());
+    return ["queue_jobs", "outbox_dead_jobs", "queue_paused"].every((name) => exported.get(name)?.has("queue"));
+  });
   await stop();
   // with labels only when there are replicas (test/sql/replicas.test.ts)
   note('database_replica_lag_seconds{replica="one"} 0\n');
