@@ -8,7 +8,7 @@ import { authorize, identify, isOpen } from "./auth.js";
 import { allowSlowBody } from "./body-time.js";
 import { Call } from "./call.js";
 import { columnsOf, sendCsv } from "./csv.js";
-import type { Endpoint } from "./endpoint.js";
+import type { Endpoint } from "./declaration.js";
 import { invalidInput, invalidPath, sendProblem } from "./errors.js";
 import { sendEventStream } from "./event-stream.js";
 import { bodyReader, jsonOf } from "./json-body.js";

@@ -16,7 +16,7 @@ import { version } from "../../lib/process/version.js";
 import { hasTag } from "./answer.js";
 import { isOpen, keyScopes, type Auth } from "./auth.js";
 import { readConventions } from "./conventions.js";
-import type { Endpoint } from "./endpoint.js";
+import type { Endpoint } from "./declaration.js";
 import { addExamples } from "./examples.js";
 import { worksByItself } from "./overload.js";
 import { declaredRefusals, type Refusal } from "./refusal.js";

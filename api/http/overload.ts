@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { Counter } from "prom-client";
 import { config } from "../../lib/process/config.js";
-import type { Declaration } from "./endpoint.js";
+import type { Declaration } from "./declaration.js";
 import { logOverload } from "./errors.js";
 import { requestIdOf } from "./observe.js";
 import { problemOf } from "./refusal.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isOpen } from "./auth.js";
-import type { Endpoint } from "./endpoint.js";
+import type { Endpoint } from "./declaration.js";
 
 const text = { type: "string" as const };
 

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../http/endpoint.js";
+import type { Endpoint } from "../http/declaration.js";
 import { refusalsOf } from "../http/openapi.js";
 import { declaredRefusals, type Refusal } from "../http/refusal.js";
 import { escape } from "./console/html.js";

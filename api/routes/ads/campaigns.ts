@@ -13,7 +13,8 @@ import {
   updateCampaign,
   type CampaignRow,
 } from "../../../sql/queries/campaigns.js";
-import { created, found, ok, section, type Title } from "../../http/endpoint.js";
+import type { Title } from "../../http/declaration.js";
+import { created, found, ok, section } from "../../http/endpoint.js";
 import { budgetSpent, campaignCompleted, campaignEnded, campaignMoveNotAllowed, placementInUse } from "./refusals.js";
 import { invalidFields } from "../../http/refusals.js";
 import { page, PageQuery } from "../../http/pagination.js";

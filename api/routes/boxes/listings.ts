@@ -34,7 +34,8 @@ import {
   presentWithItems,
   repeatOf,
 } from "./presentation.js";
-import { created, found, noContent, ok, section, type Title } from "../../http/endpoint.js";
+import type { Title } from "../../http/declaration.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { refusal } from "../../http/refusal.js";
 import { invalidFields } from "../../http/refusals.js";
 import { claimOwnImage, imageNotReady } from "../../common/own-image.js";

@@ -32,7 +32,8 @@ import {
   tooManyRegistrations,
 } from "./refusals.js";
 import { clientNetwork } from "../../http/client-network.js";
-import { created, found, noContent, ok, section, type Title } from "../../http/endpoint.js";
+import type { Title } from "../../http/declaration.js";
+import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { presentDistance } from "../../common/coordinates.js";
 import { limitAddress } from "../../http/limits.js";
 import { page, PageQuery } from "../../http/pagination.js";
