@@ -8,6 +8,7 @@ process.env["BODY_SECONDS"] = "1";
 const { startApi } = await import("../../support/api.js");
 const cast = await import("../../support/cast.js");
 const { fileForm, pdf } = await import("../../support/pictures.js");
+const { until } = await import("../../support/until.js");
 const { closeBroker } = await import("../../../queues/broker.js");
 const { closeDatabase } = await import("../../../sql/db.js");
 const { closeSignals } = await import("../../../sql/signals.js");
@@ -72,6 +73,7 @@ test("a request whose body has arrived may be answered later", async () => {
   const slow = begin(sendCode, {});
   await slow.answer;
   expect(socket.destroyed).toBe(false);
+  await until(() => socket.bytesRead > 0);
   socket.end();
   expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
 });
