@@ -62,6 +62,14 @@ export function testStandby(pooled: boolean): void {
     modules = await import("../support/shop.js");
     service = await prepareService();
     await Promise.all([service.api.start(), service.workers[0].start()]);
+    // this process is busy with its modules, and may give up its first connection
+    const { sql } = await import("../../sql/db.js");
+    await until(() =>
+      sql`select`.then(
+        () => true,
+        () => false,
+      ),
+    );
     shop = await modules.openShop(service.client);
     callers = Array.from({ length: CALLERS }, async () => {
       while (!over) {
