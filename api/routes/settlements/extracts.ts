@@ -56,7 +56,7 @@ export async function answerExtract(
   if (days.lastDay >= dayOf(Date.now(), zone))
     throw invalidFields("VALIDATION_ERROR", [{ path: "lastDay", message: "must be over" }]);
   if (!(await wasActive(sql, partnerId))) throw notFound("This partner");
-  // it waits for those who book, on a connection that nobody else waits for
+  // may wait for the ledger's lock; transactions have connections of their own
   const { id, isNew } = await transaction((tx) =>
     makeExtract(tx, {
       partnerId,
