@@ -109,6 +109,15 @@ export const Instant = z
     override: shownAs({ type: "string", format: "date-time" }),
   });
 
+/** A day as callers send it. An invalid one is refused before days are counted from it. */
+export const Day = z.iso
+  .date({ abort: true })
+  .refine((day) => day >= "2000-01-01" && day < "2200-01-01", {
+    error: "must be between the years 2000 and 2200",
+    abort: true,
+  })
+  .meta({ example: "2026-06-01" });
+
 /** An instant as callers see it: UTC with milliseconds, which JSON makes of a Date. */
 export const Timestamp = z.date().meta({
   example: "2026-06-01T15:00:00.000Z",

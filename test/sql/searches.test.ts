@@ -84,8 +84,8 @@ test.each([
   searches.push(...flood("a third"));
   // those that may run were sent before this
   await sql`select`;
-  const inFlight = running();
+  // a statement of the API itself may run for a moment; one search too many would stay
+  await until(() => running() === 2 * share);
   await release();
   await Promise.all(searches);
-  expect(inFlight).toBe(2 * share);
 });

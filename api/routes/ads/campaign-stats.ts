@@ -5,20 +5,11 @@ import { toMajor, wholeMinor } from "../../../lib/domain/money.js";
 import { sql } from "../../../sql/db.js";
 import { findCampaign, listCampaignDays } from "../../../sql/queries/campaigns.js";
 import { found, ok, section } from "../../http/endpoint.js";
-import { Money } from "../../http/schemas.js";
+import { Day, Money } from "../../http/schemas.js";
 
 /** A leap year. */
 const maxDays = 366;
 const defaultDays = 30;
-
-// an invalid day must be refused before the days of the span are counted
-const Day = z.iso
-  .date({ abort: true })
-  .refine((day) => day >= "2000-01-01" && day < "2200-01-01", {
-    error: "must be between the years 2000 and 2200",
-    abort: true,
-  })
-  .meta({ example: "2026-06-01" });
 
 interface Span {
   from?: string | undefined;

@@ -5,7 +5,7 @@ import { limits } from "../../../lib/domain/limits.js";
 import { toMajor, type Minor } from "../../../lib/domain/money.js";
 import type { BoxItemRow, BoxRow, PartnerBoxRow } from "../../../sql/queries/boxes.js";
 import { ImageFileId } from "../../common/own-image.js";
-import { Amount, Id, Instant, Money, text, Timestamp } from "../../http/schemas.js";
+import { Amount, Day, Id, Instant, Money, text, Timestamp } from "../../http/schemas.js";
 
 const maxWindowHours = 48;
 
@@ -39,7 +39,7 @@ export const boxFields = {
         .max(7)
         .transform((days) => [...new Set(days)].sort())
         .meta({ description: "days of the week, 1 is Monday", example: [1, 2, 3, 4, 5] }),
-      until: z.iso.date().refine((day) => day >= "2000-01-01" && day < "2200-01-01", "must be between 2000 and 2200"),
+      until: Day,
     })
     .meta({ description: "lists the box again on these days through `until`, a day ahead, at the same local time" }),
 };

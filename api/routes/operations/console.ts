@@ -41,7 +41,7 @@ import {
 } from "../../common/operate.js";
 import { accepted, found, ok, section } from "../../http/endpoint.js";
 import { page, pageQuery, PageQuery } from "../../http/pagination.js";
-import { EstimatedEnd, Id, Instant, orNull, shownAs, text, Timestamp } from "../../http/schemas.js";
+import { Day, EstimatedEnd, Id, Instant, orNull, shownAs, text, Timestamp } from "../../http/schemas.js";
 
 const JobNumber = z
   .int()
@@ -54,7 +54,6 @@ const Kind = z.enum(enums.bulkActionKind).meta({
     "of dead jobs: REPLAY gives all attempts again, DISMISS ends them without their effect. Of open ones: RUN makes them due now, " +
     "SNOOZE due at `until`, CANCEL ends them without their effect; one that is running may still have it",
 });
-const Day = z.iso.date().meta({ example: "2026-06-01" });
 /** Of jobs that are snoozed. */
 const Until = orNull(Instant).meta({ description: "when snoozed jobs are to run; only for SNOOZE" });
 const wrongTime = { path: ["until"], message: "must be a later time with SNOOZE, and absent otherwise" };

@@ -7,7 +7,8 @@ import { makeExtract, type StatementRow } from "../../../sql/queries/statements.
 import { created, found, ok } from "../../http/endpoint.js";
 import { refusal } from "../../http/refusal.js";
 import { invalidFields, notFound } from "../../http/refusals.js";
-import { Day, presentStatement, StatementView } from "./schemas.js";
+import { Day } from "../../http/schemas.js";
+import { presentStatement, StatementView } from "./schemas.js";
 
 /** Of an extract: its document has a line for each. */
 const MOST_DAYS = 366;
@@ -26,7 +27,10 @@ export const extractsUsedUp = refusal(
 
 /** The days of an extract, both included. */
 export const ExtractDays = z
-  .object({ firstDay: Day, lastDay: Day.meta({ description: "over, in the deployment's time zone" }) })
+  .object({
+    firstDay: Day.meta({ description: "in the deployment's time zone" }),
+    lastDay: Day.meta({ description: "over, in the deployment's time zone" }),
+  })
   .refine(({ firstDay, lastDay }) => firstDay <= lastDay, { path: ["lastDay"], message: "must not be before firstDay" })
   .refine(({ firstDay, lastDay }) => lastDay < addDays(firstDay, MOST_DAYS), {
     path: ["lastDay"],

@@ -16,12 +16,6 @@ export const Month = z
     override: shownAs({ type: "string", pattern: String.raw`^20\d\d-(0[1-9]|1[0-2])$`, example: "2026-05" }),
   });
 
-/** A day as callers send it. */
-export const Day = z.iso
-  .date()
-  .refine((day) => day >= "2000-01-01" && day < "2200-01-01", "must be between the years 2000 and 2200")
-  .meta({ description: "in the deployment's time zone", example: "2026-05-10" });
-
 const DayView = z.string().meta({ description: "in the deployment's time zone", example: "2026-05-10" });
 const MonthView = z.string().meta({ description: "in the deployment's time zone", example: "2026-05" });
 

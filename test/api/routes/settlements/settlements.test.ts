@@ -208,6 +208,7 @@ describe("an extract", () => {
     ["ends before it begins", { firstDay: "2026-01-20", lastDay: "2026-01-19" }],
     ["is of more than 366 days", { firstDay: "2024-01-01", lastDay: "2025-01-01" }],
     ["is of no date", { firstDay: "2026-02-30", lastDay: "2026-03-01" }],
+    ["has an empty day", { firstDay: "", lastDay: "2026-03-01" }],
     ["is not over", { firstDay: "2026-01-05", lastDay: today }],
   ])("is refused when it %s", async (_, days) => {
     const shop = await bakery(client);
