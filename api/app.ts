@@ -22,7 +22,10 @@ import { analytics, ownAnalytics } from "./routes/analytics/reports.js";
 import { apiKeys } from "./routes/accounts/api-keys.js";
 import { auth } from "./routes/accounts/login.js";
 import { backlog } from "./routes/operations/backlog.js";
-import { operations } from "./routes/operations/console.js";
+import { inspection } from "./routes/operations/inspection.js";
+import { jobOperations } from "./routes/operations/jobs.js";
+import { queueOperations } from "./routes/operations/overview.js";
+import { runs } from "./routes/operations/runs.js";
 import { boxes } from "./routes/boxes/listings.js";
 import { campaignBanners } from "./routes/ads/campaign-banners.js";
 import { campaignStats } from "./routes/ads/campaign-stats.js";
@@ -112,7 +115,10 @@ const sections: Section[] = [
   webhookDeliveries,
   analytics,
   ownAnalytics,
-  operations,
+  queueOperations,
+  inspection,
+  jobOperations,
+  runs,
   backlog,
   webhookOperations,
 ];

@@ -15,18 +15,8 @@ import {
 } from "../api/common/operate.js";
 import { resendForOperator, switchEndpoint } from "../api/common/webhook-endpoints.js";
 import { Argument, argumentText } from "../api/common/argument.js";
-import {
-  inspectNotification,
-  inspectOrder,
-  inspectThing,
-  jobOwners,
-  jobsIn,
-  overview,
-  partnerEvents,
-  queueSetting,
-  recently,
-  search,
-} from "../api/common/inspect.js";
+import { inspectNotification, inspectOrder, inspectThing, jobsIn, recently, search } from "../api/common/inspect.js";
+import { jobOwners, overview, partnerEvents, queueSetting } from "../api/common/overview.js";
 import type { enums } from "../lib/domain/enums.js";
 import { ApiError } from "../lib/process/errors.js";
 import { exitWithLine } from "../lib/process/lifecycle.js";

@@ -1438,15 +1438,16 @@ CREATE TABLE webhook_deliveries (
   attempted_at timestamp with time zone,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT webhook_deliveries_check CHECK ((status = 'PENDING'::webhook_status) = (next_attempt_at IS NOT NULL)),
-  CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
   CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (endpoint_id, "position")
 );
 CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries USING btree (endpoint_id, "position") INCLUDE (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_failed ON webhook_deliveries USING btree (endpoint_id, "position") WHERE status = 'FAILED'::webhook_status;
 
 CREATE TABLE webhook_endpoints (
   id uuid DEFAULT new_id() NOT NULL,
   partner_id uuid,
+  api_key_id uuid,
   url text NOT NULL,
   description text,
   types text[],
@@ -1465,6 +1466,7 @@ CREATE TABLE webhook_endpoints (
   claimed_until timestamp with time zone,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhook_endpoints_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id) ON DELETE SET NULL,
   CONSTRAINT webhook_endpoints_check CHECK ((stopped_at IS NULL) = (stopped_why IS NULL)),
   CONSTRAINT webhook_endpoints_check1 CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   CONSTRAINT webhook_endpoints_check2 CHECK ((claim IS NULL) = (claimed_until IS NULL)),
@@ -1472,6 +1474,7 @@ CREATE TABLE webhook_endpoints (
   CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
   CONSTRAINT webhook_endpoints_types_check CHECK (cardinality(types) > 0)
 );
+CREATE INDEX webhook_endpoints_by_api_key ON webhook_endpoints USING btree (api_key_id) WHERE api_key_id IS NOT NULL;
 CREATE INDEX webhook_endpoints_by_partner ON webhook_endpoints USING btree (partner_id, id);
 
 CREATE TABLE weight_changes (

@@ -3,7 +3,7 @@ import { apiKeyDigest, isApiKey, type ApiKeyScope } from "../../lib/security/api
 import type { PartnerStatus } from "../../lib/domain/partner-moves.js";
 import { verifyAccessToken } from "../../lib/security/tokens.js";
 import { lookups } from "../../sql/db.js";
-import { findApiKeyScopes } from "../../sql/queries/api-keys.js";
+import { findApiKey } from "../../sql/queries/api-keys.js";
 import { findPrincipal, hasAccount } from "../../sql/queries/users.js";
 import {
   adminsOnly,
@@ -79,10 +79,11 @@ export interface Caller<A extends Auth> {
   partner: A extends "PARTNER" | "ACTIVE_PARTNER" ? Partner : A extends ForPartnersAndAdmins ? Partner | null : null;
 }
 
-/** A valid credential: the user and the session of an access token, or null for a service key. */
+/** A valid credential: the user and the session of an access token, or the id of a service key. */
 export interface Credential {
   user: User | null;
   sessionId: string | null;
+  apiKeyId: string | null;
   /** When the token expires, in milliseconds since 1970; null: never. */
   expiresAt: number | null;
 }
@@ -97,15 +98,20 @@ export async function identify(request: Request, auth: Auth): Promise<Credential
   const [, token] = /^Bearer ([\w\-.~+/]+=*)$/i.exec(header) ?? [];
   const scope = keyScopes[auth];
   if (token !== undefined && isApiKey(token) && scope) {
-    const scopes = await findApiKeyScopes(lookups, apiKeyDigest(token));
-    if (scopes === null) throw keyUnknown();
-    if (!scopes.includes(scope)) throw keyScopeMissing({ scope });
-    return { user: null, sessionId: null, expiresAt: null };
+    const key = await findApiKey(lookups, apiKeyDigest(token));
+    if (!key) throw keyUnknown();
+    if (!key.scopes.includes(scope)) throw keyScopeMissing({ scope });
+    return { user: null, sessionId: null, apiKeyId: key.id, expiresAt: null };
   }
   const claims = token === undefined ? null : await verifyAccessToken(token);
   if (claims === "EXPIRED") throw tokenExpired();
   if (claims === null) throw tokenInvalid();
-  return { user: { id: claims.userId }, sessionId: claims.sessionId ?? null, expiresAt: claims.expiresAt };
+  return {
+    user: { id: claims.userId },
+    sessionId: claims.sessionId ?? null,
+    apiKeyId: null,
+    expiresAt: claims.expiresAt,
+  };
 }
 
 /**

@@ -44,6 +44,10 @@ export class Call {
     return this.credential?.sessionId ?? null;
   }
 
+  get apiKeyId(): string | null {
+    return this.credential?.apiKeyId ?? null;
+  }
+
   get expiresAt(): number | null {
     return this.credential?.expiresAt ?? null;
   }

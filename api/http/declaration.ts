@@ -75,6 +75,8 @@ type Named<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
 export interface Input<Path, D extends Declaration> extends Caller<D["auth"]> {
   /** Of the caller's token; null in one that was issued without a login. */
   sessionId: string | null;
+  /** Of the service key; null for a user. */
+  apiKeyId: string | null;
   /** When the caller's token expires, in milliseconds since 1970; null: never, or there is none. */
   expiresAt: number | null;
   params: Parsed<D["params"], Record<Named<Path>, string>>;

@@ -100,7 +100,7 @@ function senderOf({ method, path, auth, tag, csv, answers, mediaType, shared }: 
 }
 
 /** Returns the headers of an operation that is to go: RFC 9745 and RFC 8594. */
-const farewellOf = ({ deprecated }: Endpoint): [name: string, value: string][] =>
+const deprecationHeaders = ({ deprecated }: Endpoint): [name: string, value: string][] =>
   deprecated
     ? [
         ["Deprecation", `@${Date.parse(deprecated.since) / 1_000}`],
@@ -113,7 +113,7 @@ export function requestHandler(endpoint: Endpoint, handler: (input: never) => Pr
   const { method, path, auth, limit, upload } = endpoint;
   const largest = endpoint.bodyBytes ?? (isOpen(auth) ? MAX_OPEN_JSON_BYTES : MAX_JSON_BYTES);
   const read = endpoint.body && bodyReader(largest);
-  const farewell = farewellOf(endpoint);
+  const deprecated = deprecationHeaders(endpoint);
   const requests = worksByItself(endpoint) ? followRequests(method.toUpperCase(), path) : null;
   const takesTurn = method !== "get" && requests !== null;
   const [parseInput, send] = [parserOf(endpoint), senderOf(endpoint)];
@@ -160,7 +160,7 @@ export function requestHandler(endpoint: Endpoint, handler: (input: never) => Pr
 
   return async (request, response, next) => {
     response.locals["route"] = path;
-    for (const [name, value] of farewell) response.setHeader(name, value);
+    for (const [name, value] of deprecated) response.setHeader(name, value);
     if (requests?.refuses()) {
       // past the handlers of errors, which take longer
       sendProblem(request, response, overloaded());

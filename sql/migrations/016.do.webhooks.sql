@@ -6,6 +6,8 @@ create table webhook_endpoints (
   id uuid primary key default new_id(),
   -- null for the events of all partners and of the platform
   partner_id uuid references partners (id) on delete cascade,
+  -- the service key that created it: revoked, it stops the endpoint
+  api_key_id uuid references api_keys (id) on delete set null,
   url text not null,
   description text,
   -- null for all types
@@ -37,12 +39,14 @@ create table webhook_endpoints (
 );
 
 create index webhook_endpoints_by_partner on webhook_endpoints (partner_id, id);
+create index webhook_endpoints_by_api_key on webhook_endpoints (api_key_id) where api_key_id is not null;
 
 create type webhook_status as enum ('PENDING', 'SENT', 'FAILED');
 
 -- Deliveries, finished and pending. The event is copied, because its day of the log may be dropped before a retry.
 create table webhook_deliveries (
-  endpoint_id uuid not null references webhook_endpoints (id) on delete cascade,
+  -- no foreign key: a deleted endpoint may have millions, which nobody reads any more, and which are deleted by age
+  endpoint_id uuid not null,
   position bigint not null,
   event_id uuid not null,
   type text not null,
@@ -67,6 +71,7 @@ create table webhook_deliveries (
 -- by position, because a resend makes thousands due at once, which are taken one by one
 create index webhook_deliveries_due on webhook_deliveries (endpoint_id, position) include (next_attempt_at)
 where next_attempt_at is not null;
+create index webhook_deliveries_failed on webhook_deliveries (endpoint_id, position) where status = 'FAILED';
 create index webhook_deliveries_by_age on webhook_deliveries (created_at);
 
 -- Triggers need a function when they are created; functions/webhooks.sql has the body.

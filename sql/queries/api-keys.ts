@@ -1,6 +1,6 @@
 import type { ApiKeyScope } from "../../lib/security/api-key.js";
 import type { Db } from "../db.js";
-import { hasRows, onlyValue } from "../rows.js";
+import { firstRow, hasRows, onlyValue } from "../rows.js";
 
 export interface ApiKey {
   id: string;
@@ -22,12 +22,12 @@ export const insertApiKey = (db: Db, name: string, scopes: ApiKeyScope[], digest
     )
     select id from added`);
 
-/** Finds the scopes of the key with this digest; null when there is none. */
-export async function findApiKeyScopes(db: Db, digest: Uint8Array): Promise<string[] | null> {
-  const [row] = await db<{ scopes: string[] }[]>`
-    select scopes from api_keys where digest = ${digest}::bytea`;
-  return row?.scopes ?? null;
-}
+/** Finds the key with this digest. */
+export const findApiKey = (db: Db, digest: Uint8Array) =>
+  firstRow(db<Pick<ApiKey, "id" | "scopes">[]>`select id, scopes from api_keys where digest = ${digest}::bytea`);
+
+/** Locks a key, so that nothing more is created with it until the transaction ends. */
+export const lockApiKey = (tx: Db, id: string) => tx`select from api_keys where id = ${id}::uuid for update`;
 
 /** Lists service keys, newest first, after the one with id `after`. */
 export const listApiKeys = (db: Db, after: string | null, limit: number) =>

@@ -10,6 +10,8 @@ export interface NewWebhookEndpoint {
   id: string;
   /** Null for the events of all partners and of the platform. */
   partnerId: string | null;
+  /** The service key that creates it; null for a user. */
+  apiKeyId: string | null;
   url: string;
   description: string | null;
   /** Null: all. */
@@ -40,8 +42,8 @@ export const decryptWebhookSecrets = (
 /** Inserts an endpoint, which receives events from now on. */
 export const insertWebhookEndpoint = (db: Db, endpoint: NewWebhookEndpoint) =>
   db`
-    insert into webhook_endpoints (id, partner_id, url, description, types, secret, position)
-    select ${endpoint.id}::uuid, ${endpoint.partnerId}::uuid, ${endpoint.url}, ${endpoint.description},
+    insert into webhook_endpoints (id, partner_id, api_key_id, url, description, types, secret, position)
+    select ${endpoint.id}::uuid, ${endpoint.partnerId}::uuid, ${endpoint.apiKeyId}::uuid, ${endpoint.url}, ${endpoint.description},
            ${endpoint.types}::text[], ${endpoint.secret}, last_position
     from event_log`;
 
@@ -126,19 +128,25 @@ export async function settleWebhook(db: Db, attempt: WebhookAttempt): Promise<st
 export const endWebhookRun = (db: Db, endpointId: string, run: string, dueAt: Date | null) =>
   db`select from end_webhook_run(${endpointId}::uuid, ${run}::uuid, ${dueAt}::timestamptz)`;
 
-/** Deletes up to `limit` deliveries that are older than 30 days, and finished or of a stopped endpoint; returns their number. */
+/**
+ * Deletes up to `limit` deliveries that are older than 30 days, and finished or of an endpoint that is stopped or deleted; returns
+ * their number.
+ */
 export const deleteOldWebhooks = (db: Db, limit: number) =>
   countRows(db`
     delete from webhook_deliveries d
-    using webhook_endpoints w
     -- one that is sent again meanwhile stays
-    where w.id = d.endpoint_id and (d.next_attempt_at is null or w.stopped_at is not null) and d.ctid = any (array(
-      select old.ctid
-      from webhook_deliveries old
-      join webhook_endpoints its on its.id = old.endpoint_id
-      where old.created_at < now() - interval '30 days' and (old.next_attempt_at is null or its.stopped_at is not null)
-      limit ${limit}
-    ))`);
+    where (d.next_attempt_at is null or not exists (
+        select from webhook_endpoints w where w.id = d.endpoint_id and w.stopped_at is null
+      ))
+      and d.ctid = any (array(
+        select old.ctid
+        from webhook_deliveries old
+        where old.created_at < now() - interval '30 days' and (old.next_attempt_at is null or not exists (
+            select from webhook_endpoints w where w.id = old.endpoint_id and w.stopped_at is null
+          ))
+        limit ${limit}
+      ))`);
 
 /** Whether an endpoint has a job that runs or waits. */
 export const hasWebhookJob = (db: Db, endpointId: string) =>
@@ -198,7 +206,8 @@ export interface WebhookEndpointChanges {
 }
 
 /**
- * Updates an owner's endpoint; false when there is no such one. An endpoint that is enabled again receives its pending
+ * Updates an owner's endpoint; false when there is no such one, or when its owner may not enable it, because an operator has stopped
+ * it. An endpoint that is enabled again receives its pending
  * deliveries, and events from now on. Changed types apply to events from now on.
  */
 export const updateWebhookEndpoint = (
@@ -206,7 +215,7 @@ export const updateWebhookEndpoint = (
   id: string,
   owner: Owner,
   { url, description, types, enabled }: WebhookEndpointChanges,
-  stoppedBy: Extract<Enum<"webhookStop">, "BY_OWNER" | "BY_OPERATOR"> = "BY_OWNER",
+  by: Extract<Enum<"webhookStop">, "BY_OWNER" | "BY_OPERATOR"> = "BY_OWNER",
 ) =>
   hasRows(db`
     with changed as (
@@ -216,7 +225,7 @@ export const updateWebhookEndpoint = (
           types = case when ${types !== undefined}::boolean then ${types ?? null}::text[] else w.types end,
           stopped_at = case ${enabled ?? null}::boolean when false then coalesce(w.stopped_at, now()) when true then null else w.stopped_at end,
           stopped_why = case ${enabled ?? null}::boolean
-            when false then coalesce(w.stopped_why, ${stoppedBy}::webhook_stop) when true then null else w.stopped_why
+            when false then coalesce(w.stopped_why, ${by}::webhook_stop) when true then null else w.stopped_why
           end,
           position = case
             when ${enabled ?? false}::boolean and w.stopped_at is not null then l.last_position
@@ -230,9 +239,20 @@ export const updateWebhookEndpoint = (
           updated_at = now()
       from event_log l
       where w.id = ${id}::uuid and w.partner_id is not distinct from ${owner}::uuid
+        and not (${enabled ?? false}::boolean and ${by}::webhook_stop = 'BY_OWNER' and w.stopped_why is not distinct from 'BY_OPERATOR')
       returning w.id
     )
     select from changed`);
+
+/** Stops the endpoints that a service key created, until an operator starts them. */
+export const stopWebhooksOfApiKey = (tx: Db, apiKeyId: string) =>
+  tx`
+    update webhook_endpoints
+    set stopped_at = coalesce(stopped_at, now()), stopped_why = 'BY_OPERATOR', updated_at = now()
+    where id = any (array(
+      -- in the order in which announce_events locks
+      select id from webhook_endpoints where api_key_id = ${apiKeyId}::uuid order by id for no key update
+    ))`;
 
 /** Schedules a job for an endpoint that is not stopped: now, or at the end of its pause. */
 export const scheduleWebhooks = (db: Db, id: string) => db`select from schedule_webhooks(${id}::uuid, now())`;
@@ -245,7 +265,7 @@ export const updateWebhookSecret = (db: Db, id: string, owner: Owner, secret: st
     where id = ${id}::uuid and partner_id is not distinct from ${owner}::uuid
     returning id`);
 
-/** Deletes an endpoint with its deliveries; false when the owner has no such endpoint. */
+/** Deletes an endpoint; its deliveries are deleted by age. False when the owner has no such endpoint. */
 export const deleteWebhookEndpoint = (db: Db, id: string, owner: Owner) =>
   hasRows(db<{ id: string }[]>`
     delete from webhook_endpoints
@@ -265,21 +285,47 @@ export interface WebhookDeliveryRow {
   nextAttemptAt: Date | null;
 }
 
-/** Lists an endpoint's deliveries with any of `statuses`, the latest event first, after the one at `after`. */
+/**
+ * Lists an endpoint's deliveries with any of `statuses`, the latest event first, after the one at `after`. Each status has a branch
+ * with an index of its own, because few of millions may have failed.
+ */
 export const listWebhookDeliveries = (
   db: Db,
   endpointId: string,
   statuses: readonly Enum<"webhookStatus">[],
   after: number | null,
   limit: number,
-) =>
-  db<WebhookDeliveryRow[]>`
+) => {
+  const before = after ?? Number.MAX_SAFE_INTEGER;
+  return db<WebhookDeliveryRow[]>`
+    with listed as (
+      (
+        select * from webhook_deliveries
+        where ${statuses.includes("SENT")}::boolean and endpoint_id = ${endpointId}::uuid and position < ${before}::bigint and status = 'SENT'
+        order by position desc
+        limit ${limit}
+      )
+      union all
+      (
+        select * from webhook_deliveries
+        where ${statuses.includes("FAILED")}::boolean and endpoint_id = ${endpointId}::uuid and position < ${before}::bigint and status = 'FAILED'
+        order by position desc
+        limit ${limit}
+      )
+      union all
+      (
+        select * from webhook_deliveries
+        where ${statuses.includes("PENDING")}::boolean and endpoint_id = ${endpointId}::uuid and position < ${before}::bigint
+          and next_attempt_at is not null
+        order by position desc
+        limit ${limit}
+      )
+    )
     select position, event_id, type, status, attempts, answered, answer, ms, attempted_at, next_attempt_at
-    from webhook_deliveries
-    where endpoint_id = ${endpointId}::uuid and status = any (${[...statuses]}::webhook_status[])
-      and (${after}::bigint is null or position < ${after}::bigint)
+    from listed
     order by position desc
     limit ${limit}`;
+};
 
 /** Resends an event, with a full set of attempts; false when the endpoint has no such delivery. */
 export const resendWebhook = (db: Db, endpointId: string, position: number) =>

@@ -18,7 +18,7 @@ const faultsOfRun = TEST_STORM_SECONDS === undefined ? sized(7, 5) : Infinity;
  */
 const RECOVERY_LIMIT_MS = TEST_STORM_SECONDS === undefined ? 300_000 : 30_000;
 /** Failed jobs wait for their next attempt, and schedules for their next tick. After this time the report lists what is missing. */
-const SETTLE_LIMIT_MS = 300_000;
+const SETTLE_LIMIT_MS = 600_000;
 
 const seed = Number(TEST_STORM_SEED ?? Math.floor(Math.random() * 2 ** 31));
 

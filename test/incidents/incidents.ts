@@ -3,7 +3,7 @@ import { mkdir, rm, statfs, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { newCredentialsKey } from "../../lib/process/keys.js";
-import { overview } from "../../api/common/inspect.js";
+import { overview } from "../../api/common/overview.js";
 import { sql } from "../../sql/db.js";
 import { countCredentialsUnderOtherKeys } from "../../sql/queries/pos-credentials.js";
 import type { Client } from "../support/api.js";

@@ -88,6 +88,7 @@ test("encrypts the secrets of webhook endpoints, too, also those that are being 
   await insertWebhookEndpoint(sql, {
     id,
     partnerId: null,
+    apiKeyId: null,
     url: "https://example.com",
     description: null,
     types: null,

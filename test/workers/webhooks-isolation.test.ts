@@ -38,6 +38,7 @@ async function newEndpoints(urls: readonly string[], secret: string): Promise<st
     await insertWebhookEndpoint(sql, {
       id,
       partnerId,
+      apiKeyId: null,
       url: urls[n]!,
       description: null,
       types: null,

@@ -39,7 +39,15 @@ async function newPartner(): Promise<string> {
 async function newEndpoint(partnerId: string | null, types: string[] | null = null): Promise<string> {
   const id = randomUUID();
   const envelope = encryptEnvelope(secret, `webhook ${id}`);
-  await insertWebhookEndpoint(sql, { id, partnerId, url: receiver.url, description: null, types, secret: envelope });
+  await insertWebhookEndpoint(sql, {
+    id,
+    partnerId,
+    apiKeyId: null,
+    url: receiver.url,
+    description: null,
+    types,
+    secret: envelope,
+  });
   return id;
 }
 

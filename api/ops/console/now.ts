@@ -1,6 +1,6 @@
 import type { QueueMinute } from "../../../sql/queries/service-state.js";
 import { push } from "../../../queues/index.js";
-import { minutesOf, type overview, type Vendor } from "../../common/inspect.js";
+import { minutesOf, type overview, type Vendor } from "../../common/overview.js";
 import { chartOf } from "./chart.js";
 import { type Html, html } from "./html.js";
 import type { RunningJob } from "./running-jobs.js";

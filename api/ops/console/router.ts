@@ -7,22 +7,24 @@ import { sql } from "../../../sql/db.js";
 import { anyJob, findBulkAction, findJobs, insertBulkAction, listBulkActions } from "../../../sql/outbox-operators.js";
 import { listParkedEvents } from "../../../sql/queries/pos-events.js";
 import {
-  allQueueMinutes,
   inspectNotification,
   inspectOrder,
   inspectRequest,
   inspectThing,
-  jobOwners,
   jobsIn,
-  overview,
-  partnerEvents,
   progressOfJob,
-  queueMinutes,
-  queueState,
   recently,
   search,
-  upkeepRuns,
 } from "../../common/inspect.js";
+import {
+  allQueueMinutes,
+  jobOwners,
+  overview,
+  partnerEvents,
+  queueMinutes,
+  queueState,
+  upkeepRuns,
+} from "../../common/overview.js";
 import {
   actOnJobs,
   actOnParkedEvents,

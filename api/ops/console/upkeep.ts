@@ -1,4 +1,4 @@
-import type { jobOwners, QueueState, upkeepRuns } from "../../common/inspect.js";
+import type { jobOwners, QueueState, upkeepRuns } from "../../common/overview.js";
 import type { QueueMinute } from "../../../sql/queries/service-state.js";
 import { posEvents } from "../../../queues/index.js";
 import { upkeepTasks } from "../../../queues/upkeep.js";

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { apiKeyDigest, apiKeyScopes, newApiKey } from "../../../lib/security/api-key.js";
-import { sql } from "../../../sql/db.js";
-import { deleteApiKey, insertApiKey, listApiKeys } from "../../../sql/queries/api-keys.js";
+import { sql, transaction } from "../../../sql/db.js";
+import { deleteApiKey, insertApiKey, listApiKeys, lockApiKey } from "../../../sql/queries/api-keys.js";
+import { stopWebhooksOfApiKey } from "../../../sql/queries/webhooks.js";
 import { created, noContent, section } from "../../http/endpoint.js";
 import { notFound } from "../../http/refusals.js";
 import { page, PageQuery } from "../../http/pagination.js";
@@ -58,9 +59,20 @@ apiKeys.get(
 
 apiKeys.delete(
   "/:id",
-  { name: "revokeServiceKey", summary: "Revoke a service key at once", auth: "ADMIN", answers: { 204: null } },
-  async ({ user, params }) => {
-    if (!(await deleteApiKey(sql, params.id, user.id))) throw notFound("This service key");
+  {
+    name: "revokeServiceKey",
+    summary: "Revoke a service key at once",
+    description:
+      "Webhook endpoints that it created stop: whoever had the key chose their addresses. An operator may start them.",
+    auth: "ADMIN",
+    answers: { 204: null },
+  },
+  async ({ user, params: { id } }) => {
+    await transaction(async (tx) => {
+      await lockApiKey(tx, id);
+      await stopWebhooksOfApiKey(tx, id);
+      if (!(await deleteApiKey(tx, id, user.id))) throw notFound("This service key");
+    });
     return noContent();
   },
 );

@@ -3,7 +3,7 @@ import { enums } from "../../../lib/domain/enums.js";
 import { eventTypes } from "../../../lib/domain/event-types.js";
 import { newWebhookSecret, refusalOfAddress } from "../../../lib/outbound/webhook.js";
 import { encryptEnvelope } from "../../../lib/security/envelope.js";
-import { sql, transaction, type Db } from "../../../sql/db.js";
+import { isForeignKeyViolation, sql, transaction, type Db } from "../../../sql/db.js";
 import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
 import {
   deleteWebhookEndpoint,
@@ -20,8 +20,8 @@ import {
 } from "../../../sql/queries/webhooks.js";
 import { created, found, noContent, ok, section } from "../../http/endpoint.js";
 import { page, PageQuery } from "../../http/pagination.js";
-import { refusalWith } from "../../http/refusal.js";
-import { invalidFields, notFound, notTheOwner } from "../../http/refusals.js";
+import { refusal, refusalWith } from "../../http/refusal.js";
+import { invalidFields, keyUnknown, notFound, notTheOwner } from "../../http/refusals.js";
 import { changesOf, Id, orNull, text, Timestamp } from "../../http/schemas.js";
 import { ownerOf } from "./owner.js";
 
@@ -37,6 +37,14 @@ const tooManyEndpoints = refusalWith(409, "CONFLICT", "TOO_MANY_WEBHOOK_ENDPOINT
   facts: { most: z.int() },
   example: { most: MOST_ENDPOINTS.partner },
 });
+
+const stoppedByOperator = refusal(
+  409,
+  "CONFLICT",
+  "WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR",
+  "An operator has stopped this endpoint, or its service key was revoked.",
+  "Ask the platform's operators to start it.",
+);
 
 const Types = z
   .array(z.string())
@@ -67,10 +75,10 @@ const EndpointView = z
       .nullable()
       .meta({ example: ["order.placed"] }),
     enabled: z.boolean(),
-    stoppedWhy: z
-      .enum(enums.webhookStop)
-      .nullable()
-      .meta({ description: "GONE: it answered 410. FAILING: it failed for a day. Null while it is enabled" }),
+    stoppedWhy: z.enum(enums.webhookStop).nullable().meta({
+      description:
+        "GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it. Null while it is enabled",
+    }),
     failingSince: Timestamp.nullable().meta({ description: "since its last success" }),
     pausedUntil: Timestamp.nullable().meta({ description: "after a failure it is left alone for a while" }),
     createdAt: Timestamp,
@@ -90,16 +98,20 @@ function refuseAddress(url: string | undefined): void {
   if (reason !== null) throw invalidFields("VALIDATION_ERROR", [{ path: "url", message: reason }]);
 }
 
-/** A change, for the audit log. */
+/** A change, for the audit log; by a user or with a service key. */
 interface Change {
   user: { id: string } | null;
+  apiKeyId: string | null;
   id: string;
   action: string;
   details?: Readonly<Record<string, string>>;
 }
 
-const audit = (tx: Db, { user, id, action, details = {} }: Change) =>
-  insertAuditEvent(tx, { actorId: user?.id ?? null, action, subjectId: id, details });
+const audit = (tx: Db, { user, apiKeyId, id, action, details = {} }: Change) =>
+  insertAuditEvent(tx, {
+    ...{ actorId: user?.id ?? null, action, subjectId: id },
+    details: { ...details, ...(apiKeyId !== null && { apiKeyId }) },
+  });
 
 export const webhookEndpoints = section({ prefix: "/webhook-endpoints", tag: "Events" });
 
@@ -118,7 +130,7 @@ webhookEndpoints.post(
     answers: { 201: EndpointView.extend({ secret: Secret }).meta({ id: "NewWebhookEndpoint" }) },
     errors: [tooManyEndpoints, notTheOwner],
   },
-  async ({ user, partner, body: { url, types, description } }) => {
+  async ({ user, apiKeyId, partner, body: { url, types, description } }) => {
     refuseAddress(url);
     const owner = await ownerOf(user, partner);
     const secret = newWebhookSecret();
@@ -127,9 +139,12 @@ webhookEndpoints.post(
       if ((await lockWebhookEndpoints(tx, owner)) >= most) throw tooManyEndpoints({ most });
       const id = await newWebhookEndpointId(tx);
       const envelope = encryptEnvelope(secret, webhookSecretContext(id));
-      await insertWebhookEndpoint(tx, { id, partnerId: owner, url, types, description, secret: envelope });
-      await audit(tx, { user, id, action: "WEBHOOK_ENDPOINT_CREATE" });
+      await insertWebhookEndpoint(tx, { id, partnerId: owner, apiKeyId, url, types, description, secret: envelope });
+      await audit(tx, { user, apiKeyId, id, action: "WEBHOOK_ENDPOINT_CREATE" });
       return found(await findWebhookEndpoint(tx, id, owner), "This endpoint");
+    }).catch((error: unknown) => {
+      // its key was revoked meanwhile
+      throw isForeignKeyViolation(error) ? keyUnknown() : error;
     });
     return created({ ...present(row), secret });
   },
@@ -175,17 +190,20 @@ webhookEndpoints.patch(
     auth: "WEBHOOK_WRITER",
     body: changesOf({ url: Url, types: Types.nullable(), description: text(200).nullable(), enabled: z.boolean() }),
     answers: { 200: EndpointView },
-    errors: [notTheOwner],
+    errors: [notTheOwner, stoppedByOperator],
   },
-  async ({ user, partner, params: { id }, body }) => {
+  async ({ user, apiKeyId, partner, params: { id }, body }) => {
     refuseAddress(body.url);
     const fields = Object.entries(body).flatMap(([name, value]) => (value === undefined ? [] : [name]));
     const owner = await ownerOf(user, partner);
     const row = await transaction(async (tx) => {
-      if (!(await updateWebhookEndpoint(tx, id, owner, body))) throw notFound("This endpoint");
+      if (!(await updateWebhookEndpoint(tx, id, owner, body))) {
+        found(await findWebhookEndpoint(tx, id, owner), "This endpoint");
+        throw stoppedByOperator();
+      }
       const enabled = body.enabled === undefined ? {} : { enabled: String(body.enabled) };
       const details = { fields: fields.join(" "), ...enabled };
-      await audit(tx, { user, id, action: "WEBHOOK_ENDPOINT_CHANGE", details });
+      await audit(tx, { user, apiKeyId, id, action: "WEBHOOK_ENDPOINT_CHANGE", details });
       if (body.enabled === true) await scheduleWebhooks(tx, id);
       return found(await findWebhookEndpoint(tx, id, owner), "This endpoint");
     });
@@ -197,18 +215,17 @@ webhookEndpoints.delete(
   "/:id",
   {
     name: "deleteWebhookEndpoint",
-    summary: "Delete a webhook endpoint and its deliveries",
+    summary: "Delete a webhook endpoint",
+    description: "Its deliveries can be read no more; they are deleted when they are 30 days old.",
     auth: "WEBHOOK_WRITER",
     answers: { 204: null },
     errors: [notTheOwner],
   },
-  async ({ user, partner, params: { id } }) => {
+  async ({ user, apiKeyId, partner, params: { id } }) => {
     const owner = await ownerOf(user, partner);
-    // stopped before its many deliveries are deleted, because numbering locks running endpoints
-    if (!(await updateWebhookEndpoint(sql, id, owner, { enabled: false }))) throw notFound("This endpoint");
     await transaction(async (tx) => {
       if (!(await deleteWebhookEndpoint(tx, id, owner))) throw notFound("This endpoint");
-      await audit(tx, { user, id, action: "WEBHOOK_ENDPOINT_DELETE" });
+      await audit(tx, { user, apiKeyId, id, action: "WEBHOOK_ENDPOINT_DELETE" });
     });
     return noContent();
   },
@@ -224,14 +241,14 @@ webhookEndpoints.post(
     answers: { 200: z.object({ secret: Secret, oldSecretUntil: Timestamp }) },
     errors: [notTheOwner],
   },
-  async ({ user, partner, params: { id } }) => {
+  async ({ user, apiKeyId, partner, params: { id } }) => {
     const owner = await ownerOf(user, partner);
     const secret = newWebhookSecret();
     const until = new Date(Date.now() + OVERLAP_HOURS * HOUR_MS);
     const envelope = encryptEnvelope(secret, webhookSecretContext(id));
     await transaction(async (tx) => {
       if (!(await updateWebhookSecret(tx, id, owner, envelope, until))) throw notFound("This endpoint");
-      await audit(tx, { user, id, action: "WEBHOOK_SECRET_ROTATE" });
+      await audit(tx, { user, apiKeyId, id, action: "WEBHOOK_SECRET_ROTATE" });
     });
     return ok({ secret, oldSecretUntil: until });
   },

@@ -297,7 +297,7 @@ async function stageImport(
   requestId: string,
 ): Promise<string> {
   try {
-    const partner = await authorize({ user, sessionId: null, expiresAt: null }, "PARTNER");
+    const partner = await authorize({ user, sessionId: null, apiKeyId: null, expiresAt: null }, "PARTNER");
     if (partner?.id !== partnerId) throw partnersOnly();
     refuseBlocked(partner);
     return await changeImports(partnerId, async (tx) => {

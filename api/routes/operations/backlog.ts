@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { contracts } from "../../../queues/index.js";
-import { jobOwners, partnerEvents } from "../../common/inspect.js";
+import { jobOwners, partnerEvents } from "../../common/overview.js";
 import { ok, section } from "../../http/endpoint.js";
 import { Id, Timestamp } from "../../http/schemas.js";
 

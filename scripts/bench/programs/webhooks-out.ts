@@ -62,7 +62,15 @@ async function insertEndpoint(url: string): Promise<string> {
   if (!partner) throw new Error("there is no city");
   const id = await newWebhookEndpointId(sql);
   const secret = encryptEnvelope(newWebhookSecret(), webhookSecretContext(id));
-  await insertWebhookEndpoint(sql, { id, partnerId: partner.id, url, description: null, types: null, secret });
+  await insertWebhookEndpoint(sql, {
+    id,
+    partnerId: partner.id,
+    apiKeyId: null,
+    url,
+    description: null,
+    types: null,
+    secret,
+  });
   return partner.id;
 }
 

@@ -2705,7 +2705,7 @@ export type NewWebhookEndpoint = {
     description: string | null;
     types: string[] | null;
     enabled: boolean;
-    /** GONE: it answered 410. FAILING: it failed for a day. Null while it is enabled */
+    /** GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it. Null while it is enabled */
     stoppedWhy: ("BY_OWNER" | "BY_OPERATOR" | "GONE" | "FAILING") | null;
     /** since its last success */
     failingSince: string | null;
@@ -2734,13 +2734,24 @@ export type WebhookEndpoint = {
     description: string | null;
     types: string[] | null;
     enabled: boolean;
-    /** GONE: it answered 410. FAILING: it failed for a day. Null while it is enabled */
+    /** GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it. Null while it is enabled */
     stoppedWhy: ("BY_OWNER" | "BY_OPERATOR" | "GONE" | "FAILING") | null;
     /** since its last success */
     failingSince: string | null;
     /** after a failure it is left alone for a while */
     pausedUntil: string | null;
     createdAt: string;
+};
+export type WebhookEndpointStoppedByOperatorProblem = {
+    /** explains the reason, below the API's address */
+    "type": "/docs/errors#WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR";
+    title: "Conflict";
+    status: 409;
+    /** for people; its wording may change */
+    detail: string;
+    code: "CONFLICT";
+    reason: "WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR";
+    requestId: string;
 };
 export type WebhookDelivery = {
     /** of the event in the log */
@@ -2909,6 +2920,16 @@ export type QueueMinute = {
     /** of the oldest due job, at the end of the minute; null when the minute was recorded later */
     oldestDueSeconds: number | null;
 };
+export type QueueSettings = {
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
+    /** null when it is not paused */
+    pausedAt: string | null;
+    pausedWhy: string | null;
+    /** jobs that a process runs at once; null: as configured */
+    concurrency: number | null;
+    /** jobs that all processes together start a minute; null: no limit */
+    perMinute: number | null;
+};
 export type Found = {
     kind: "ORDER" | "NOTIFICATION" | "PARTNER" | "USER" | "BOX" | "FILE" | "MENU_IMPORT" | "POS_SYNC" | "POS_EVENT" | "JOB";
     id: string;
@@ -3008,16 +3029,6 @@ export type BulkAction = {
     settledAt: string | null;
     /** null when no operator has stopped it */
     stoppedWhy: string | null;
-};
-export type QueueSettings = {
-    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
-    /** null when it is not paused */
-    pausedAt: string | null;
-    pausedWhy: string | null;
-    /** jobs that a process runs at once; null: as configured */
-    concurrency: number | null;
-    /** jobs that all processes together start a minute; null: no limit */
-    perMinute: number | null;
 };
 export type WrongDaysProblem = {
     /** explains the reason, below the API's address */
@@ -3587,7 +3598,7 @@ export type OtherOriginProblem = {
     reason: "OTHER_ORIGIN";
     requestId: string;
 };
-export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | EventsGoneProblem | ExpiredCodeProblem | ExportsUsedUpProblem | ExtractsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OverloadedProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferenceUsedProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | StreamsFullProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyStreamsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | TooManyWaitsProblem | TooManyWebhookEndpointsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WebhookEndpointStoppedProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
+export type Problem = ActionRefusedProblem | AddressExpiredProblem | AdminsOnlyProblem | AlreadyCustomerProblem | AlreadyMemberProblem | AlreadyReferredProblem | AlreadyReviewedProblem | BodyTooLargeProblem | BoxExpiredProblem | BoxHasOrdersProblem | BrokenUploadProblem | BudgetSpentProblem | CampaignCompletedProblem | CampaignEndedProblem | CampaignMoveNotAllowedProblem | CustomerLimitProblem | DatabaseContendedProblem | DatabaseOverloadedProblem | DatabaseTooSlowProblem | DatabaseUnreachableProblem | DocumentsFullProblem | DuplicateProblem | EventNotParkedProblem | EventsGoneProblem | ExpiredCodeProblem | ExportsUsedUpProblem | ExtractsUsedUpProblem | FileConvertingProblem | FileMissingProblem | FileTooLargeProblem | FileTypeNotAcceptedProblem | GeocoderBusyProblem | GeocoderSilentProblem | HeadersTooLargeProblem | ImageInUseProblem | ImageNotReadyProblem | ImageUnreadableProblem | ImportFailedProblem | InternalProblem | InvalidCodeProblem | InvalidCredentialsProblem | InvalidInputProblem | InvalidPushTokenProblem | InvalidRefreshTokenProblem | InvalidTokenProblem | KeyReusedProblem | KeyScopeMissingProblem | KeyUnknownProblem | LengthMissingProblem | MalformedInputProblem | MenuBrokenOffProblem | MenuFullProblem | MenuPartnerBlockedProblem | MethodNotAllowedProblem | MetricsTokenMissingProblem | NoPartnerProblem | NotAMenuProblem | NotConnectedProblem | NotEnoughProblem | NotFoundProblem | NotJsonProblem | NotSentAsJsonProblem | NotTheOwnerProblem | NothingToRepeatProblem | OperatorsOnlyProblem | OrderCancelledProblem | OrderMoveNotAllowedProblem | OrderNotDeclinableProblem | OrderNotPickedUpProblem | OtherContentTypeProblem | OtherLengthProblem | OtherOriginProblem | OtherTypeBegunProblem | OtherTypeDeclaredProblem | OutOfRangeProblem | OverloadedProblem | OwnCodeProblem | OwnPartnerProblem | OwnerPhoneTakenProblem | OwnerTakenProblem | PartnerBlockedProblem | PartnerInactiveProblem | PartnerMoveNotAllowedProblem | PartnerNotActiveProblem | PartnerNotDeclinableProblem | PartnersOnlyProblem | PlacementInUseProblem | PosAccountTakenProblem | PosConnectionReplacedProblem | PosMenuEmptyProblem | PosMenuTooLargeProblem | PosRefusedProblem | PosSilentProblem | PromoEndedProblem | PromoExistsProblem | PromoMinimumNotMetProblem | PromoNotStartedProblem | PromoOtherPartnerProblem | PromoUnknownProblem | PromoUsedByYouProblem | PromoUsedUpProblem | ReferenceUsedProblem | ReferralCycleProblem | RequestTooSlowProblem | ReviewEditedProblem | ReviewModeratedProblem | SessionEndedProblem | SignatureInvalidProblem | StaffFullProblem | StorageUnreachableProblem | StreamsFullProblem | SyncAbandonedProblem | TokenExpiredProblem | TokenInvalidProblem | TokenMissingProblem | TooLateToCancelProblem | TooManyCodesProblem | TooManyGuessesProblem | TooManyImportsProblem | TooManyOpenProblem | TooManyRegistrationsProblem | TooManyRequestsProblem | TooManyStreamsProblem | TooManyUnknownPromosProblem | TooManyUploadsProblem | TooManyWaitsProblem | TooManyWebhookEndpointsProblem | UnknownCodeProblem | UnknownItemsProblem | UnreadableProblem | UploadExpiredProblem | WebhookEndpointStoppedProblem | WebhookEndpointStoppedByOperatorProblem | WindowClosedProblem | WindowJustClosedProblem | WrongDaysProblem | WrongPickupCodeProblem | WrongTotalProblem;
 /**
  * List the boxes on offer
  */
@@ -9297,6 +9308,9 @@ export function changeWebhookEndpoint({ id, body }: {
         status: 408;
         data: RequestTooSlowProblem;
     } | {
+        status: 409;
+        data: WebhookEndpointStoppedByOperatorProblem;
+    } | {
         status: 413;
         data: BodyTooLargeProblem;
     } | {
@@ -9315,7 +9329,7 @@ export function changeWebhookEndpoint({ id, body }: {
     }));
 }
 /**
- * Delete a webhook endpoint and its deliveries
+ * Delete a webhook endpoint
  */
 export function deleteWebhookEndpoint({ id }: {
     id: string;
@@ -9978,6 +9992,57 @@ export function listQueueMinutes({ queue, hours }: {
     });
 }
 /**
+ * Pause or resume a queue, or change how many of its jobs a process runs at once or all together start a minute
+ */
+export function changeQueue({ queue, body }: {
+    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
+    body: {
+        paused?: boolean;
+        /** null: as configured */
+        concurrency?: number | null;
+        /** null: no limit */
+        perMinute?: number | null;
+        /** for the audit log */
+        why: string;
+    };
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: QueueSettings;
+    } | {
+        status: 400;
+        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
+    } | {
+        status: 401;
+        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
+    } | {
+        status: 403;
+        data: AdminsOnlyProblem;
+    } | {
+        status: 404;
+        data: NotFoundProblem;
+    } | {
+        status: 408;
+        data: RequestTooSlowProblem;
+    } | {
+        status: 413;
+        data: BodyTooLargeProblem;
+    } | {
+        status: 429;
+        data: TooManyRequestsProblem;
+    } | {
+        status: 500;
+        data: InternalProblem;
+    } | {
+        status: 503;
+        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
+    }>(`/api/v1/admin/ops/queues/${encodeURIComponent(queue)}`, oazapfts.json({
+        ...opts,
+        method: "PATCH",
+        body
+    }));
+}
+/**
  * Find an order, a notification, a job or anything else by an id, a number, a code or a phone
  */
 export function searchOperations({ q, at }: {
@@ -10491,57 +10556,6 @@ export function stopBulkAction({ id, body }: {
     }>(`/api/v1/admin/ops/bulk-actions/${encodeURIComponent(id)}/stop`, oazapfts.json({
         ...opts,
         method: "POST",
-        body
-    }));
-}
-/**
- * Pause or resume a queue, or change how many of its jobs a process runs at once or all together start a minute
- */
-export function changeQueue({ queue, body }: {
-    queue: "ad-events" | "address-checks" | "data-export" | "fan-out" | "geocode" | "images" | "menu-import" | "pos-events" | "pos-sync" | "push" | "rollups" | "sms" | "statements" | "upkeep" | "webhooks";
-    body: {
-        paused?: boolean;
-        /** null: as configured */
-        concurrency?: number | null;
-        /** null: no limit */
-        perMinute?: number | null;
-        /** for the audit log */
-        why: string;
-    };
-}, opts?: Oazapfts.RequestOpts) {
-    return oazapfts.fetchJson<{
-        status: 200;
-        data: QueueSettings;
-    } | {
-        status: 400;
-        data: NotJsonProblem | NotSentAsJsonProblem | UnreadableProblem | OutOfRangeProblem | InvalidInputProblem;
-    } | {
-        status: 401;
-        data: TokenInvalidProblem | TokenExpiredProblem | SessionEndedProblem | TokenMissingProblem;
-    } | {
-        status: 403;
-        data: AdminsOnlyProblem;
-    } | {
-        status: 404;
-        data: NotFoundProblem;
-    } | {
-        status: 408;
-        data: RequestTooSlowProblem;
-    } | {
-        status: 413;
-        data: BodyTooLargeProblem;
-    } | {
-        status: 429;
-        data: TooManyRequestsProblem;
-    } | {
-        status: 500;
-        data: InternalProblem;
-    } | {
-        status: 503;
-        data: OverloadedProblem | DatabaseUnreachableProblem | DatabaseOverloadedProblem | DatabaseContendedProblem | DatabaseTooSlowProblem;
-    }>(`/api/v1/admin/ops/queues/${encodeURIComponent(queue)}`, oazapfts.json({
-        ...opts,
-        method: "PATCH",
         body
     }));
 }

@@ -3,6 +3,7 @@ import { accessTokenSeconds, signAccessToken } from "../../../lib/security/token
 import { closeDatabase } from "../../../sql/db.js";
 import { startApi, type Client } from "../../support/api.js";
 import { user } from "../../support/cast.js";
+import { neverFaked } from "../../support/clock.js";
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let client: Client;
@@ -42,7 +43,7 @@ describe("a refused credential names the expected scheme, and what is wrong with
   test("an expired token", async () => {
     const { id } = await user(client);
     const past = Date.now() - accessTokenSeconds * 1_000;
-    jest.useFakeTimers({ now: past, doNotFake: ["nextTick", "setImmediate", "queueMicrotask"] });
+    jest.useFakeTimers({ now: past, doNotFake: [...neverFaked] });
     const token = await signAccessToken({ userId: id, scope: "USER" });
     jest.useRealTimers();
     expect(await challenge(client.as(token))).toEqual(refusedFor("TOKEN_EXPIRED", "The access token has expired."));

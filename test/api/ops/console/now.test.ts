@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "@jest/globals";
-import { overview } from "../../../../api/common/inspect.js";
+import { overview } from "../../../../api/common/overview.js";
 import { nowPage } from "../../../../api/ops/console/now.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 

@@ -4,6 +4,7 @@ import { AdCounters } from "../../../../api/routes/ads/counters.js";
 import { closeDatabase, sql } from "../../../../sql/db.js";
 import { insertAdBatch, type AdBatch } from "../../../../sql/queries/ad-batches.js";
 import { closeSignals } from "../../../../sql/signals.js";
+import { neverFaked } from "../../../support/clock.js";
 import { until } from "../../../support/until.js";
 import { sized } from "../../../support/size.js";
 
@@ -146,7 +147,7 @@ describe("timing", () => {
   beforeEach(() => {
     handedIn = [];
     away = false;
-    jest.useFakeTimers({ now: Date.parse("2026-06-01T12:00Z"), doNotFake: ["nextTick", "queueMicrotask"] });
+    jest.useFakeTimers({ now: Date.parse("2026-06-01T12:00Z"), doNotFake: [...neverFaked] });
   });
   afterEach(() => {
     jest.useRealTimers();

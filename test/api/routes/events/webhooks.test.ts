@@ -7,6 +7,7 @@ process.env["ALLOW_PRIVATE_ADDRESSES"] = "1";
 const { closeDatabase, sql } = await import("../../../../sql/db.js");
 const { numberEvents } = await import("../../../../sql/queries/events.js");
 const { closeSignals } = await import("../../../../sql/signals.js");
+const { deleteOldWebhooks } = await import("../../../../sql/queries/webhooks.js");
 const { sendWebhooks } = await import("../../../../workers/webhooks.js");
 const { outcome, startApi } = await import("../../../support/api.js");
 const cast = await import("../../../support/cast.js");
@@ -98,11 +99,52 @@ describe("an endpoint", () => {
     expect(receiver.received.map(({ data }) => data["boxId"])).toEqual([boxId]);
   });
 
-  test("is gone with its deliveries", async () => {
+  test("is gone once it is deleted, and so are its deliveries after their time", async () => {
     await listBox();
     expect(outcome(await owner.delete(`${path}/${id}`))).toBe("204");
     expect(outcome(await owner.get(`${path}/${id}`))).toBe("404 NOT_FOUND");
-    expect(await sql`select from webhook_deliveries where endpoint_id = ${id}::uuid`).toHaveLength(0);
+    expect(outcome(await owner.get(`${path}/${id}/deliveries`))).toBe("404 NOT_FOUND");
+    await sql`
+      update webhook_deliveries
+      set status = 'PENDING', next_attempt_at = now(), created_at = now() - interval '31 days' where endpoint_id = ${id}::uuid`;
+    expect(await deleteOldWebhooks(sql, 100)).toBe(1);
+  });
+
+  test("that an operator has stopped is not started by its owner, who may change and delete it", async () => {
+    const its = `${path}/${id}`;
+    const start = (enabled: boolean) =>
+      admin.client.patch(`/api/v1/admin/ops/webhook-endpoints/${id}`, { enabled, why: "floods its receiver" });
+    await start(false);
+    const refused = await owner.patch(its, { enabled: true });
+    expect([outcome(refused), refused.body["reason"]]).toEqual([
+      "409 CONFLICT",
+      "WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR",
+    ]);
+    expect((await owner.patch(its, { enabled: false, description: "Office" })).body).toMatchObject({
+      enabled: false,
+      stoppedWhy: "BY_OPERATOR",
+      description: "Office",
+    });
+    await start(true);
+    expect((await owner.patch(its, { enabled: true })).body).toMatchObject({ enabled: true });
+    await start(false);
+    expect(outcome(await owner.delete(its))).toBe("204");
+  });
+
+  test("stops when the service key that created it is revoked", async () => {
+    const made = await admin.client.post("/api/v1/admin/api-keys", { name: "Billing", scopes: ["webhooks:write"] });
+    const headers = { authorization: `Bearer ${made.string("key")}` };
+    const endpoint = await api.client.post(path, { url: receiver.url }, { headers });
+    const others = await admin.client.post(path, { url: receiver.url });
+    await admin.client.delete(`/api/v1/admin/api-keys/${made.string("id")}`);
+    expect((await admin.client.get(`${path}/${endpoint.string("id")}`)).body).toMatchObject({
+      enabled: false,
+      stoppedWhy: "BY_OPERATOR",
+    });
+    expect((await admin.client.get(`${path}/${others.string("id")}`)).body).toMatchObject({ enabled: true });
+    const [audited] = await sql<{ details: unknown }[]>`
+      select details from audit_events where subject_id = ${endpoint.string("id")}::uuid`;
+    expect(audited).toEqual({ details: { apiKeyId: made.string("id") } });
   });
 
   test("is its owner's: staff, who may leave, neither see nor change it", async () => {
