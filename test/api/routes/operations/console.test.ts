@@ -483,6 +483,29 @@ describe("a bulk action", () => {
     expect(await auditOf("BULK_ACTION_STOP")).toEqual([{ action: id, changed: "10", why: "the wrong queue" }]);
   });
 
+  test("hands its jobs over at 2,000 a second, so that new ones come between", async () => {
+    await sql`
+      insert into staged_jobs (queue, payload, dead_at, last_error)
+      select 'push', '{}', now(), 'x' from generate_series(1, 30)`;
+    const asked = await ask({ kind: "REPLAY", queue: "push" });
+    // in one transaction it is the same moment for all
+    await transaction(async (tx) => {
+      for (let batch = 0; batch < 3; batch += 1) await continueBulkAction(tx, asked.string("id"), 10);
+    });
+    expect([
+      ...(await sql<{ jobs: number; ms: number }[]>`
+        select count(*) as jobs, (extract(epoch from next_send_at - run_at) * 1000)::integer as ms
+        from staged_jobs
+        where queue = 'push'
+        group by ms
+        order by ms`),
+    ]).toEqual([
+      { jobs: 10, ms: 0 },
+      { jobs: 10, ms: 5 },
+      { jobs: 10, ms: 10 },
+    ]);
+  });
+
   test("is staged for a worker with its request", async () => {
     await ask({ kind: "DISMISS", queue: "sms" });
     const staged = await sql<{ payload: unknown }[]>`select payload from staged_jobs where queue = 'upkeep'`;
