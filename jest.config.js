@@ -19,7 +19,7 @@ export default {
   // of a single file every test gets a line, also each that -t leaves out: of api/authorisation 1,700
   ...(process.argv.includes("-t") && { verbose: false }),
   // tests mostly wait: for Postgres, for a broker, for a process to start
-  maxWorkers: 4,
+  maxWorkers: 3,
   // a worker that has grown is replaced after its file; each file leaves some modules behind
   workerIdleMemoryLimit: "1GB",
   testSequencer: "<rootDir>/test/support/sequencer.js",

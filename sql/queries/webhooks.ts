@@ -300,21 +300,23 @@ export const listWebhookDeliveries = (
   return db<WebhookDeliveryRow[]>`
     with listed as (
       (
-        select * from webhook_deliveries
-        where ${statuses.includes("SENT")}::boolean and endpoint_id = ${endpointId}::uuid and position < ${before}::bigint and status = 'SENT'
+        select position from webhook_deliveries
+        where ${statuses.includes("SENT")}::boolean and endpoint_id = ${endpointId}::uuid and position < ${before}::bigint
+          and status = 'SENT'
         order by position desc
         limit ${limit}
       )
       union all
       (
-        select * from webhook_deliveries
-        where ${statuses.includes("FAILED")}::boolean and endpoint_id = ${endpointId}::uuid and position < ${before}::bigint and status = 'FAILED'
+        select position from webhook_deliveries
+        where ${statuses.includes("FAILED")}::boolean and endpoint_id = ${endpointId}::uuid and position < ${before}::bigint
+          and status = 'FAILED'
         order by position desc
         limit ${limit}
       )
       union all
       (
-        select * from webhook_deliveries
+        select position from webhook_deliveries
         where ${statuses.includes("PENDING")}::boolean and endpoint_id = ${endpointId}::uuid and position < ${before}::bigint
           and next_attempt_at is not null
         order by position desc
@@ -322,7 +324,8 @@ export const listWebhookDeliveries = (
       )
     )
     select position, event_id, type, status, attempts, answered, answer, ms, attempted_at, next_attempt_at
-    from listed
+    from webhook_deliveries
+    where endpoint_id = ${endpointId}::uuid and position in (select listed.position from listed)
     order by position desc
     limit ${limit}`;
 };

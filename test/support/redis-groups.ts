@@ -20,6 +20,7 @@ const SLOTS = 16_384;
 const ANSWER_MS = 5_000;
 /** Between two keys of a slot that moves, so that clients meet it with some keys here and some there. */
 const SLOW_MOVE_MS = 3;
+const FIX_MS = 30_000;
 const CUTS = 20;
 const CUT_PAUSE_MS = 10;
 
@@ -190,11 +191,13 @@ export async function startRedisCluster(tls?: SharedCertificate): Promise<RedisC
       if (keys.length > 0) await client.call("migrate", ...address, "KEYS", ...keys.map(String));
       return keys.length;
     });
-  /** Puts the keys of all slots together again, as an operator does. */
-  const fixSlots = () => {
-    const fix = ["--cluster", "fix", hostOf(first), "--cluster-replace", "--cluster-yes"];
-    return promisify(execFile)("redis-cli", fix);
-  };
+  /** Puts the keys of all slots together again, as an operator does: until all nodes see it, because some may learn of a restart late. */
+  const fixSlots = () =>
+    until(async () => {
+      const fix = ["--cluster", "fix", hostOf(first), "--cluster-replace", "--cluster-yes"];
+      await promisify(execFile)("redis-cli", fix, { timeout: FIX_MS }).catch(() => undefined);
+      return (await Promise.all(nodes.map((node) => isWhole(node).catch(() => false)))).every(Boolean);
+    });
 
   const hosts = [first, second].map((node) => (name === undefined ? hostOf(node) : `${name}:${portOf(node)}`));
   return {

@@ -93,6 +93,8 @@ export const startClusterNode = async (tls?: SharedCertificate, hostname?: strin
   startRedis(tls, {
     "cluster-enabled": "yes",
     "cluster-node-timeout": String(NODE_TIMEOUT_MS),
+    // on a busy machine several elections fail, after which a replica would be too old to take over for ever
+    "cluster-replica-validity-factor": "0",
     "cluster-port": String(await freePort()),
     ...(tls && { "tls-cluster": "yes" }),
     ...(hostname !== undefined && {

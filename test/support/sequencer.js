@@ -27,8 +27,8 @@ const long = [
 const SPREAD = 4;
 
 /**
- * Starts the long files early, and at most two of them at once on most machines: each keeps two cores busy by itself, and four of
- * them wait for each other until their limits pass.
+ * Starts the long files early, but rarely two of them at once: each keeps two cores busy by itself, and several wait for each other
+ * until their limits pass.
  */
 export default class LongOnesSpread extends TestSequencer {
   sort(tests) {
