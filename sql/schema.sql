@@ -1593,7 +1593,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION schedule_inbox_run(of_partner uuid, current_job bigint, due_at timestamp with time zone, caused_by text) RETURNS void
 -- FUNCTION schedule_webhooks(of_endpoint uuid, due_at timestamp with time zone, begins_after bigint DEFAULT NULL::bigint) RETURNS void
 -- FUNCTION search_areas(latitude double precision, longitude double precision, metres double precision) RETURNS TABLE(area box, middle point)
--- FUNCTION settle_jobs(kind bulk_action_kind, job_ids bigint[], until timestamp with time zone DEFAULT NULL::timestamp with time zone, least_rank integer DEFAULT 0) RETURNS integer
+-- FUNCTION settle_jobs(kind bulk_action_kind, job_ids bigint[], until timestamp with time zone DEFAULT NULL::timestamp with time zone, least_rank integer DEFAULT 0, send_from timestamp with time zone DEFAULT now()) RETURNS integer
 -- FUNCTION settle_parked_events(kind bulk_action_kind, event_ids bigint[], of_partner uuid, remark text, caused_by text, most integer) RETURNS integer
 -- FUNCTION settle_pos_sync(of_sync uuid, of_run integer, new_status pos_sync_status, new_failure pos_sync_failure, new_reason text, retry_at timestamp with time zone, caused_by text) RETURNS boolean
 -- FUNCTION settle_webhook(of_endpoint uuid, at_position bigint, accepted boolean, answered_status integer, answer_text text, took_ms integer, again_in interval, pause interval) RETURNS webhook_stop

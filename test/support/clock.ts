@@ -6,14 +6,21 @@ import { jest } from "@jest/globals";
  */
 export const neverFaked = ["nextTick", "setImmediate", "clearImmediate", "queueMicrotask"] as const;
 
+const MINUTES_A_DAY = 24 * 60;
+/** More than a file's tests move on. */
+const MARGIN = 20;
+
 /**
  * Stops the clock of `Date` only, so that no test runs across the end of a minute. The returned function moves the clock
- * to 20.5 seconds past a new minute.
+ * to 20.5 seconds past a new minute. Shortly before midnight in UTC the minutes are those of the next day, because limits of a day
+ * begin anew then.
  */
 export function stopTheClock(): () => void {
   const running = ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] as const;
   jest.useFakeTimers({ doNotFake: [...neverFaked, ...running, "hrtime", "performance"] });
   let minute = Math.floor(Date.now() / 60_000);
+  const left = MINUTES_A_DAY - (minute % MINUTES_A_DAY);
+  if (left <= MARGIN) minute += left;
   return () => {
     minute += 1;
     jest.setSystemTime(minute * 60_000 + 20_500);
