@@ -17,10 +17,11 @@ const MARGIN = 20;
  */
 export function stopTheClock(): () => void {
   const running = ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] as const;
-  jest.useFakeTimers({ doNotFake: [...neverFaked, ...running, "hrtime", "performance"] });
   let minute = Math.floor(Date.now() / 60_000);
   const left = MINUTES_A_DAY - (minute % MINUTES_A_DAY);
   if (left <= MARGIN) minute += left;
+  const now = Math.max(minute * 60_000, Date.now());
+  jest.useFakeTimers({ now, doNotFake: [...neverFaked, ...running, "hrtime", "performance"] });
   return () => {
     minute += 1;
     jest.setSystemTime(minute * 60_000 + 20_500);
