@@ -325,7 +325,7 @@ export const listWebhookDeliveries = (
     )
     select position, event_id, type, status, attempts, answered, answer, ms, attempted_at, next_attempt_at
     from webhook_deliveries
-    where endpoint_id = ${endpointId}::uuid and position in (select listed.position from listed)
+    where endpoint_id = ${endpointId}::uuid and position = any (array(select listed.position from listed))
     order by position desc
     limit ${limit}`;
 };
