@@ -45,7 +45,8 @@ create type webhook_status as enum ('PENDING', 'SENT', 'FAILED');
 
 -- Deliveries, finished and pending. The event is copied, because its day of the log may be dropped before a retry.
 create table webhook_deliveries (
-  -- no foreign key: a deleted endpoint may have millions, which nobody reads any more, and which are deleted by age
+  -- No foreign key: deleting an endpoint would delete its deliveries, perhaps millions, in one statement. Nobody can read them then,
+  -- and upkeep deletes them after 30 days.
   endpoint_id uuid not null,
   position bigint not null,
   event_id uuid not null,

@@ -63,7 +63,7 @@ apiKeys.delete(
     name: "revokeServiceKey",
     summary: "Revoke a service key at once",
     description:
-      "Webhook endpoints that it created stop: whoever had the key chose their addresses. An operator may start them.",
+      "Also stops the webhook endpoints that were created with this key, because its holder chose their addresses. Only an operator can start them again.",
     auth: "ADMIN",
     answers: { 204: null },
   },
