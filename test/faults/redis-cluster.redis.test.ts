@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { startRedisCluster } from "../support/redis-groups.js";
 import type { Program } from "../support/programs.js";
 import { describeWithRedis, notLoaded, redisAvailable } from "../support/redis.js";
@@ -24,6 +24,9 @@ async function withRedis(): Promise<void> {
     beforeAll(async () => {
       service = await prepareService({ REDIS_URL: cluster.url });
       await service.start();
+    });
+
+    beforeEach(async () => {
       shop = await openShop(service.client);
     });
 

@@ -3,7 +3,6 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { decodeJwt } from "jose";
 
 process.env["TRUST_PROXY"] = "1";
-process.env["RATE_LIMIT_ADDRESS"] = "1000000";
 process.env["OTP_SENDS_PER_ADDRESS"] = "4";
 process.env["OTP_SENDS_TOTAL"] = "1000";
 

@@ -5,7 +5,6 @@ import type { Reply } from "../../../support/api.js";
 const adminPhone = "+79990000001";
 process.env["ADMIN_PHONES"] = adminPhone;
 process.env["TRUST_PROXY"] = "1";
-process.env["RATE_LIMIT_ADDRESS"] = "1000000";
 
 const { bakery, bakeryProfile, listBox, newPhone } = await import("../../../support/cast.js");
 const { outcome } = await import("../../../support/api.js");

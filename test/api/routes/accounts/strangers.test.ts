@@ -1,7 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 
 process.env["TRUST_PROXY"] = "1";
-process.env["RATE_LIMIT_ADDRESS"] = "1000000";
 process.env["OTP_SENDS_PER_PHONE"] = "4";
 process.env["OTP_GUESSES_PER_ADDRESS"] = "12";
 
