@@ -1,5 +1,5 @@
 import { sql } from "../sql/db.js";
-import { continueBulkAction, findBulkAction, type BulkActionRow } from "../sql/outbox-operators.js";
+import { continueBulkAction, findBulkAction, type BulkActionRow } from "../sql/operators/bulk-actions.js";
 import { withProgress } from "./progress-bar.js";
 
 const BATCH = 5_000;

@@ -24,15 +24,13 @@ import { contracts } from "../queues/index.js";
 import { upkeepTasks } from "../queues/upkeep.js";
 import { closeDatabase, sql } from "../sql/db.js";
 import {
-  anyJob,
   findBulkAction,
   insertBulkAction,
   listBulkActions,
   type BulkActionRow,
-  type JobFilter,
-  type JobRow,
   type NewBulkAction,
-} from "../sql/outbox-operators.js";
+} from "../sql/operators/bulk-actions.js";
+import { anyJob, type JobFilter, type JobRow } from "../sql/operators/jobs.js";
 import { listParkedEvents } from "../sql/queries/pos-events.js";
 import { listWatchedEndpoints } from "../sql/queries/webhook-operations.js";
 import { usage } from "./command.js";

@@ -25,12 +25,8 @@ import { settleAbandonedSyncs, deleteOldPosSyncs, requestDueSyncs } from "../sql
 import { deleteOldRateCounters } from "../sql/queries/rate-counters.js";
 import { deleteExpiredRefreshTokens } from "../sql/queries/sessions.js";
 import { deleteOldJobs } from "../sql/outbox.js";
-import {
-  continueBulkAction,
-  findOpenBulkAction,
-  insertQueueMinute,
-  listMinutesToRecord,
-} from "../sql/outbox-operators.js";
+import { continueBulkAction, findOpenBulkAction } from "../sql/operators/bulk-actions.js";
+import { insertQueueMinute, listMinutesToRecord } from "../sql/operators/queues.js";
 import { deleteOldFigures, upsertUpkeepRun } from "../sql/queries/service-state.js";
 import { deleteOldInvitations } from "../sql/queries/staff.js";
 import { countAccountsToErase, eraseAccounts } from "../sql/queries/users.js";

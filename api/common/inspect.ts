@@ -27,7 +27,7 @@ import {
   listOpenJobs,
   type JobFilter,
   type JobRow,
-} from "../../sql/outbox-operators.js";
+} from "../../sql/operators/jobs.js";
 import { fanOut, menuImport, posSync, push } from "../../queues/index.js";
 import { phonePattern } from "../../lib/domain/phone.js";
 

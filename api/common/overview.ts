@@ -20,7 +20,7 @@ import {
   type ProcessRow,
   type QueueMinute,
 } from "../../sql/queries/service-state.js";
-import { listJobOwners, summarizeQueues } from "../../sql/outbox-operators.js";
+import { listJobOwners, summarizeQueues } from "../../sql/operators/queues.js";
 import { contracts, upkeep } from "../../queues/index.js";
 import { upkeepTasks } from "../../queues/upkeep.js";
 

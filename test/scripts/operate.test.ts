@@ -4,7 +4,8 @@ import { z } from "zod";
 import { push, webhooks } from "../../queues/index.js";
 import { closeDatabase, sql } from "../../sql/db.js";
 import { stageJob } from "../../sql/outbox.js";
-import { anyJob, insertBulkAction } from "../../sql/outbox-operators.js";
+import { insertBulkAction } from "../../sql/operators/bulk-actions.js";
+import { anyJob } from "../../sql/operators/jobs.js";
 import { runScript } from "../support/run-script.js";
 
 const ops = (...args: string[]) => runScript("operate", args);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { adEvents, push } from "../../queues/index.js";
 import { closeDatabase, contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
-import { replayJob, settleJobs } from "../../sql/outbox-operators.js";
+import { replayJob, settleJobs } from "../../sql/operators/jobs.js";
 import { completeJobs, onJobsDue, stageJob, stageJobs, startJobs, type JobRun } from "../../sql/outbox.js";
 import { insertAdBatch } from "../../sql/queries/ad-batches.js";
 import { bringDeferredForward, updateNotificationStatus } from "../../sql/queries/notifications.js";

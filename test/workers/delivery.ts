@@ -3,7 +3,7 @@ import { PermanentError, Snooze } from "../../lib/process/errors.js";
 import { log } from "../../lib/process/log.js";
 import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
 import { closeDatabase, DatabaseError, sql, transaction } from "../../sql/db.js";
-import { replayJob } from "../../sql/outbox-operators.js";
+import { replayJob } from "../../sql/operators/jobs.js";
 import { resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume, type Consumer, type Handler } from "../../workers/consume.js";

@@ -1,5 +1,5 @@
 import { estimateEnd, partOf } from "../../../lib/domain/progress.js";
-import type { BulkActionRow } from "../../../sql/outbox-operators.js";
+import type { BulkActionRow } from "../../../sql/operators/bulk-actions.js";
 import { wordsOf } from "./choice.js";
 import { type Html, html } from "./html.js";
 import { barOf, consent, consoleRoot, page, type Page, time, wide } from "./frame.js";

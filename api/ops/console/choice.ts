@@ -1,5 +1,5 @@
 import { type Enum, enums } from "../../../lib/domain/enums.js";
-import type { JobFilter } from "../../../sql/outbox-operators.js";
+import type { JobFilter } from "../../../sql/operators/jobs.js";
 import { argumentText } from "../../common/argument.js";
 import { fitsState, isLimited } from "../../common/operate.js";
 import { type Html, html } from "./html.js";

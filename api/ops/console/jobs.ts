@@ -1,5 +1,5 @@
 import { estimateEnd, partOf } from "../../../lib/domain/progress.js";
-import type { JobFilter, JobRow, JobState } from "../../../sql/outbox-operators.js";
+import type { JobFilter, JobRow, JobState } from "../../../sql/operators/jobs.js";
 import type { WorkProgress } from "../../../sql/queries/menu-imports.js";
 import { contracts } from "../../../queues/index.js";
 import { argumentText } from "../../common/argument.js";

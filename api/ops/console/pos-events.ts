@@ -1,5 +1,5 @@
 import type { ListedPosEvent, ParkedFilter } from "../../../sql/queries/pos-events.js";
-import { anyJob } from "../../../sql/outbox-operators.js";
+import { anyJob } from "../../../sql/operators/jobs.js";
 import type { PartnerEvents } from "../../../sql/queries/operations.js";
 import { allChooser, buttonsFor, chooser, chosenForm } from "./choice.js";
 import { type Html, html } from "./html.js";

@@ -4,7 +4,8 @@ import { enums } from "../../../lib/domain/enums.js";
 import { contracts, rollups } from "../../../queues/index.js";
 import { upkeepTasks } from "../../../queues/upkeep.js";
 import { sql } from "../../../sql/db.js";
-import { anyJob, findBulkAction, findJobs, insertBulkAction, listBulkActions } from "../../../sql/outbox-operators.js";
+import { findBulkAction, insertBulkAction, listBulkActions } from "../../../sql/operators/bulk-actions.js";
+import { anyJob, findJobs } from "../../../sql/operators/jobs.js";
 import { listParkedEvents } from "../../../sql/queries/pos-events.js";
 import {
   inspectNotification,
@@ -41,7 +42,7 @@ import {
 import { Argument } from "../../common/argument.js";
 import { found } from "../../http/endpoint.js";
 import { notFound } from "../../http/refusals.js";
-import { text } from "../../http/schemas.js";
+import { Day, text } from "../../http/schemas.js";
 import { guardPages, requireOperator } from "../dashboard/guard.js";
 import { listRunningJobs } from "./running-jobs.js";
 import { actionsPage, stopPage } from "./bulk-actions.js";
@@ -114,7 +115,7 @@ const PosEventsForm = Consent.extend({
   .refine(isChosen, notChosen)
   .refine((form) => isSaid({ ...anyJob, ...form }), notSaid);
 const UpkeepForm = Consent.extend({ task: z.enum(upkeepTasks) });
-const RollupForm = Consent.extend({ from: z.iso.date(), to: z.iso.date() });
+const RollupForm = Consent.extend({ from: Day, to: Day });
 const JobParams = z.object({ id: RowNumber });
 const requestIdOf = (response: Response) => String(response.getHeader("x-request-id"));
 

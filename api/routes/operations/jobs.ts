@@ -7,7 +7,7 @@ import {
   insertBulkAction,
   listBulkActions,
   type BulkActionRow,
-} from "../../../sql/outbox-operators.js";
+} from "../../../sql/operators/bulk-actions.js";
 import { Argument, argumentText } from "../../common/argument.js";
 import { jobsIn } from "../../common/inspect.js";
 import {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jobStates } from "../../../sql/outbox-operators.js";
+import { jobStates } from "../../../sql/operators/jobs.js";
 import { contracts } from "../../../queues/index.js";
 import { text, Timestamp } from "../../http/schemas.js";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { posEvents, push, rollups, sms } from "../../../../queues/index.js";
 import { closeDatabase, sql, transaction } from "../../../../sql/db.js";
 import { completeJob, stageJob } from "../../../../sql/outbox.js";
-import { continueBulkAction } from "../../../../sql/outbox-operators.js";
+import { continueBulkAction } from "../../../../sql/operators/bulk-actions.js";
 import { receivePosEvents } from "../../../../sql/queries/pos-events.js";
 import { closeSignals, onLedSignal } from "../../../../sql/signals.js";
 import { rollUp } from "../../../../workers/rollups.js";
