@@ -48,22 +48,17 @@ const FOOTER = 35;
 const LONGEST = 120;
 const cut = (text: string) => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`);
 
-/** Renders a statement as a PDF of A4 pages. The same statement gives the same bytes. */
-export function statementDocument(statement: PrintedStatement): Readable {
-  const { language, number, partner, month, zone, currency, createdAt, days, manual } = statement;
-  const isExtract = month === null;
+/** A document under way: its statement, how amounts and times are written in it, and its elements. */
+function openDocument(statement: PrintedStatement) {
+  const { language, number, partner, month, zone, currency, createdAt } = statement;
   const words = statementWords[language];
   const locale = locales[language];
-  const format = new Intl.NumberFormat(locale, { style: "currency", currency });
-  const money = (minor: Minor) => format.format(toMajor(minor));
+  const currencyFormat = new Intl.NumberFormat(locale, { style: "currency", currency });
+  const countFormat = new Intl.NumberFormat(locale);
   const momentFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: zone });
   const dayFormat = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
-  const monthName = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" });
-  const title = `${isExtract ? words.extract : words.statement} ${number}`;
-  const period = isExtract
-    ? dayFormat.formatRange(new Date(statement.firstDay), new Date(statement.lastDay))
-    : monthName.format(new Date(month));
-
+  const monthFormat = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric", timeZone: "UTC" });
+  const title = `${month === null ? words.extract : words.statement} ${number}`;
   const pdf = new PDFDocument({
     size: "A4",
     margin: 50,
@@ -74,27 +69,47 @@ export function statementDocument(statement: PrintedStatement): Readable {
     bufferPages: true,
     info: { Title: `${title}, ${partner}`, CreationDate: createdAt, ModDate: createdAt },
   });
-  /** Draws rows of a name and amounts; the first column is the widest. */
-  const table = (rows: readonly (readonly string[])[], columns: (number | "*")[], fontSize = 10) => {
-    pdf.fontSize(fontSize).table({
-      columnStyles: columns.map((width, n) => ({ width, align: { x: n === 0 ? "left" : "right" } })),
-      rowStyles: { border: [0, 0, 0.5, 0], borderColor: "#bbbbbb", padding: 4 },
-      data: rows.map((row) => [...row]),
-    });
-    pdf.x = pdf.page.margins.left;
-    pdf.moveDown();
+  return {
+    statement,
+    words,
+    title,
+    period:
+      month === null
+        ? dayFormat.formatRange(new Date(statement.firstDay), new Date(statement.lastDay))
+        : monthFormat.format(new Date(month)),
+    count: (number: number) => countFormat.format(number),
+    money: (minor: Minor) => currencyFormat.format(toMajor(minor)),
+    moment: (at: Date) => momentFormat.format(at),
+    day: (day: string) => dayFormat.format(new Date(day)),
+    pdf,
+    heading: (text: string) => pdf.font(bold).fontSize(12).text(text).font(regular).moveDown(0.5),
+    /** Draws rows of a name and amounts; the first column is the widest. */
+    table: (rows: readonly (readonly string[])[], columns: (number | "*")[], fontSize = 10) => {
+      pdf.fontSize(fontSize).table({
+        columnStyles: columns.map((width, n) => ({ width, align: { x: n === 0 ? "left" : "right" } })),
+        rowStyles: { border: [0, 0, 0.5, 0], borderColor: "#bbbbbb", padding: 4 },
+        data: rows.map((row) => [...row]),
+      });
+      pdf.x = pdf.page.margins.left;
+      pdf.moveDown();
+    },
   };
-  const heading = (text: string) => pdf.font(bold).fontSize(12).text(text).font(regular).moveDown(0.5);
+}
 
+type Document = ReturnType<typeof openDocument>;
+
+function writeTitle({ pdf, title, period, words, moment, statement }: Document): void {
   pdf.font(bold).fontSize(18).text(title).font(regular).fontSize(11);
-  pdf.text(partner).moveDown(0.5);
-  pdf.text(`${words.period}: ${period} (${zone})`);
-  pdf.text(`${words.made}: ${momentFormat.format(createdAt)}`).moveDown();
+  pdf.text(statement.partner).moveDown(0.5);
+  pdf.text(`${words.period}: ${period} (${statement.zone})`);
+  pdf.text(`${words.made}: ${moment(statement.createdAt)}`).moveDown();
+}
 
+function writeSales({ heading, table, words, count, money, statement }: Document): void {
   heading(words.sales);
   table(
     [
-      [words.orders, new Intl.NumberFormat(locale).format(statement.orders)],
+      [words.orders, count(statement.orders)],
       [words.price, money(statement.salesMinor)],
       [words.till, money(statement.tillMinor)],
       [words.ownPromo, money(statement.ownPromoMinor)],
@@ -102,13 +117,16 @@ export function statementDocument(statement: PrintedStatement): Readable {
     ],
     ["*", 130],
   );
+}
+
+function writeBalance({ pdf, heading, table, words, money, statement }: Document): void {
   heading(words.balance);
   table(
     [
       [words.opening, money(statement.openingMinor)],
       [words.platformPromo, money(statement.platformPromoMinor)],
       [words.commission, money(0 - statement.commissionMinor)],
-      ...(isExtract ? [] : [[words.earlier, money(statement.earlierMinor)]]),
+      ...(statement.month === null ? [] : [[words.earlier, money(statement.earlierMinor)]]),
       [words.corrections, money(statement.correctionsMinor)],
       [words.payouts, money(statement.payoutsMinor)],
       [words.closing, money(statement.closingMinor)],
@@ -120,40 +138,42 @@ export function statementDocument(statement: PrintedStatement): Readable {
     .fontSize(11)
     .text(words.owed(statement.closingMinor, money(Math.abs(statement.closingMinor))));
   pdf.font(regular).moveDown();
+}
 
-  if (manual.length > 0) {
-    heading(words.manual);
-    table(
-      manual.map(({ at, amountMinor, reference, reason }) => [
-        `${momentFormat.format(at)}  ${cut([reference, reason].filter((each) => each !== null).join(": "))}`,
-        money(amountMinor),
-      ]),
-      ["*", 130],
-      9,
-    );
-    if (statement.hasMoreManual) pdf.text(words.moreManual(manual.length)).moveDown();
-  }
-  if (days.length > 0) {
-    heading(words.days);
-    table(
-      [
-        [words.day, words.orders, words.price, words.commission],
-        ...days.map(({ day, orders, salesMinor, commissionMinor }) => [
-          dayFormat.format(new Date(day)),
-          String(orders),
-          money(salesMinor),
-          money(commissionMinor),
-        ]),
-      ],
-      ["*", 90, 130, 110],
-      9,
-    );
-  }
-  pdf
-    .fontSize(8)
-    .fillColor("#555555")
-    .text(isExtract ? `${words.rules} ${words.extractRules}` : `${words.rules} ${words.statementRules}`);
+function writeManual({ pdf, heading, table, words, moment, money, statement }: Document): void {
+  const { manual, hasMoreManual } = statement;
+  if (manual.length === 0) return;
+  heading(words.manual);
+  table(
+    manual.map(({ at, amountMinor, reference, reason }) => [
+      `${moment(at)}  ${cut([reference, reason].filter((each) => each !== null).join(": "))}`,
+      money(amountMinor),
+    ]),
+    ["*", 130],
+    9,
+  );
+  if (hasMoreManual) pdf.text(words.moreManual(manual.length)).moveDown();
+}
 
+function writeDays({ heading, table, words, day, money, statement: { days } }: Document): void {
+  if (days.length === 0) return;
+  heading(words.days);
+  table(
+    [
+      [words.day, words.orders, words.price, words.commission],
+      ...days.map((each) => [day(each.day), String(each.orders), money(each.salesMinor), money(each.commissionMinor)]),
+    ],
+    ["*", 90, 130, 110],
+    9,
+  );
+}
+
+function writeRules({ pdf, words, statement: { month } }: Document): void {
+  const ofKind = month === null ? words.extractRules : words.statementRules;
+  pdf.fontSize(8).fillColor("#555555").text(`${words.rules} ${ofKind}`);
+}
+
+function numberPages({ pdf, title, words }: Document): void {
   const { count } = pdf.bufferedPageRange();
   for (let page = 0; page < count; page += 1) {
     pdf.switchToPage(page);
@@ -164,6 +184,14 @@ export function statementDocument(statement: PrintedStatement): Readable {
       .fillColor("#555555")
       .text(words.page(title, page + 1, count), margins.left, height - FOOTER, { align: "right", lineBreak: false });
   }
-  pdf.end();
-  return pdf;
+}
+
+const parts = [writeTitle, writeSales, writeBalance, writeManual, writeDays, writeRules, numberPages];
+
+/** Renders a statement as a PDF of A4 pages. The same statement gives the same bytes. */
+export function statementDocument(statement: PrintedStatement): Readable {
+  const document = openDocument(statement);
+  for (const write of parts) write(document);
+  document.pdf.end();
+  return document.pdf;
 }
