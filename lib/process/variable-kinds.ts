@@ -43,7 +43,7 @@ export const count = (fallback: number, min = 1, max = 1_000_000) => {
 export const oneOf = <const T extends readonly [string, ...string[]]>(...names: T) =>
   z.enum(names, { error: `must be one of ${names.join(", ")}` });
 
-/** An address with this protocol; `example` is named to whoever gives another. */
+/** A URL with this protocol. The error for any other value names `example`. */
 export const url = (protocol: RegExp, example: string) =>
   z.url({
     protocol,
@@ -79,7 +79,7 @@ export const eachUsable = (entries: readonly string[], context: z.RefinementCtx)
   if (flaws.length > 0) context.addIssue({ code: "custom", message: flaws.join(", ") });
 };
 
-/** The address of a POS vendor, without slashes at its end; the vendor's public one without a value. */
+/** The URL of a POS vendor, without slashes at its end; `address` is the default. */
 export const posUrl = (address: string) =>
   url(/^https?$/, address)
     .default(address)
@@ -108,7 +108,7 @@ export const perQueue = z
   })
   .superRefine(known(queueNames, "queues"));
 
-/** A text that must be there; `hint` says where it comes from. */
+/** A required text. The error for a missing one ends with `hint`, which says how to get it. */
 export const secret = (hint: string) => z.string({ error: `is missing; ${hint}` }).min(1, `is empty; ${hint}`);
 
 /** Parses a variable; `parse` returns null for a wrong shape. */
