@@ -21,6 +21,18 @@ export const wide = (label: string): Html => html`class="wide" role="region" tab
 /** A page, for those who may act or only look. */
 export type Page = (mayAct: boolean) => string;
 
+/** A page that changes under its reader is for those who ask for it: whether they did. */
+export const wantsRefresh = (query: Readonly<Record<string, unknown>>): boolean => query["refresh"] === "on";
+
+/** The address of the same page that the browser loads again and again. */
+export const refreshedAddress = (address: string): string => `${address}?refresh=on`;
+
+/** The link that begins or ends this. */
+export const refreshLink = (address: string, seconds: number, on: boolean): Html =>
+  on
+    ? html`<a href="${address}">Do not load this page by itself</a>`
+    : html`<a href="${refreshedAddress(address)}">Load this page again every ${seconds} seconds</a>`;
+
 /** Makes a whole page; with `refreshSeconds` the browser loads it again and again. */
 export const page =
   (title: string, body: Html, refreshSeconds: number | null = null): Page =>

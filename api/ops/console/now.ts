@@ -4,9 +4,11 @@ import { minutesOf, type overview, type Vendor } from "../../common/overview.js"
 import { chartOf } from "./chart.js";
 import { type Html, html } from "./html.js";
 import type { RunningJob } from "./running-jobs.js";
-import { barOf, consoleRoot, jobLink, jobsAt, page, type Page, queueAt, time, wide } from "./frame.js";
+import { barOf, consoleRoot, jobLink, jobsAt, page, type Page, queueAt, refreshLink, time, wide } from "./frame.js";
 
 type Overview = Awaited<ReturnType<typeof overview>>;
+
+const REFRESH_SECONDS = 15;
 
 /** Later than this is late. */
 const LATE_SECONDS = 60;
@@ -289,14 +291,7 @@ export function nowPage(
       <p>${counted(deferred, "notification is", "notifications are")} deferred.</p>
       <h2>Under way</h2>
       ${underWay(running)} ${vendorsOf(state)} ${upkeepLine(state)} ${processesOf(state)}
-      <p class="note">
-        As of ${time(now)} UTC.
-        ${
-          refreshes
-            ? html`<a href="${consoleRoot}">Do not load this page by itself</a>`
-            : html`<a href="${consoleRoot}?refresh=on">Load this page again every 15 seconds</a>`
-        }
-      </p>`,
-    refreshes ? 15 : null,
+      <p class="note">As of ${time(now)} UTC. ${refreshLink(consoleRoot, REFRESH_SECONDS, refreshes)}</p>`,
+    refreshes ? REFRESH_SECONDS : null,
   );
 }

@@ -45,12 +45,12 @@ import { notFound } from "../../http/refusals.js";
 import { Day, text } from "../../http/schemas.js";
 import { guardPages, requireOperator } from "../dashboard/guard.js";
 import { listRunningJobs } from "./running-jobs.js";
-import { actionsPage, stopPage } from "./bulk-actions.js";
+import { actionAt, actionsPage, stopPage } from "./bulk-actions.js";
 import { EVERYTHING } from "./choice.js";
 import { fieldsOf, jobPage, jobsPage } from "./jobs.js";
 import { parkedFieldsOf, posEventsPage } from "./pos-events.js";
 import { notificationPage, orderPage, requestPage, searchPage, thingPage } from "./found.js";
-import { consoleRoot, eventsAt, jobsAt } from "./frame.js";
+import { consoleRoot, eventsAt, jobsAt, refreshedAddress, wantsRefresh } from "./frame.js";
 import { acts, by, Changed, Consent, explain, IdParams, operatorOf, orEmpty, readForm, shows, Time } from "./handle.js";
 import { nowPage } from "./now.js";
 import { queuePage, upkeepPage } from "./upkeep.js";
@@ -124,10 +124,9 @@ pages.use(guardPages(consoleRoot), requireOperator);
 
 pages.get(
   "/",
-  // a page that changes under its reader is for those who ask for it
   shows(async ({ query }) => {
     const [state, minutes, running] = await Promise.all([overview(), allQueueMinutes(CHART_HOURS), listRunningJobs()]);
-    return nowPage(state, minutes, running, query["refresh"] === "on");
+    return nowPage(state, minutes, running, wantsRefresh(query));
   }),
 );
 pages.get(
@@ -199,7 +198,8 @@ pages.post(
       return jobsAt({ ...fieldsOf(form), changed: String(changed) });
     }
     const id = await insertBulkAction(sql, { ...form, partnerId: null, actorId: operatorOf(response) });
-    return `${consoleRoot}/bulk-actions/${id}`;
+    // who has asked for it wants to see how it goes
+    return refreshedAddress(actionAt(id));
   }),
 );
 pages.get(
@@ -221,13 +221,16 @@ pages.post(
 );
 pages.get(
   "/bulk-actions",
-  shows(async () => actionsPage("Bulk actions", await listBulkActions(sql, null, LATEST_ACTIONS))),
+  shows(async ({ query }) => {
+    const actions = await listBulkActions(sql, null, LATEST_ACTIONS);
+    return actionsPage("Bulk actions", actions, `${consoleRoot}/bulk-actions`, wantsRefresh(query));
+  }),
 );
 pages.get(
   "/bulk-actions/:id",
-  shows(async ({ params }) => {
+  shows(async ({ params, query }) => {
     const action = found(await findBulkAction(sql, IdParams.parse(params).id), "This action");
-    return actionsPage("Bulk action", [action]);
+    return actionsPage("Bulk action", [action], actionAt(action.id), wantsRefresh(query));
   }),
 );
 pages.get(
@@ -239,7 +242,7 @@ pages.post(
   acts(async ({ params, body }, response) => {
     const { id } = IdParams.parse(params);
     await stopBulkAction(id, by(response, Consent.parse(body)));
-    return `${consoleRoot}/bulk-actions/${id}`;
+    return actionAt(id);
   }),
 );
 
@@ -294,7 +297,8 @@ pages.post(
     const { partnerId, error } = filter;
     const meant = { ...anyJob, state: "PARKED" as const, partnerId, error };
     const id = await insertBulkAction(sql, { ...meant, kind, until: null, why, actorId: operatorOf(response) });
-    return `${consoleRoot}/bulk-actions/${id}`;
+    // who has asked for it wants to see how it goes
+    return refreshedAddress(actionAt(id));
   }),
 );
 pages.use("/webhooks", webhookPages);
