@@ -5,13 +5,8 @@ import type { EventKind } from "../queues/fan-out.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { inBatches } from "../sql/in-batches.js";
 import { insertNotifications, type NewNotification } from "../sql/queries/notifications.js";
-import {
-  isOnOffer,
-  lockBoxNotifications,
-  recipientsOf,
-  type LargeAudience,
-  type SmallAudience,
-} from "../sql/queries/recipients.js";
+import { isOnOffer, lockBoxNotifications, type LargeAudience } from "../sql/queries/followers.js";
+import { recipientsOf, type SmallAudience } from "../sql/queries/recipients.js";
 import { findBacklog, stageJob, stageJobs, type StagedJob } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 

@@ -8,7 +8,7 @@ import type { Facts } from "../../lib/domain/notification-texts.js";
 import type { Db } from "../db.js";
 import { countRows } from "../rows.js";
 import { defaultPreferences } from "./preferences.js";
-import type { Recipient } from "./recipients.js";
+import type { Recipient } from "./recipient-lists.js";
 
 /** What a notification is about, as stored. */
 export interface Subject {
