@@ -8,7 +8,7 @@ import { insertBulkAction } from "../../sql/operators/bulk-actions.js";
 import { anyJob } from "../../sql/operators/jobs.js";
 import { runScript } from "../support/run-script.js";
 
-const ops = (...args: string[]) => runScript("operate", args);
+const ops = (...args: string[]) => runScript("operate/main", args);
 const sure = ["--why", "the vendor is back", "--yes"];
 
 async function json(...args: string[]): Promise<unknown> {
