@@ -42,11 +42,14 @@ export async function resendEvents(tx: Db, id: string, range: ResentRange): Prom
 export const watchedEndpoint = async (id: string): Promise<WatchedEndpoint | undefined> =>
   (await listWatchedEndpoints(sql, { failing: false, id }, null, 1))[0];
 
-/** Stops or starts an endpoint; returns whether that was a change, undefined without such an endpoint. */
+/**
+ * Stops or starts an endpoint; returns whether that was a change, undefined without such an endpoint. One that is stopped for
+ * another reason can be stopped too: then its owner cannot start it.
+ */
 export async function switchEndpoint(id: string, enabled: boolean, { actorId, why }: By): Promise<boolean | undefined> {
   const endpoint = await watchedEndpoint(id);
   if (!endpoint) return undefined;
-  if ((endpoint.stoppedAt === null) === enabled) return false;
+  if (enabled ? endpoint.stoppedAt === null : endpoint.stoppedWhy === "BY_OPERATOR") return false;
   return transaction(async (tx) => {
     if (!(await updateWebhookEndpoint(tx, id, endpoint.partnerId, { enabled }, "BY_OPERATOR"))) return undefined;
     if (enabled) await scheduleWebhooks(tx, id);

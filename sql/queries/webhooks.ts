@@ -178,6 +178,11 @@ export async function lockWebhookEndpoints(tx: Db, owner: Owner): Promise<number
     select count(*) as count from webhook_endpoints where partner_id is not distinct from ${owner}::uuid`);
 }
 
+/** Whether an operator has stopped one of a partner's endpoints. */
+export const hasWebhookEndpointStoppedByOperator = (db: Db, partnerId: string) =>
+  hasRows(db`
+    select from webhook_endpoints where partner_id = ${partnerId}::uuid and stopped_why = 'BY_OPERATOR' limit 1`);
+
 /** Lists an owner's endpoints, newest first, after the one with id `after`. */
 export const listWebhookEndpoints = (db: Db, owner: Owner, after: string | null, limit: number) =>
   db<WebhookEndpointRow[]>`
@@ -206,9 +211,9 @@ export interface WebhookEndpointChanges {
 }
 
 /**
- * Updates an owner's endpoint; false when there is no such one, or when its owner may not enable it, because an operator has stopped
- * it. An endpoint that is enabled again receives its pending
- * deliveries, and events from now on. Changed types apply to events from now on.
+ * Updates an owner's endpoint. False when there is no such one, when its owner may not enable it, because an operator has stopped
+ * it, or when a partner may not change its address, because an operator has stopped one of the partner's endpoints. An endpoint
+ * that is enabled again receives its pending deliveries, and events from now on. Changed types apply to events from now on.
  */
 export const updateWebhookEndpoint = (
   db: Db,
@@ -225,7 +230,9 @@ export const updateWebhookEndpoint = (
           types = case when ${types !== undefined}::boolean then ${types ?? null}::text[] else w.types end,
           stopped_at = case ${enabled ?? null}::boolean when false then coalesce(w.stopped_at, now()) when true then null else w.stopped_at end,
           stopped_why = case ${enabled ?? null}::boolean
-            when false then coalesce(w.stopped_why, ${by}::webhook_stop) when true then null else w.stopped_why
+            when false then case when ${by}::webhook_stop = 'BY_OPERATOR' or w.stopped_why is null then ${by}::webhook_stop else w.stopped_why end
+            when true then null
+            else w.stopped_why
           end,
           position = case
             when ${enabled ?? false}::boolean and w.stopped_at is not null then l.last_position
@@ -240,6 +247,9 @@ export const updateWebhookEndpoint = (
       from event_log l
       where w.id = ${id}::uuid and w.partner_id is not distinct from ${owner}::uuid
         and not (${enabled ?? false}::boolean and ${by}::webhook_stop = 'BY_OWNER' and w.stopped_why is not distinct from 'BY_OPERATOR')
+        and not (${url !== undefined}::boolean and exists (
+          select from webhook_endpoints s where s.partner_id = w.partner_id and s.stopped_why = 'BY_OPERATOR'
+        ))
       returning w.id
     )
     select from changed`);
@@ -265,11 +275,15 @@ export const updateWebhookSecret = (db: Db, id: string, owner: Owner, secret: st
     where id = ${id}::uuid and partner_id is not distinct from ${owner}::uuid
     returning id`);
 
-/** Deletes an endpoint; its deliveries are deleted by age. False when the owner has no such endpoint. */
+/**
+ * Deletes an endpoint; its deliveries are deleted by age. False when the owner has no such endpoint, or it is a partner's that an
+ * operator has stopped.
+ */
 export const deleteWebhookEndpoint = (db: Db, id: string, owner: Owner) =>
   hasRows(db<{ id: string }[]>`
     delete from webhook_endpoints
     where id = ${id}::uuid and partner_id is not distinct from ${owner}::uuid
+      and (partner_id is null or stopped_why is distinct from 'BY_OPERATOR')
     returning id`);
 
 export interface WebhookDeliveryRow {

@@ -93,32 +93,32 @@ interface EndpointView {
   changed: number | null;
 }
 
-/** Stops or starts an endpoint, and has events of a time sent again to one that runs. */
-const formsOf = ({ id, stoppedAt }: WatchedEndpoint): Html =>
+const switchForm = (id: string, kind: "STOP" | "START", legend: string): Html =>
   html`<form class="filter" method="post" action="${consoleRoot}/webhooks/${id}/switch">
-      <fieldset class="filter">
-        <legend>${stoppedAt === null ? "Stop it" : "Start it: it gets the events from now on"}</legend>
-        ${consent}
-        ${
-          stoppedAt === null
-            ? html`<button name="kind" value="STOP">Stop</button>`
-            : html`<button name="kind" value="START">Start</button>`
-        }
-      </fieldset>
-    </form>
-    ${
-      stoppedAt === null
-        ? html`<form class="filter" method="post" action="${consoleRoot}/webhooks/${id}/resend">
-            <fieldset class="filter">
-              <legend>Send the events of a time again, ${MOST_RESENT.toLocaleString("en")} at most</legend>
-              <label>Since, UTC <input name="since" type="datetime-local" required /></label>
-              <label>Before, UTC, empty for now <input name="before" type="datetime-local" /></label>
-              ${consent}
-              <button>Send again</button>
-            </fieldset>
-          </form>`
-        : null
-    }`;
+    <fieldset class="filter">
+      <legend>${legend}</legend>
+      ${consent}
+      <button name="kind" value="${kind}">${kind === "STOP" ? "Stop" : "Start"}</button>
+    </fieldset>
+  </form>`;
+
+/** Stops or starts an endpoint, and has events of a time sent again to one that runs. */
+const formsOf = ({ id, stoppedAt, stoppedWhy }: WatchedEndpoint): Html =>
+  html`${stoppedAt === null ? null : switchForm(id, "START", "Start it: it gets the events from now on")}
+  ${stoppedWhy === "BY_OPERATOR" ? null : switchForm(id, "STOP", "Stop it: its owner cannot start it")}
+  ${
+    stoppedAt === null
+      ? html`<form class="filter" method="post" action="${consoleRoot}/webhooks/${id}/resend">
+          <fieldset class="filter">
+            <legend>Send the events of a time again, ${MOST_RESENT.toLocaleString("en")} at most</legend>
+            <label>Since, UTC <input name="since" type="datetime-local" required /></label>
+            <label>Before, UTC, empty for now <input name="before" type="datetime-local" /></label>
+            ${consent}
+            <button>Send again</button>
+          </fieldset>
+        </form>`
+      : null
+  }`;
 
 /** One endpoint, with what can be done to it and what was sent to it. */
 export const endpointPage = ({ endpoint, status, deliveries, next, changed }: EndpointView): Page =>

@@ -8,6 +8,7 @@ import { insertAuditEvent } from "../../../sql/queries/audit-events.js";
 import {
   deleteWebhookEndpoint,
   findWebhookEndpoint,
+  hasWebhookEndpointStoppedByOperator,
   insertWebhookEndpoint,
   listWebhookEndpoints,
   lockWebhookEndpoints,
@@ -42,7 +43,7 @@ const stoppedByOperator = refusal(
   409,
   "CONFLICT",
   "WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR",
-  "An operator has stopped this endpoint, or its service key was revoked.",
+  "An operator has stopped an endpoint of yours, or its service key was revoked.",
   "Ask the platform's operators to start it.",
 );
 
@@ -75,10 +76,14 @@ const EndpointView = z
       .nullable()
       .meta({ example: ["order.placed"] }),
     enabled: z.boolean(),
-    stoppedWhy: z.enum(enums.webhookStop).nullable().meta({
-      description:
-        "GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it. Null while it is enabled",
-    }),
+    stoppedWhy: z
+      .enum(enums.webhookStop)
+      .nullable()
+      .meta({
+        description:
+          "GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it; until then a partner adds no " +
+          "endpoint, changes no address, and does not delete this one. Null while it is enabled",
+      }),
     failingSince: Timestamp.nullable().meta({ description: "since its last success" }),
     pausedUntil: Timestamp.nullable().meta({ description: "after a failure it is left alone for a while" }),
     createdAt: Timestamp,
@@ -128,7 +133,7 @@ webhookEndpoints.post(
     auth: "WEBHOOK_WRITER",
     body: NewEndpoint,
     answers: { 201: EndpointView.extend({ secret: Secret }).meta({ id: "NewWebhookEndpoint" }) },
-    errors: [tooManyEndpoints, notTheOwner],
+    errors: [tooManyEndpoints, notTheOwner, stoppedByOperator],
   },
   async ({ user, apiKeyId, partner, body: { url, types, description } }) => {
     refuseAddress(url);
@@ -137,6 +142,7 @@ webhookEndpoints.post(
     const most = owner === null ? MOST_ENDPOINTS.platform : MOST_ENDPOINTS.partner;
     const row = await transaction(async (tx) => {
       if ((await lockWebhookEndpoints(tx, owner)) >= most) throw tooManyEndpoints({ most });
+      if (owner !== null && (await hasWebhookEndpointStoppedByOperator(tx, owner))) throw stoppedByOperator();
       const id = await newWebhookEndpointId(tx);
       const envelope = encryptEnvelope(secret, webhookSecretContext(id));
       await insertWebhookEndpoint(tx, { id, partnerId: owner, apiKeyId, url, types, description, secret: envelope });
@@ -219,12 +225,15 @@ webhookEndpoints.delete(
     description: "Its deliveries can be read no more; they are deleted when they are 30 days old.",
     auth: "WEBHOOK_WRITER",
     answers: { 204: null },
-    errors: [notTheOwner],
+    errors: [notTheOwner, stoppedByOperator],
   },
   async ({ user, apiKeyId, partner, params: { id } }) => {
     const owner = await ownerOf(user, partner);
     await transaction(async (tx) => {
-      if (!(await deleteWebhookEndpoint(tx, id, owner))) throw notFound("This endpoint");
+      if (!(await deleteWebhookEndpoint(tx, id, owner))) {
+        found(await findWebhookEndpoint(tx, id, owner), "This endpoint");
+        throw stoppedByOperator();
+      }
       await audit(tx, { user, apiKeyId, id, action: "WEBHOOK_ENDPOINT_DELETE" });
     });
     return noContent();

@@ -2705,7 +2705,7 @@ export type NewWebhookEndpoint = {
     description: string | null;
     types: string[] | null;
     enabled: boolean;
-    /** GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it. Null while it is enabled */
+    /** GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it; until then a partner adds no endpoint, changes no address, and does not delete this one. Null while it is enabled */
     stoppedWhy: ("BY_OWNER" | "BY_OPERATOR" | "GONE" | "FAILING") | null;
     /** since its last success */
     failingSince: string | null;
@@ -2727,21 +2727,6 @@ export type TooManyWebhookEndpointsProblem = {
     requestId: string;
     most: number;
 };
-export type WebhookEndpoint = {
-    /** UUID v7 */
-    id: string;
-    url: string;
-    description: string | null;
-    types: string[] | null;
-    enabled: boolean;
-    /** GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it. Null while it is enabled */
-    stoppedWhy: ("BY_OWNER" | "BY_OPERATOR" | "GONE" | "FAILING") | null;
-    /** since its last success */
-    failingSince: string | null;
-    /** after a failure it is left alone for a while */
-    pausedUntil: string | null;
-    createdAt: string;
-};
 export type WebhookEndpointStoppedByOperatorProblem = {
     /** explains the reason, below the API's address */
     "type": "/docs/errors#WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR";
@@ -2752,6 +2737,21 @@ export type WebhookEndpointStoppedByOperatorProblem = {
     code: "CONFLICT";
     reason: "WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR";
     requestId: string;
+};
+export type WebhookEndpoint = {
+    /** UUID v7 */
+    id: string;
+    url: string;
+    description: string | null;
+    types: string[] | null;
+    enabled: boolean;
+    /** GONE: it answered 410. FAILING: it failed for a day. BY_OPERATOR: only an operator starts it; until then a partner adds no endpoint, changes no address, and does not delete this one. Null while it is enabled */
+    stoppedWhy: ("BY_OWNER" | "BY_OPERATOR" | "GONE" | "FAILING") | null;
+    /** since its last success */
+    failingSince: string | null;
+    /** after a failure it is left alone for a while */
+    pausedUntil: string | null;
+    createdAt: string;
 };
 export type WebhookDelivery = {
     /** of the event in the log */
@@ -9188,7 +9188,7 @@ export function createWebhookEndpoint({ body }: {
         data: RequestTooSlowProblem;
     } | {
         status: 409;
-        data: TooManyWebhookEndpointsProblem;
+        data: TooManyWebhookEndpointsProblem | WebhookEndpointStoppedByOperatorProblem;
     } | {
         status: 413;
         data: BodyTooLargeProblem;
@@ -9348,6 +9348,9 @@ export function deleteWebhookEndpoint({ id }: {
     } | {
         status: 404;
         data: NotFoundProblem;
+    } | {
+        status: 409;
+        data: WebhookEndpointStoppedByOperatorProblem;
     } | {
         status: 429;
         data: TooManyRequestsProblem;

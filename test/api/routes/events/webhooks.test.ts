@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Reply } from "../../../support/api.js";
 import { task } from "../../../support/task.js";
 import { startWebhookReceiver } from "../../../support/webhook-receiver.js";
 
@@ -110,25 +111,43 @@ describe("an endpoint", () => {
     expect(await deleteOldWebhooks(sql, 100)).toBe(1);
   });
 
-  test("that an operator has stopped is not started by its owner, who may change and delete it", async () => {
+  const switchByOperator = (enabled: boolean) =>
+    admin.client.patch(`/api/v1/admin/ops/webhook-endpoints/${id}`, { enabled, why: "floods its receiver" });
+  const refusedFor = (reply: Reply) => `${outcome(reply)} ${String(reply.body["reason"])}`;
+  const byOperator = "409 CONFLICT WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR";
+
+  test("that an operator has stopped is neither started nor deleted by its owner, who may describe it", async () => {
     const its = `${path}/${id}`;
-    const start = (enabled: boolean) =>
-      admin.client.patch(`/api/v1/admin/ops/webhook-endpoints/${id}`, { enabled, why: "floods its receiver" });
-    await start(false);
-    const refused = await owner.patch(its, { enabled: true });
-    expect([outcome(refused), refused.body["reason"]]).toEqual([
-      "409 CONFLICT",
-      "WEBHOOK_ENDPOINT_STOPPED_BY_OPERATOR",
-    ]);
+    await switchByOperator(false);
+    expect(refusedFor(await owner.patch(its, { enabled: true }))).toBe(byOperator);
+    expect(refusedFor(await owner.delete(its))).toBe(byOperator);
     expect((await owner.patch(its, { enabled: false, description: "Office" })).body).toMatchObject({
       enabled: false,
       stoppedWhy: "BY_OPERATOR",
       description: "Office",
     });
-    await start(true);
+    await switchByOperator(true);
     expect((await owner.patch(its, { enabled: true })).body).toMatchObject({ enabled: true });
-    await start(false);
     expect(outcome(await owner.delete(its))).toBe("204");
+  });
+
+  test("that an operator has stopped is not replaced by another of the same partner; other owners are not concerned", async () => {
+    const other = (await owner.post(path, { url: receiver.url })).string("id");
+    await switchByOperator(false);
+    expect(refusedFor(await owner.post(path, { url: receiver.url }))).toBe(byOperator);
+    expect(refusedFor(await owner.patch(`${path}/${other}`, { url: `${receiver.url}/events` }))).toBe(byOperator);
+    expect((await owner.patch(`${path}/${other}`, { types: ["box.expired"] })).body).toMatchObject({ enabled: true });
+    const elsewhere = (await cast.bakery(api.client)).owner.client;
+    for (const client of [elsewhere, admin.client])
+      expect(outcome(await client.post(path, { url: receiver.url }))).toBe("201");
+    await switchByOperator(true);
+    expect(outcome(await owner.post(path, { url: receiver.url }))).toBe("201");
+  });
+
+  test("that its owner has stopped is stopped by an operator, too: then its owner does not start it", async () => {
+    await owner.patch(`${path}/${id}`, { enabled: false });
+    await switchByOperator(false);
+    expect(refusedFor(await owner.patch(`${path}/${id}`, { enabled: true }))).toBe(byOperator);
   });
 
   test("stops when the service key that created it is revoked", async () => {
@@ -145,6 +164,7 @@ describe("an endpoint", () => {
     const [audited] = await sql<{ details: unknown }[]>`
       select details from audit_events where subject_id = ${endpoint.string("id")}::uuid`;
     expect(audited).toEqual({ details: { apiKeyId: made.string("id") } });
+    expect(outcome(await admin.client.delete(`${path}/${endpoint.string("id")}`))).toBe("204");
   });
 
   test("is its owner's: staff, who may leave, neither see nor change it", async () => {
