@@ -69,6 +69,16 @@ const READ_ONLY_PARAMETERS = ["in_hot_standby", "default_transaction_read_only"]
 /** Where the server warns that a commit was not confirmed by its standby, as an operator has ended the wait for it. */
 const UNCONFIRMED = "SyncRepWaitForLSN";
 
+/**
+ * Closes the gap at the beginning of a result, which postgres.js leaves for the rows of a statement that failed while it sent
+ * rows, just before this one (its issue 1181).
+ */
+function closeGap<T extends Rows>(rows: postgres.RowList<T>): postgres.RowList<T> {
+  if (rows.length > 0 && !(0 in rows))
+    Reflect.apply(Array.prototype.splice, rows, [0, rows.length - Object.keys(rows).length]);
+  return rows;
+}
+
 const messageOf = (error: unknown) => (isNativeError(error) ? error.message : String(error));
 
 /**
@@ -99,6 +109,9 @@ export function openConnection(
   let lost: DatabaseError | undefined;
   let running = 0;
   let staged = 0;
+  /** Statements that the library was given, and those that it has built to send them. */
+  let given = 0;
+  let built = 0;
   /** When the running statement started, by the monotonic clock. */
   let startedAt = 0;
   /** Ends the session when the running statement does not. */
@@ -180,9 +193,21 @@ export function openConnection(
   let client: Client | undefined;
   let opening: Promise<Client> | undefined;
 
+  /**
+   * Ends the session when the library sends a statement once more, since the server has to prepare it again: its statements in
+   * flight would get each other's responses. Set here, because as an option it would cost a stack trace for each statement.
+   */
+  function watch(opened: Client): Client {
+    opened.options.debug = () => {
+      built += 1;
+      if (built > given) lose("a statement had to be prepared again");
+    };
+    return opened;
+  }
+
   /** Opens the session, unless its server is not the primary where it should be. */
   async function open(): Promise<Client> {
-    if (replica) return (client = clientOf(replica));
+    if (replica) return (client = watch(clientOf(replica)));
     const server = await way.find().catch((error: unknown) => {
       throw lose(messageOf(error));
     });
@@ -194,8 +219,12 @@ export function openConnection(
     });
     if (role) forget = way.add(role, server, () => lose("another server is the primary now"));
     if (role && !forget) throw lose("the server is not the primary");
-    client = opened;
-    return opened;
+    return (client = watch(opened));
+  }
+
+  function sendAlone<T extends Rows>(opened: Client, ...[template, parameters]: Statement) {
+    given += 1;
+    return opened<T>(template, ...parameters);
   }
 
   /** Sends a statement with its timeout, in one packet. */
@@ -203,6 +232,7 @@ export function openConnection(
     opened: Client,
     ...[template, parameters]: Statement
   ): Promise<postgres.RowList<T>> {
+    given += 3;
     const sent = [
       opened.unsafe(`begin; set local statement_timeout = ${timeoutMs}`).execute(),
       opened<T>(template, ...parameters).execute(),
@@ -220,15 +250,14 @@ export function openConnection(
     });
 
   return {
-    async run(template, parameters) {
+    async run<T extends Rows>(...statement: Statement) {
       if (lost) throw lost;
       if (running === 0) startRunning();
       running += 1;
       try {
         const opened = client ?? (await whileOpen((opening ??= open())));
-        return await whileOpen(
-          ownTimeout ? sendWithTimeout(opened, template, parameters) : opened(template, ...parameters),
-        );
+        const send = ownTimeout ? sendWithTimeout<T> : sendAlone<T>;
+        return closeGap(await whileOpen(send(opened, ...statement)));
       } catch (error) {
         if (error instanceof postgres.PostgresError) {
           if (error.code === READ_ONLY) lose("the server is read-only");

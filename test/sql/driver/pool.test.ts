@@ -57,6 +57,46 @@ test("gives each statement in flight the whole timeout, and the session of those
   await pool.close();
 });
 
+test("no statement gets the response of another when the server has to prepare some again", async () => {
+  const pool = openPool("searches", { connections: 1 });
+  await sql`create table changing (id integer)`;
+  await sql`insert into changing select generate_series(0, 9)`;
+  const read = async (id: number) => (await pool.db<{ id: number }[]>`select * from changing where id = ${id}`)[0]?.id;
+  const echo = async (word: string) => (await pool.db<{ word: string }[]>`select ${word}::text as word`)[0]?.word;
+  const changes = [
+    () => sql`alter table changing add a text`,
+    () => sql`alter table changing add b text`,
+    () => sql`alter table changing add c text`,
+  ];
+  for (const change of changes) {
+    await read(0);
+    await echo("");
+    await change();
+    const replies = Array.from({ length: 20 }, async (_, n) => {
+      // some are sent together, others when those before them have settled
+      for (let step = 0; step < n % 4; step += 1) await echo("before").catch(() => undefined);
+      return n % 2 === 0 ? read(n / 2) : echo(`word ${n}`);
+    });
+    const wrong = (await Promise.allSettled(replies)).flatMap((reply, n) => {
+      if (reply.status === "rejected") return faultOf(reply.reason) === "unreachable" ? [] : [String(reply.reason)];
+      return reply.value === (n % 2 === 0 ? n / 2 : `word ${n}`) ? [] : [`${n}: ${String(reply.value)}`];
+    });
+    expect(wrong).toEqual([]);
+    expect(await read(9)).toBe(9);
+  }
+  await pool.close();
+});
+
+test("the rows of a statement have no gap for those of one that failed before it while it sent rows", async () => {
+  const pool = openPool("searches", { connections: 1 });
+  await pool.db`select`;
+  const failing = pool.db`select 1 / (3 - n) from generate_series(1, 9) as n`.catch((error: unknown) => error);
+  const next = pool.db`select n from generate_series(1, 3) as n`;
+  expect(await failing).toMatchObject({ code: "22012" });
+  expect([...(await next)]).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await pool.close();
+});
+
 test("a stopped pool refuses new statements and completes running ones", async () => {
   const pool = openPool("searches", { connections: 1 });
   const running = pool.db`select pg_sleep(0.1)`;

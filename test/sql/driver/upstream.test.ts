@@ -51,6 +51,29 @@ test("it continues a transaction on the next connection, without the statements 
   await pool.end();
 });
 
+test("it leaves statements unsettled when the server has to prepare two in flight again", async () => {
+  await server.ask("create table changing (id integer)");
+  const pool = plainPool();
+  const read = (id: number) => pool`select * from changing where id = ${id}`.execute();
+  await read(1);
+  await server.ask("alter table changing add column name text");
+  const waiting = Promise.all([read(1), read(2)]);
+  // answered once the server gives up waiting for the rest of the first
+  await pool`select`;
+  expect(await isPending(waiting)).toBe(true);
+  waiting.catch(() => undefined);
+  await pool.end({ timeout: 0 });
+});
+
+test("it leaves a gap in the rows of a statement, for those of one that failed before it", async () => {
+  const pool = plainPool();
+  const failing = pool`select 1 / (3 - n) from generate_series(1, 9) as n`.catch((error: unknown) => error);
+  const next = pool`select 'next' as word`;
+  expect(await failing).toMatchObject({ code: "22012" });
+  expect(Object.keys(await next)).toEqual(["2"]);
+  await pool.end();
+});
+
 test("it waits forever for a hung server process, while our connection gives up", async () => {
   const pool = plainPool();
   const stopped: number[] = [];
