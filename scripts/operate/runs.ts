@@ -1,5 +1,5 @@
-import { rollUpNow, runUpkeepNow } from "../../api/common/operate.js";
 import { z } from "zod";
+import { rollUpNow, runUpkeepNow } from "../../api/common/operate.js";
 import { upkeepTasks } from "../../queues/upkeep.js";
 import { consent, options, parsed, Refused, rest } from "./arguments.js";
 import { print } from "./table.js";
