@@ -247,7 +247,7 @@ export const updateWebhookEndpoint = (
       from event_log l
       where w.id = ${id}::uuid and w.partner_id is not distinct from ${owner}::uuid
         and not (${enabled ?? false}::boolean and ${by}::webhook_stop = 'BY_OWNER' and w.stopped_why is not distinct from 'BY_OPERATOR')
-        and not (${url !== undefined}::boolean and exists (
+        and not (w.url <> coalesce(${url ?? null}::text, w.url) and exists (
           select from webhook_endpoints s where s.partner_id = w.partner_id and s.stopped_why = 'BY_OPERATOR'
         ))
       returning w.id

@@ -136,7 +136,11 @@ describe("an endpoint", () => {
     await switchByOperator(false);
     expect(refusedFor(await owner.post(path, { url: receiver.url }))).toBe(byOperator);
     expect(refusedFor(await owner.patch(`${path}/${other}`, { url: `${receiver.url}/events` }))).toBe(byOperator);
-    expect((await owner.patch(`${path}/${other}`, { types: ["box.expired"] })).body).toMatchObject({ enabled: true });
+    const same = { url: receiver.url, types: ["box.expired"] };
+    expect((await owner.patch(`${path}/${other}`, same)).body).toMatchObject({ ...same, enabled: true });
+    expect((await owner.patch(`${path}/${other}`, { description: "Till" })).body).toMatchObject({
+      description: "Till",
+    });
     const elsewhere = (await cast.bakery(api.client)).owner.client;
     for (const client of [elsewhere, admin.client])
       expect(outcome(await client.post(path, { url: receiver.url }))).toBe("201");
