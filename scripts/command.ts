@@ -11,7 +11,7 @@ interface Command {
 
 const commands: Readonly<Record<string, Command>> = {
   start: {
-    call: "npm start [-- --watch], or npm run dev",
+    call: "npm start, or npm run dev",
     what: "Runs everything on this machine: Postgres (unless DATABASE_URL names one), the API and the workers. With dev they restart when the source changes.",
   },
   demo: { call: "npm run demo", what: "Plays a day on the running npm start, over HTTP alone." },

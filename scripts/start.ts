@@ -1,10 +1,10 @@
-import { usage } from "./command.js";
+import "./command.js";
 import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs, parseEnv } from "node:util";
+import { parseEnv } from "node:util";
 import { folderFault } from "../lib/process/folders.js";
 import { PRIVATE_ORIGINS } from "../lib/process/origins.js";
 import { readConfig, type Config } from "../lib/process/read-config.js";
@@ -20,8 +20,8 @@ import { watchSource } from "./watch.js";
 
 /**
  * Runs everything on one machine until a signal: Postgres (unless DATABASE_URL names one), the migrations, the API and the
- * workers. Missing variables get development defaults; generated keys are kept in DATA_DIR. With `--watch` (`npm run dev`)
- * the API and the workers restart when their source changes, and a debugger can attach to them.
+ * workers. Missing variables get development defaults; generated keys are kept in DATA_DIR. Run from source (`npm run dev`) it
+ * restarts the API and the workers when that changes, and a debugger can attach to them.
  */
 
 const READY_LIMIT_MS = 60_000;
@@ -48,17 +48,10 @@ const newKeys = () => ({
   ...newVapidKeys(),
 });
 
-function readArguments() {
-  try {
-    return parseArgs({ options: { watch: { type: "boolean", default: false } } }).values;
-  } catch {
-    process.stderr.write(`${usage}\n`);
-    return process.exit(1);
-  }
-}
-
-const { watch: watching } = readArguments();
-/** The ports where debuggers attach with `--watch`, on this machine only: Node's usual one, and the next. */
+/** What this runs as: TypeScript by `npm run dev`, compiled by `npm start`. */
+const extension = extname(import.meta.url);
+const watching = extension === ".ts";
+/** The ports where debuggers attach, on this machine only: Node's usual one, and the next. */
 const debuggers = { API: 9_229, worker: 9_230 };
 const LOOPBACK = "127.0.0.1";
 
@@ -227,7 +220,7 @@ async function start(signal: AbortSignal): Promise<void> {
   });
   signal.throwIfAborted();
 
-  const program = (path: string) => new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);
+  const program = (path: string) => new URL(`../${path}${extension}`, import.meta.url);
   const run = (name: keyof typeof debuggers, path: string) => {
     const nodeOptions = watching ? [`--inspect=${LOOPBACK}:${debuggers[name]}`, "--inspect-publish-uid=http"] : [];
     processes.push(supervise(name, program(path), { env: process.env, nodeOptions }));

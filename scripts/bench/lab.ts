@@ -138,7 +138,7 @@ export async function withLab(
       const dataFolder = join(folder, name);
       await mkdir(dataFolder, { recursive: true });
       const port = await freePort();
-      const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), join(ROOT, "scripts/start.ts")], {
+      const child = spawn(process.execPath, ["--enable-source-maps", join(ROOT, "scripts/start-compiled.js")], {
         // where no .env is
         cwd: dataFolder,
         env: { PATH: process.env["PATH"], DATA_DIR: dataFolder, PORT: String(port), LOG_LEVEL: "warn" },

@@ -54,7 +54,7 @@ test.each([
   });
 });
 
-test.each(["build", "client/main", "demo/main", "keys", "migrate", "rotate-credentials", "write-variables"])(
+test.each(["build", "client/main", "demo/main", "keys", "migrate", "rotate-credentials", "start", "write-variables"])(
   "%s refuses an argument, in one line, and does nothing",
   async (name) => {
     expect(await run(`scripts/${name}.ts`, ["--bogus"])).toEqual({
@@ -65,15 +65,6 @@ test.each(["build", "client/main", "demo/main", "keys", "migrate", "rotate-crede
     });
   },
 );
-
-test("start refuses an unknown option, and starts nothing", async () => {
-  expect(await run("scripts/start.ts", ["--bogus"])).toEqual({
-    code: 1,
-    out: "",
-    err: expect.stringMatching(/^Usage: npm start [^\n]+\n$/),
-    left: [],
-  });
-});
 
 test("fuzz sends nothing in production", async () => {
   const { code, out, err } = await run("scripts/fuzz.ts", [], { NODE_ENV: "production" });

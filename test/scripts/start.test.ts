@@ -122,7 +122,7 @@ test("npm run dev runs the TypeScript source, says where the serving process can
     .on("error", () => undefined)
     .listen(9_229, "127.0.0.1");
   const env = { PORT: String(port), WEB_CONCURRENCY: "2", ...existing };
-  const started = startEverything(folder, env, ["--import", tsx, join(root, "scripts/start.ts"), "--watch"]);
+  const started = startEverything(folder, env, ["--import", tsx, join(root, "scripts/start.ts")]);
   const [, inspector = ""] = /Debugger +API (\S+), worker \S+\n/.exec(await started.greeted) ?? [];
   expect(inspector).not.toMatch(/:9229$/);
   const debugged = async () => (await fetch(`http://${inspector}/json/list`)).text();
