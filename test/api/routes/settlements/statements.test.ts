@@ -14,7 +14,7 @@ describe("a partner's owner", () => {
   });
 
   /** The id of the latest statement. */
-  const latest = async () => String((await shop.owner.client.get(own)).list[0]!["id"]);
+  const latest = async (of: Bakery = shop) => String((await of.owner.client.get(own)).list[0]!["id"]);
 
   test("lists the statements, newest first, page by page", async () => {
     const first = await shop.owner.client.get(`${own}?limit=1`);
@@ -70,11 +70,12 @@ describe("a partner's owner", () => {
   });
 
   test("gets the document that a worker makes, at an address that needs no token", async () => {
-    const id = await latest();
+    const settled = await settledBakery();
+    const path = `${own}/${await latest(settled)}`;
     const worker = startQueueWorker(statements, writeStatement);
-    await until(async () => (await shop.owner.client.get(`${own}/${id}`)).body["pdfUrl"] !== null);
+    await until(async () => (await settled.owner.client.get(path)).body["pdfUrl"] !== null);
     await worker.stop();
-    const { pathname, search } = new URL((await shop.owner.client.get(`${own}/${id}`)).string("pdfUrl"));
+    const { pathname, search } = new URL((await settled.owner.client.get(path)).string("pdfUrl"));
     const file = await fetch(client.url + pathname + search);
     expect([file.status, file.headers.get("content-type")]).toEqual([200, "application/pdf"]);
     expect((await fetch(client.url + pathname)).status).toBe(403);
