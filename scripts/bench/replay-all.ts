@@ -49,7 +49,7 @@ async function signIn(api: Program): Promise<string> {
 async function replayAll(api: Program, cookie: string): Promise<string> {
   const form = { state: "DEAD", queue: "push", error: "503", all: "on", kind: "REPLAY", sure: "on" };
   const answer = await send(api, "/admin/ops/jobs", { ...form, why: "the push service is back" }, cookie);
-  const [, id] = /\/bulk-actions\/([\w-]+)$/.exec(answer.headers.get("location") ?? "") ?? [];
+  const [, id] = /\/bulk-actions\/([\w-]+)(?:\?|$)/.exec(answer.headers.get("location") ?? "") ?? [];
   if (id === undefined) throw new Error(`the console answered ${answer.status}`);
   return id;
 }
