@@ -1522,6 +1522,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION drop_old_events(days integer) RETURNS integer
 -- FUNCTION end_webhook_run(of_endpoint uuid, run uuid, due_at timestamp with time zone) RETURNS void
 -- FUNCTION erase_accounts(max_rows integer) RETURNS integer
+-- FUNCTION find_menu_item(of_partner uuid, of_external_id text) RETURNS SETOF menu_items
 -- FUNCTION first_id_at(at timestamp with time zone) RETURNS uuid
 -- FUNCTION great_circle(latitude_1 double precision, longitude_1 double precision, latitude_2 double precision, longitude_2 double precision) RETURNS double precision
 -- FUNCTION has_partner(of_user uuid) RETURNS boolean

@@ -18,7 +18,7 @@ create or replace function menu_item_of_row(of_partner uuid, in_category uuid, r
 language sql stable parallel safe
 as $$
   (
-    select m.id from menu_items m where m.partner_id = of_partner and m.external_id = row_external_id
+    select m.id from find_menu_item(of_partner, row_external_id) m
   )
   union all
   (
@@ -72,7 +72,9 @@ as $$
              coalesce(r.available, m.available), 'CSV'::item_source, null::timestamptz
            ) as differs
     from incoming r
-    left join menu_categories c on c.partner_id = of_partner and lower(c.name) = r.category_key
+    left join lateral (
+      select k.id from menu_categories k where k.partner_id = of_partner and lower(k.name) = r.category_key limit 1
+    ) c on true
     left join lateral menu_item_of_row(of_partner, c.id, r.external_id, r.name_key) i on true
     left join menu_items m on m.id = i.id
     left join menu_categories old on old.id = m.category_id

@@ -12,6 +12,7 @@ const Node = z.object({
   "Actual Loops": z.number().default(0),
   "Rows Removed by Filter": z.number().default(0),
   "Rows Removed by Index Recheck": z.number().default(0),
+  "Rows Removed by Join Filter": z.number().default(0),
   get Plans() {
     return z.array(Node).optional();
   },
@@ -25,6 +26,8 @@ export interface Executed {
   query: string;
   /** Where it read rows. */
   scans: { table: string; how: string; rows: number }[];
+  /** The number of pairs of rows that its joins compared in vain. */
+  mismatches: number;
 }
 
 function scansOf(node: Node): Executed["scans"] {
@@ -42,6 +45,12 @@ function scansOf(node: Node): Executed["scans"] {
       : [];
   return [...own, ...(node.Plans ?? []).flatMap(scansOf)];
 }
+
+const mismatchesOf = (node: Node): number =>
+  (node.Plans ?? []).reduce(
+    (sum, part) => sum + mismatchesOf(part),
+    node["Rows Removed by Join Filter"] * node["Actual Loops"],
+  );
 
 interface Recorder {
   /** Returns the statements executed since the last call. */
@@ -77,7 +86,7 @@ export async function recordPlans({ url, ask }: OwnPostgres): Promise<Recorder> 
         const [, json] = /LOG: {2}duration: [\d.]+ ms {2}plan:\n(.*)$/s.exec(entry) ?? [];
         if (json === undefined) return [];
         const { "Query Text": query, Plan } = Logged.parse(JSON.parse(json.replaceAll(/^\t/gm, "")));
-        return [{ query: query.replaceAll(/\s+/g, " ").trim(), scans: scansOf(Plan) }];
+        return [{ query: query.replaceAll(/\s+/g, " ").trim(), scans: scansOf(Plan), mismatches: mismatchesOf(Plan) }];
       });
     },
   };
