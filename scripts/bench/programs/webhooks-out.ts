@@ -9,6 +9,7 @@ import { encryptEnvelope } from "../../../lib/security/envelope.js";
 import { prepareBroker } from "../../../queues/broker.js";
 import { webhooks } from "../../../queues/index.js";
 import { jobsDue, sql } from "../../../sql/db.js";
+import { numberEvents } from "../../../sql/queries/events.js";
 import { insertWebhookEndpoint, newWebhookEndpointId, webhookSecretContext } from "../../../sql/queries/webhooks.js";
 import { signalLeader } from "../../../sql/signals.js";
 import { consume } from "../../../workers/consume.js";
@@ -29,6 +30,8 @@ await prepareBroker();
 const { concurrency } = webhooks;
 await consume(webhooks, sendWebhooks, { concurrency, signal: new AbortController().signal }).worker;
 startRelay([webhooks]);
+// events of the chapters before, which nothing has numbered, would be numbered first
+while ((await numberEvents(sql, 1_000)) > 0);
 startNumbering();
 
 const arrived = new Map<number, number>();
