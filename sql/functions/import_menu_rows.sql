@@ -59,6 +59,12 @@ as $$
            lower(r.category) as category_key, lower(r.name) as name_key
     from unnest(rows) with ordinality
       as r (category, name, price_minor, external_id, description, weight_grams, available, place)
+  ), categories as materialized (
+    select named.category_key, c.id
+    from (select distinct category_key from incoming) as named
+    cross join lateral (
+      select c.id from menu_categories c where c.partner_id = of_partner and lower(c.name) = named.category_key limit 1
+    ) as c
   ), matched as materialized (
     select r.place, r.category, r.name, r.price_minor, r.external_id, r.description, r.weight_grams, r.available,
            r.category_key, r.name_key, c.id as category_id, m.id as item_id, m.source, lower(old.name) as old_category, lower(m.name) as old_name,
@@ -72,9 +78,7 @@ as $$
              coalesce(r.available, m.available), 'CSV'::item_source, null::timestamptz
            ) as differs
     from incoming r
-    left join lateral (
-      select k.id from menu_categories k where k.partner_id = of_partner and lower(k.name) = r.category_key limit 1
-    ) c on true
+    left join categories c on c.category_key = r.category_key
     left join lateral menu_item_of_row(of_partner, c.id, r.external_id, r.name_key) i on true
     left join menu_items m on m.id = i.id
     left join menu_categories old on old.id = m.category_id

@@ -149,7 +149,7 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
       select spelled.category, c.id
       from (select distinct category from pulled) as spelled
       cross join lateral (
-        select k.id from menu_categories k where k.partner_id = ${partnerId}::uuid and lower(k.name) = lower(spelled.category) limit 1
+        select c.id from menu_categories c where c.partner_id = ${partnerId}::uuid and lower(c.name) = lower(spelled.category) limit 1
       ) as c
     ), compared as materialized (
       select p.external_id, n.id as category_id, p.name, p.price_minor, p.description, p.weight_grams,
