@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { describeIssue } from "../process/input-errors.js";
+import { parseDescribed } from "../process/input-errors.js";
 import { limits } from "../domain/limits.js";
 import { toMinor, type Minor } from "../domain/money.js";
 import { PosUnavailable, type MenuPage, type PosMenuItem, type RejectedItem } from "./adapter.js";
@@ -72,10 +72,9 @@ export function readOne<T>(
   sent: unknown,
   use: (read: T) => readonly Candidate[],
 ): readonly Candidate[] {
-  // to parse with descriptions of what is wrong takes seven times as long
-  const read = schema.safeParse(sent);
+  const read = parseDescribed(schema, sent);
   if (read.success) return use(read.data);
-  const reason = flawOf(schema.safeParse(sent, { error: describeIssue }).error ?? read.error);
+  const reason = flawOf(read.error);
   const [first, ...others] = ids.safeParse(sent).data ?? [];
   if (first === undefined) return [{ externalId: null, reason }];
   return [first, ...others].map((externalId) => ({ externalId, reason }));

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { sha256 } from "../security/crypto.js";
-import { describeIssue } from "../process/input-errors.js";
+import { parseDescribed } from "../process/input-errors.js";
 import { parseJson, parseJsonBody } from "../process/parse-json.js";
 import { MalformedWebhook, type WebhookCall } from "./adapter.js";
 
@@ -48,7 +48,7 @@ export const instantOf = (seconds: string): number | null =>
 /** Parses the body of a verified call, as `jsonOf` returns it; throws MalformedWebhook, which names fields without values. */
 export function readCall<T>(schema: z.ZodType<T>, sent: unknown): T {
   if (sent === undefined) throw new MalformedWebhook([{ path: "", message: "is not valid JSON" }]);
-  const read = schema.safeParse(sent, { error: describeIssue });
+  const read = parseDescribed(schema, sent);
   if (read.success) return read.data;
   throw new MalformedWebhook(
     read.error.issues.map(({ path, message }) => ({ path: path.map(String).join("."), message })),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { FieldError } from "../../../lib/process/errors.js";
-import { describeIssue } from "../../../lib/process/input-errors.js";
+import { parseDescribed } from "../../../lib/process/input-errors.js";
 import type { PosAdapter, PosConnection } from "../../../lib/pos/adapter.js";
 import { adapters, findAdapter } from "../../../lib/pos/index.js";
 import type { Partner } from "../../http/auth.js";
@@ -83,7 +83,7 @@ export function readCredentials(adapterName: string, credentialsJson: string): C
   const adapter = findAdapter(adapterName);
   if (!adapter) throw new Error("the schema accepts an adapter that does not exist");
   const sent = parseJson(credentialsJson);
-  const parsed = adapter.credentials.safeParse(sent, { error: describeIssue });
+  const parsed = parseDescribed(adapter.credentials, sent);
   if (!parsed.success) throw refused(parsed.error.issues.flatMap(fieldErrorsOf));
   return { adapter, connection: adapter.connect(sent), json: JSON.stringify(sent) };
 }
