@@ -1,7 +1,8 @@
--- Returns the item of a partner's menu with an external id, always by the index of external ids. A plain join looks items up by
--- partner alone when the planner takes the partner's menu for short: it compared each row with each item for a partner that had
--- joined since the last ANALYZE, which took a minute for 20,000. A range with an order is read in the order of that index, which
--- an equality is not, and `offset 0` hides whose menu it is.
+-- Returns the item of a partner's menu with an external id, by the index of external ids. A plain join looks items up by partner
+-- alone when the planner takes the partner's menu for short: it compared each row with each item for a partner that had joined
+-- since the last ANALYZE, which took a minute for 20,000. A range with an order is read in the order of that index, which an
+-- equality is not, and `offset 0` hides whose menu it is. Only where statistics know about one item of each partner may the
+-- index by partner still look as cheap, until the next ANALYZE.
 create or replace function find_menu_item(of_partner uuid, of_external_id text) returns setof menu_items
 language sql stable parallel safe
 as $$
