@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { contract } from "../../queues/contract.js";
 import { sql } from "../../sql/db.js";
+import { until } from "./until.js";
 
 /** A queue for tests only, whose handlers are in the tests. */
 export const trial = contract({
@@ -33,3 +34,6 @@ export async function stagedRows(): Promise<StagedRow[]> {
 export async function stagedRow(id: string, holds: (row: StagedRow) => boolean): Promise<StagedRow | undefined> {
   return (await stagedRows()).find((row) => row.id === id && holds(row));
 }
+
+/** Waits until every row of the outbox is done. */
+export const allDone = () => until(async () => (await stagedRows()).every(({ done }) => done));

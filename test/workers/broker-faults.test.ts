@@ -19,13 +19,12 @@ async function withRedis(): Promise<void> {
   const { stageJob } = await import("../../sql/outbox.js");
   const { closeSignals } = await import("../../sql/signals.js");
   const { startWorkers } = await import("../../workers/start.js");
-  const { stagedRow, stagedRows } = await import("../support/trial.js");
+  const { allDone, stagedRow } = await import("../support/trial.js");
 
   describeWithRedis("while Redis", () => {
     let workers: { stop(): Promise<void> };
 
     const stage = () => stageJob(sql, push, { notificationId: randomUUID() });
-    const allDone = () => until(async () => (await stagedRows()).every(({ done }) => done));
     const heartbeat = () => until(async () => (await findHeartbeatAge(sql, "canary")) !== undefined);
 
     // the workers are running before the fault

@@ -1,5 +1,4 @@
 import { afterAll } from "@jest/globals";
-import { Redis } from "ioredis";
 import { describeWithRedis, notLoaded, redisAvailable, startRedis } from "../support/redis.js";
 
 if (redisAvailable) {
@@ -7,11 +6,7 @@ if (redisAvailable) {
   process.env["REDIS_URL"] = server.url;
   const { describeDelivery } = await import("./delivery.js");
   afterAll(() => server.stop());
-  describeDelivery("Redis", async () => {
-    const client = new Redis(server.url);
-    await client.flushall();
-    client.disconnect();
-  });
+  describeDelivery("Redis");
 } else {
   describeWithRedis("delivery through BullMQ on Redis", notLoaded);
 }

@@ -1,29 +1,25 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { PermanentError, Snooze } from "../../lib/process/errors.js";
 import { log } from "../../lib/process/log.js";
-import { closeBroker, openQueue, openQueues } from "../../queues/broker.js";
-import { closeDatabase, DatabaseError, sql, transaction } from "../../sql/db.js";
+import { openQueue, openQueues } from "../../queues/broker.js";
+import { DatabaseError, sql, transaction } from "../../sql/db.js";
 import { replayJob } from "../../sql/operators/jobs.js";
 import { resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
-import { closeSignals } from "../../sql/signals.js";
-import { consume, type Consumer, type Handler } from "../../workers/consume.js";
-import { startRelay } from "../../workers/relay.js";
+import type { Consumer } from "../../workers/consume.js";
 import { updateQueueConcurrency, updateQueuePaused, updateQueueRate } from "../../sql/queries/queue-settings.js";
 import { changeQueue } from "../../api/common/operate.js";
 import { applySettings } from "../../workers/queue-settings.js";
 import { checkSchedules } from "../../workers/schedules.js";
 import { ended, startProcess } from "../support/processes.js";
-import { stagedRow, stagedRows, trial } from "../support/trial.js";
+import { allDone, stagedRow, stagedRows, trial } from "../support/trial.js";
+import { emptyQueue, relay, serve, wipeBroker, type Run } from "../support/trial-queue.js";
 import { until } from "../support/until.js";
 
-type Run = (...args: Parameters<Handler<{ n: number }>>) => void | Promise<void>;
-
 /** The whole path from a staged job to a completed one, on the broker that the test file has configured. */
-export function describeDelivery(broker: string, wipe: () => Promise<void>): void {
+export function describeDelivery(broker: string): void {
   describe(`delivery through BullMQ on ${broker}`, () => {
     let handle: Run;
     let consumer: Consumer;
-    let relay: { stop(): Promise<void> };
 
     /** The generation that each job began with. */
     const first = new Map<string, number>();
@@ -47,21 +43,9 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
     });
 
     beforeEach(async () => {
-      await openQueue(trial).obliterate({ force: true });
-      await openQueue(trial).resume();
+      await sql`truncate trial_starts, trial_effects`;
       handle = () => undefined;
-      consumer = consume(trial, async (task) => handle(task), { concurrency: 5, signal: new AbortController().signal });
-      relay = startRelay([trial]);
-    });
-
-    afterEach(async () => {
-      await Promise.all([relay.stop(), consumer.close()]);
-      await sql`truncate staged_jobs, trial_starts, trial_effects, queue_settings`;
-    });
-
-    afterAll(async () => {
-      await Promise.all([closeBroker(), closeSignals()]);
-      await closeDatabase();
+      consumer = serve((task) => handle(task));
     });
 
     test("a staged job runs with its payload and its request id, and its row is completed", async () => {
@@ -83,8 +67,8 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         if (n === 1 && order.length === 1) throw new Snooze(new Date(), 5);
         if (n === 2) await until(() => inBroker(first, 1));
       };
-      consumer = consume(trial, async (task) => handle(task), { concurrency: 1, signal: new AbortController().signal });
-      await until(async () => (await stagedRows()).every((row) => row.done));
+      consumer = serve((task) => handle(task), 1);
+      await allDone();
       expect(order).toEqual([1, 2, 3, 1, 4]);
     });
 
@@ -96,7 +80,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         trial,
         Array.from({ length: 700 }, (_, n) => ({ payload: { n } })),
       );
-      await until(async () => (await stagedRows()).every((row) => row.done));
+      await allDone();
       expect([...runs.values()].filter((count) => count === 1)).toHaveLength(700);
     });
 
@@ -265,8 +249,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       };
       const id = await stage(1);
       await until(() => atWork.length === 1);
-      await openQueue(trial).obliterate({ force: true });
-      await openQueue(trial).resume();
+      await emptyQueue();
       expect(await resendJobs(sql, [trial.queue])).toBe(1);
       await until(() => atWork.length === 2);
       for (const goOn of atWork) goOn();
@@ -317,7 +300,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
         values (${again}::bigint, ${trial.queue}, ${sql.json({ n: 3 })})`;
       const seen: number[] = [];
       handle = ({ payload: { n } }) => void seen.push(n);
-      consumer = consume(trial, async (task) => handle(task), { concurrency: 5, signal: new AbortController().signal });
+      consumer = serve((task) => handle(task));
       await until(async () => (await inBroker(lost))?.isCompleted());
       await until(async () => (await inBroker(again))?.isCompleted());
       expect(await done(again)).toMatchObject({ attempts: 1, lastError: null });
@@ -349,7 +332,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       const waiting = await stage(2);
       await until(() => stagedRow(waiting, ({ sends }) => sends === 1));
       const delayed = await stage(3, { runAt: new Date(Date.now() + 1_000) });
-      await wipe();
+      await wipeBroker();
       expect(await scheduled()).toBe(0);
       working = true;
       await checkSchedules();
@@ -371,11 +354,11 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await until(() => inBroker(handedOver));
       await updateQueuePaused(sql, trial.queue, "a vendor is down");
       await applySettings([], [trial]);
-      consumer = consume(trial, async (task) => handle(task), { concurrency: 5, signal: new AbortController().signal });
+      consumer = serve((task) => handle(task));
       const held = await stage(2);
       await until(() => stagedRow(held, ({ sends }) => sends === 1));
       expect(await inBroker(held)).toBeUndefined();
-      await wipe();
+      await wipeBroker();
       await settle();
       await checkSchedules();
       expect(await openQueue(trial).isPaused()).toBe(true);
@@ -391,7 +374,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       paused = false;
       await changeQueue(trial.queue, { paused: false }, { actorId: null, why: "it is back" });
       await settle();
-      await until(async () => (await stagedRows()).every((row) => row.done));
+      await allDone();
       expect(runs).toEqual(expect.arrayContaining([1, 2].map((n) => ({ n, attempt: 1, paused: false }))));
       expect(runs).toHaveLength(2);
     });
@@ -413,7 +396,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await settle();
       await until(() => atWork.length === 4);
       for (const goOn of atWork) goOn();
-      await until(async () => (await stagedRows()).every((row) => row.done));
+      await allDone();
     });
 
     test("jobs of a queue are started at the rate that is set, also when the broker was wiped, until it has no limit again", async () => {
@@ -421,7 +404,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       handle = ({ payload: { n }, attempt }) => void runs.push({ n, attempt });
       await updateQueueRate(sql, trial.queue, 1);
       await settle();
-      await wipe();
+      await wipeBroker();
       await settle();
       expect(await openQueue(trial).getGlobalRateLimit()).toEqual({ max: 1, duration: 60_000 });
       for (const n of [1, 2, 3]) await stage(n);
@@ -434,7 +417,7 @@ export function describeDelivery(broker: string, wipe: () => Promise<void>): voi
       await updateQueueRate(sql, trial.queue, null);
       await settle();
       expect(await openQueue(trial).getGlobalRateLimit()).toBeNull();
-      await until(async () => (await stagedRows()).every((row) => row.done));
+      await allDone();
       // those that waited have spent no attempt
       expect(runs).toEqual(expect.arrayContaining([1, 2, 3].map((n) => ({ n, attempt: 1 }))));
       expect(runs).toHaveLength(3);
