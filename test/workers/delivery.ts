@@ -6,9 +6,6 @@ import { DatabaseError, sql, transaction } from "../../sql/db.js";
 import { replayJob } from "../../sql/operators/jobs.js";
 import { resendJobs, stageJob, stageJobs } from "../../sql/outbox.js";
 import type { Consumer } from "../../workers/consume.js";
-import { updateQueueConcurrency, updateQueuePaused, updateQueueRate } from "../../sql/queries/queue-settings.js";
-import { changeQueue } from "../../api/common/operate.js";
-import { applySettings } from "../../workers/queue-settings.js";
 import { checkSchedules } from "../../workers/schedules.js";
 import { ended, startProcess } from "../support/processes.js";
 import { allDone, stagedRow, stagedRows, trial } from "../support/trial.js";
@@ -341,86 +338,6 @@ export function describeDelivery(broker: string): void {
       expect(await done(failed)).toMatchObject({ generation: nth(failed, 0) });
       expect(await done(waiting)).toMatchObject({ attempts: 1 });
       expect(await done(delayed)).toMatchObject({ attempts: 1 });
-    });
-
-    const settle = () => applySettings([{ contract: trial, consumer }], [trial]);
-
-    test("a paused queue is handed no job and starts none, also when the broker was wiped, and goes on without a lost attempt", async () => {
-      let paused = true;
-      const runs: unknown[] = [];
-      handle = ({ payload: { n }, attempt }) => void runs.push({ n, attempt, paused });
-      await consumer.close();
-      const handedOver = await stage(1);
-      await until(() => inBroker(handedOver));
-      await updateQueuePaused(sql, trial.queue, "a vendor is down");
-      await applySettings([], [trial]);
-      consumer = serve((task) => handle(task));
-      const held = await stage(2);
-      await until(() => stagedRow(held, ({ sends }) => sends === 1));
-      expect(await inBroker(held)).toBeUndefined();
-      await wipeBroker();
-      await settle();
-      await checkSchedules();
-      expect(await openQueue(trial).isPaused()).toBe(true);
-      // as if the pause were long
-      for (let sends = 2; sends < 2 * trial.attempts; sends++) {
-        await sql`update staged_jobs set next_send_at = now()`;
-        await until(() => stagedRow(held, (row) => row.sends >= sends));
-      }
-      expect((await stagedRows()).map(({ attempts, dead }) => ({ attempts, dead }))).toEqual([
-        { attempts: 0, dead: false },
-        { attempts: 0, dead: false },
-      ]);
-      paused = false;
-      await changeQueue(trial.queue, { paused: false }, { actorId: null, why: "it is back" });
-      await settle();
-      await allDone();
-      expect(runs).toEqual(expect.arrayContaining([1, 2].map((n) => ({ n, attempt: 1, paused: false }))));
-      expect(runs).toHaveLength(2);
-    });
-
-    test("how many jobs of a queue run at once is changed while they run", async () => {
-      const atWork: (() => void)[] = [];
-      handle = () => new Promise<void>((resolve) => void atWork.push(resolve));
-      await updateQueueConcurrency(sql, trial.queue, 1);
-      await settle();
-      for (const n of [1, 2, 3, 4]) await stage(n);
-      await until(() => atWork.length === 1);
-      await until(async () => (await openQueue(trial).getJobCounts()).waiting === 3);
-      expect(atWork).toHaveLength(1);
-      await updateQueueConcurrency(sql, trial.queue, 3);
-      await settle();
-      // although none has ended
-      await until(() => atWork.length === 3);
-      await updateQueueConcurrency(sql, trial.queue, null);
-      await settle();
-      await until(() => atWork.length === 4);
-      for (const goOn of atWork) goOn();
-      await allDone();
-    });
-
-    test("jobs of a queue are started at the rate that is set, also when the broker was wiped, until it has no limit again", async () => {
-      const runs: unknown[] = [];
-      handle = ({ payload: { n }, attempt }) => void runs.push({ n, attempt });
-      await updateQueueRate(sql, trial.queue, 1);
-      await settle();
-      await wipeBroker();
-      await settle();
-      expect(await openQueue(trial).getGlobalRateLimit()).toEqual({ max: 1, duration: 60_000 });
-      for (const n of [1, 2, 3]) await stage(n);
-      await until(async () => (await stagedRows()).some((row) => row.done));
-      await until(async () => (await openQueue(trial).getRateLimitTtl()) > 0);
-      expect((await stagedRows()).filter((row) => row.done)).toHaveLength(1);
-      await updateQueueRate(sql, trial.queue, 90);
-      await settle();
-      expect(await openQueue(trial).getGlobalRateLimit()).toEqual({ max: 1, duration: 667 });
-      await updateQueueRate(sql, trial.queue, null);
-      await settle();
-      expect(await openQueue(trial).getGlobalRateLimit()).toBeNull();
-      await allDone();
-      // those that waited have spent no attempt
-      expect(runs).toEqual(expect.arrayContaining([1, 2, 3].map((n) => ({ n, attempt: 1 }))));
-      expect(runs).toHaveLength(3);
     });
 
     test("jobs continue while every connection to Postgres is cut repeatedly", async () => {

@@ -1,0 +1,3 @@
+import { describeQueueSettings } from "./queue-settings.js";
+
+describeQueueSettings("Postgres");
