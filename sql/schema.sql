@@ -760,7 +760,7 @@ CREATE TABLE menu_items (
   CONSTRAINT menu_items_price_minor_check CHECK (price_minor >= 0),
   CONSTRAINT menu_items_weight_grams_check CHECK (weight_grams > 0)
 );
-CREATE UNIQUE INDEX menu_items_by_external_id ON menu_items USING btree (partner_id, external_id) WHERE external_id IS NOT NULL;
+CREATE UNIQUE INDEX menu_items_by_key ON menu_items USING btree (menu_item_key(partner_id, external_id));
 CREATE INDEX menu_items_by_name ON menu_items USING btree (category_id, lower(name), (archived_at IS NOT NULL), (source = 'POS'::item_source), external_id NULLS FIRST, id);
 CREATE INDEX menu_items_by_name_without_key ON menu_items USING btree (category_id, lower(name), (source = 'POS'::item_source), (archived_at IS NOT NULL), id) WHERE external_id IS NULL;
 CREATE INDEX menu_items_by_partner ON menu_items USING btree (partner_id, id);
@@ -1522,7 +1522,6 @@ CREATE TABLE weight_changes (
 -- FUNCTION drop_old_events(days integer) RETURNS integer
 -- FUNCTION end_webhook_run(of_endpoint uuid, run uuid, due_at timestamp with time zone) RETURNS void
 -- FUNCTION erase_accounts(max_rows integer) RETURNS integer
--- FUNCTION find_menu_item(of_partner uuid, of_external_id text) RETURNS SETOF menu_items
 -- FUNCTION first_id_at(at timestamp with time zone) RETURNS uuid
 -- FUNCTION great_circle(latitude_1 double precision, longitude_1 double precision, latitude_2 double precision, longitude_2 double precision) RETURNS double precision
 -- FUNCTION has_partner(of_user uuid) RETURNS boolean
@@ -1549,7 +1548,8 @@ CREATE TABLE weight_changes (
 -- FUNCTION match_menu_rows(of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean) RETURNS SETOF matched_menu_row
 -- FUNCTION menu_category_of(of_partner uuid, category text) RETURNS uuid
 -- FUNCTION menu_item_facts(item menu_items) RETURNS jsonb
--- FUNCTION menu_item_of_row(of_partner uuid, in_category uuid, row_external_id text, row_name_key text) RETURNS TABLE(id uuid)
+-- FUNCTION menu_item_key(of_partner uuid, external_id text) RETURNS text
+-- FUNCTION menu_item_of_row(of_partner uuid, in_category uuid, row_external_id text, row_name_key text) RETURNS SETOF menu_items
 -- FUNCTION mercator_north(latitude double precision) RETURNS double precision
 -- FUNCTION month_of(at timestamp with time zone, in_zone text) RETURNS date
 -- FUNCTION move_order(of_order uuid, target order_status, allowed_statuses order_status[], mover order_actor, mover_id uuid, as_customer uuid, as_partner uuid, shown_pickup_code text, caused_by text, most_points integer, most_points_a_day integer) RETURNS TABLE(outcome text, status order_status)

@@ -9,20 +9,22 @@ as $$
   select c.id from menu_categories c where c.partner_id = of_partner and lower(c.name) = lower(category)
 $$;
 
--- Returns the id of the item that a row names: the one with its external id, else one with its category and name, ignoring
+-- Returns the item that a row names: the one with its external id, else one with its category and name, ignoring
 -- case, and no other external id. Among several of that name an item that is not from the POS comes before the POS's, one on
 -- the menu before an archived one, and then one without an external id; an archived item of the POS never matches. It does not
 -- count which item with an external id is older, as a batch may insert them in another order. Each branch reads one index in
 -- its order, however many items share a name.
-create or replace function menu_item_of_row(of_partner uuid, in_category uuid, row_external_id text, row_name_key text) returns table (id uuid)
+create or replace function menu_item_of_row(of_partner uuid, in_category uuid, row_external_id text, row_name_key text) returns setof menu_items
 language sql stable parallel safe
 as $$
   (
-    select m.id from find_menu_item(of_partner, row_external_id) m
+    select m.*
+    from menu_items m
+    where menu_item_key(m.partner_id, m.external_id) = menu_item_key(of_partner, row_external_id)
   )
   union all
   (
-    select m.id
+    select m.*
     from menu_items m
     where m.category_id = in_category and lower(m.name) = row_name_key
       and row_external_id is not null and m.external_id is null
@@ -32,7 +34,7 @@ as $$
   )
   union all
   (
-    select m.id
+    select m.*
     from menu_items m
     where m.category_id = in_category and lower(m.name) = row_name_key
       and row_external_id is null
@@ -67,7 +69,8 @@ as $$
     ) as c
   ), matched as materialized (
     select r.place, r.category, r.name, r.price_minor, r.external_id, r.description, r.weight_grams, r.available,
-           r.category_key, r.name_key, c.id as category_id, m.id as item_id, m.source, lower(old.name) as old_category, lower(m.name) as old_name,
+           r.category_key, r.name_key, c.id as category_id, m.id as item_id, m.source, lower(m.name) as old_name,
+           (select lower(old.name) from menu_categories old where old.id = m.category_id) as old_category,
            (
              m.category_id, m.name, m.price_minor, m.external_id, m.description, m.weight_grams, m.available, m.source,
              m.archived_at
@@ -79,9 +82,7 @@ as $$
            ) as differs
     from incoming r
     left join categories c on c.category_key = r.category_key
-    left join lateral menu_item_of_row(of_partner, c.id, r.external_id, r.name_key) i on true
-    left join menu_items m on m.id = i.id
-    left join menu_categories old on old.id = m.category_id
+    left join lateral menu_item_of_row(of_partner, c.id, r.external_id, r.name_key) m on true
   ), touched (place, thing) as (
     select place, 'key ' || external_id from matched where external_id is not null
     union all
@@ -98,7 +99,8 @@ $$;
 
 -- Imports the rows: at most `room` of them as new items, and at most `repeats` of those that clash. Returns how many inserted an
 -- item, how many matched one, how many clashed, and the positions (from 1) of those that were refused: because their item belongs
--- to the partner's POS, for want of room, and because they clash once too often. An archived item is restored.
+-- to the partner's POS, for want of room, and because they clash once too often. An archived item is restored. Only index scans
+-- are allowed: a plan from when there were a few items would read all items for each row.
 create or replace function import_menu_rows(
   of_partner uuid, rows menu_row[], has_description boolean, has_weight boolean, room integer, repeats integer
 )
@@ -106,6 +108,7 @@ returns table (
   created integer, updated integer, repeated integer, of_pos integer[], without_room integer[], beyond_repeats integer[]
 )
 language plpgsql
+set enable_seqscan = off
 as $$
 declare
   matched constant matched_menu_row[] := array(

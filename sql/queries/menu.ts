@@ -19,6 +19,12 @@ export interface MenuItemRow extends NewMenuItem {
 }
 
 /**
+ * Lets the transaction's statements look items up by an index only. Postgres keeps plans: one from when there were a few items
+ * would read all items for each of a batch.
+ */
+export const forLargeMenus = (tx: Db) => tx`set local enable_seqscan = off`;
+
+/**
  * Inserts a manual item, and its category on first use; an item with the same external id is updated and restored from the
  * archive. `ownItems`: how many the partner has made so far, archived ones too; null when this one existed.
  */
@@ -35,7 +41,7 @@ export const insertMenuItem = (db: Db, partnerId: string, item: NewMenuItem) =>
       select ${partnerId}::uuid, category.id, ${item.name}, ${item.priceMinor}::bigint, ${item.description},
              ${item.weightGrams}::integer, ${item.externalId}, ${item.available}::boolean
       from category
-      on conflict (partner_id, external_id) where external_id is not null do update
+      on conflict (menu_item_key(partner_id, external_id)) do update
       set category_id = excluded.category_id, name = excluded.name, price_minor = excluded.price_minor,
           description = excluded.description, weight_grams = excluded.weight_grams, available = excluded.available,
           source = 'MANUAL', archived_at = null, updated_at = now()

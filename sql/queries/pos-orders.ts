@@ -1,5 +1,6 @@
 import type { Db } from "../db.js";
 import { countRows, hasRows } from "../rows.js";
+import { forLargeMenus } from "./menu.js";
 import { lockPosCredentials } from "./pos-syncs.js";
 
 /** Finds the id of an order by its POS's number. */
@@ -74,9 +75,10 @@ export const eraseCounterAddresses = (db: Db, limit: number) =>
 /** Lists the partner's items with these external ids, without archived ones. */
 export const listItemsByExternalId = (db: Db, partnerId: string, externalIds: readonly string[]) =>
   db<{ id: string; externalId: string }[]>`
-    select id, coalesce(external_id, '') as external_id
-    from menu_items
-    where partner_id = ${partnerId}::uuid and external_id = any (${[...externalIds]}::text[]) and archived_at is null`;
+    select m.id, coalesce(m.external_id, '') as external_id
+    from unnest(${[...externalIds]}::text[]) as wanted (external_id)
+    join menu_items m on menu_item_key(m.partner_id, m.external_id) = menu_item_key(${partnerId}::uuid, wanted.external_id)
+    where m.archived_at is null`;
 
 /**
  * Sets the availability of items from the POS, each at most once; items of another source stay as they are. Returns how many
@@ -90,15 +92,18 @@ export async function updateAvailability(
   const externalIds = items.map(({ externalId }) => externalId);
   // the same lock order as in settling and requesting syncs: credentials, then items by external id
   await lockPosCredentials(tx, partnerId);
-  const found = await tx<{ fromPos: boolean }[]>`
-    select source = 'POS' and archived_at is null as from_pos from menu_items
-    where partner_id = ${partnerId}::uuid and external_id = any (${externalIds}::text[])
-    order by external_id
-    for no key update`;
-  await tx`
-    update menu_items m set available = given.available, updated_at = now()
-    from unnest(${externalIds}::text[], ${items.map(({ available }) => available)}::boolean[]) as given (external_id, available)
-    where m.partner_id = ${partnerId}::uuid and m.external_id = given.external_id and m.source = 'POS'
-      and m.available <> given.available`;
-  return found.filter(({ fromPos }) => fromPos).length;
+  await forLargeMenus(tx);
+  return countRows(tx`
+    with found as (
+      select m.id, m.source = 'POS' as from_pos, m.archived_at is not null as archived, given.available
+      from unnest(${externalIds}::text[], ${items.map(({ available }) => available)}::boolean[]) as given (external_id, available)
+      join menu_items m on menu_item_key(m.partner_id, m.external_id) = menu_item_key(${partnerId}::uuid, given.external_id)
+      order by m.external_id
+      for no key update of m
+    ), changed as (
+      update menu_items m set available = found.available, updated_at = now()
+      from found
+      where m.id = found.id and found.from_pos and m.available <> found.available
+    )
+    select from found where from_pos and not archived`);
 }

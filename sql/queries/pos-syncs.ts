@@ -2,6 +2,7 @@ import type { Enum } from "../../lib/domain/enums.js";
 import type { PosMenuItem } from "../../lib/pos/adapter.js";
 import type { Db } from "../db.js";
 import { countRows, firstRow, hasRows } from "../rows.js";
+import { forLargeMenus } from "./menu.js";
 import type { WorkProgress } from "./menu-imports.js";
 
 /** Requests a sync of a partner's menu, or joins the open one; returns its id, or undefined when the partner has no POS, or is suspended or rejected. `byUser`: a user waits for it. */
@@ -128,6 +129,7 @@ export function addSyncProgress(
  */
 export async function upsertPosItems(tx: Db, partnerId: string, items: readonly PosMenuItem[]): Promise<string[]> {
   const categories = items.map(({ category }) => category);
+  await forLargeMenus(tx);
   await tx`
     insert into menu_categories (partner_id, name)
     select ${partnerId}::uuid, name
@@ -160,10 +162,7 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
                    (n.id, p.name, p.price_minor, p.description, p.weight_grams, coalesce(p.available, m.available)) as same
       from pulled p
       join named n on n.category = p.category
-      left join lateral (
-        select id, source, archived_by_sync, category_id, name, price_minor, description, weight_grams, available
-        from find_menu_item(${partnerId}::uuid, p.external_id)
-      ) m on true
+      left join menu_items m on menu_item_key(m.partner_id, m.external_id) = menu_item_key(${partnerId}::uuid, p.external_id)
     ), upserted as (
       insert into menu_items as known (
         partner_id, category_id, name, price_minor, description, weight_grams, external_id, source, available
@@ -172,7 +171,7 @@ export async function upsertPosItems(tx: Db, partnerId: string, items: readonly 
       from compared
       where not same and (source is null or source = 'POS')
       order by external_id
-      on conflict (partner_id, external_id) where external_id is not null do update
+      on conflict (menu_item_key(partner_id, external_id)) do update
       set category_id = excluded.category_id, name = excluded.name, price_minor = excluded.price_minor,
           description = excluded.description, weight_grams = excluded.weight_grams, available = excluded.available,
           archived_at = case when known.archived_by_sync then null else known.archived_at end,

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { menuColumns } from "../../lib/menu-csv/menu-csv.js";
 import { migrate } from "../../sql/migrate.js";
 import { startOwnPostgres } from "../support/own-postgres.js";
 import { recordPlans, type Executed } from "../support/plans.js";
 
-// The statistics of the tables know one partner with a big menu, as after the last ANALYZE before others join: the planner takes
-// the menu of any other partner for empty.
+// Statistics that mislead the planner about the menu of a partner that has joined since the last ANALYZE: known partners'
+// menus are taken for all there are, so that this one is empty, or for typical, so that it has one item.
 
 const BATCH = 500;
 const BATCHES = 4;
@@ -16,6 +16,7 @@ process.env["DATABASE_URL"] = postgres.url;
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { importMenuRows } = await import("../../sql/queries/menu-imports.js");
+const { updateAvailability } = await import("../../sql/queries/pos-orders.js");
 const { archiveAbsentItems, upsertPosItems } = await import("../../sql/queries/pos-syncs.js");
 
 let plans: Awaited<ReturnType<typeof recordPlans>>;
@@ -23,13 +24,6 @@ let plans: Awaited<ReturnType<typeof recordPlans>>;
 beforeAll(async () => {
   await migrate(postgres.url);
   await postgres.ask("insert into cities (id, name, timezone) values ('city', 'City', 'UTC')");
-  const known = await newPartner();
-  await postgres.ask(
-    `with category as (insert into menu_categories (partner_id, name) values ('${known}', 'Category') returning id, partner_id)
-     insert into menu_items (partner_id, category_id, name, price_minor, external_id)
-     select partner_id, id, 'Item ' || n, 100, 'key-' || n from category, generate_series(1, 20000) as n`,
-  );
-  await postgres.ask("vacuum analyze");
   plans = await recordPlans(postgres);
 });
 
@@ -40,13 +34,33 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-async function newPartner(): Promise<string> {
-  const [partner] = await postgres.ask<{ id: string }>(
+async function newPartners(count: number): Promise<string[]> {
+  const partners = await postgres.ask<{ id: string }>(
     `insert into partners (slug, name, city_id, address, latitude, longitude, status, activated_at)
-     select 'menu-' || new_id(), 'Menu', id, '-', 0, 0, 'ACTIVE', now() from cities
+     select 'menu-' || new_id(), 'Menu', 'city', '-', 0, 0, 'ACTIVE', now() from generate_series(1, ${count})
      returning id`,
   );
-  return partner!.id;
+  return partners.map(({ id }) => id);
+}
+
+async function newPartner(): Promise<string> {
+  const [partner] = await newPartners(1);
+  return partner!;
+}
+
+/** Leaves statistics of so many partners with as many items each, and nothing else in the tables. */
+async function analyzeMenus(partners: number, items: number): Promise<void> {
+  await postgres.ask("truncate menu_items, menu_categories cascade");
+  const known = await newPartners(partners);
+  await postgres.ask(
+    `with category as (
+       insert into menu_categories (partner_id, name) select unnest('{${known.join()}}'::uuid[]), 'Category' returning id, partner_id
+     )
+     insert into menu_items (partner_id, category_id, name, price_minor, external_id)
+     select partner_id, id, 'Item ' || n, 100, 'key-' || n from category, generate_series(1, ${items}) as n`,
+  );
+  await postgres.ask("vacuum analyze menu_items");
+  await postgres.ask("vacuum analyze menu_categories");
 }
 
 const itemsOf = (from: number, count: number) =>
@@ -60,41 +74,66 @@ const itemsOf = (from: number, count: number) =>
     available: true,
   }));
 
-const batchesOf = () => Array.from({ length: BATCHES }, (_, n) => itemsOf(n * BATCH, BATCH));
+/** Batches of a menu, after so many of one item that Postgres keeps a plan that was made for such. */
+const batchesOf = () => [
+  ...Array.from({ length: 8 }, (_, n) => itemsOf(n, 1)),
+  ...Array.from({ length: BATCHES }, (_, n) => itemsOf(n * BATCH, BATCH)),
+];
 
-/** Fails on a statement that compared most rows of a batch with most rows of a menu, or read as many. */
+/**
+ * Fails on a statement that compared most rows of a batch with most rows of a menu, or looked at the whole menu, with a filter that
+ * compares each of its items with the batch.
+ */
 function expectLookUps(executed: readonly Executed[]): void {
-  const most = BATCH * 100;
-  expect(executed.some(({ scans }) => scans.some(({ table }) => table === "menu_items"))).toBe(true);
-  const excesses = executed.flatMap(({ query, scans, mismatches }) => [
-    ...(mismatches > most ? [`compared ${mismatches} pairs: ${query}`] : []),
-    ...scans
-      .filter(({ table, rows }) => table === "menu_items" && rows > most)
-      .map(({ how, rows }) => `${how}, ${rows} rows: ${query}`),
-  ]);
-  expect(excesses).toEqual([]);
+  const scansOfMenu = executed.flatMap(({ scans }) => scans.filter(({ table }) => table === "menu_items"));
+  expect(scansOfMenu).not.toEqual([]);
+  expect(
+    scansOfMenu.filter(({ how, rows }) => how.endsWith(" by menu_items_by_partner") || rows > BATCH * 100),
+  ).toEqual([]);
+  expect(executed.filter(({ mismatches }) => mismatches > BATCH * 100)).toEqual([]);
 }
 
-test("a sync into a menu that the statistics do not know compares no item with all others", async () => {
-  const partnerId = await newPartner();
-  await plans.take();
-  for (const batch of batchesOf()) await transaction((tx) => upsertPosItems(tx, partnerId, batch));
-  expectLookUps(await plans.take());
-});
+describe.each([
+  { known: "one partner with a large menu", partners: 1, items: 5_000 },
+  { known: "partners with one item each", partners: 2_000, items: 1 },
+  { known: "a single item", partners: 1, items: 1 },
+])("while statistics know $known", ({ partners, items }) => {
+  beforeEach(() => analyzeMenus(partners, items));
 
-test("nor does an import", async () => {
-  const partnerId = await newPartner();
-  await plans.take();
-  for (const batch of batchesOf())
-    await transaction((tx) => importMenuRows(tx, partnerId, batch, menuColumns, { room: BATCH, repeats: 0 }));
-  expectLookUps(await plans.take());
-});
+  test("a sync compares no item with all others", async () => {
+    const partnerId = await newPartner();
+    await plans.take();
+    for (const batch of batchesOf()) await transaction((tx) => upsertPosItems(tx, partnerId, batch));
+    expectLookUps(await plans.take());
+  });
 
-test("items that are gone are archived by id", async () => {
-  const partnerId = await newPartner();
-  for (const batch of batchesOf()) await upsertPosItems(sql, partnerId, batch);
-  await plans.take();
-  expect(await archiveAbsentItems(sql, partnerId, ["key-0"])).toBe(BATCH * BATCHES - 1);
-  const [update] = (await plans.take()).filter(({ query }) => query.startsWith("update menu_items"));
-  expect(update?.scans).toContainEqual(expect.objectContaining({ how: expect.stringMatching(/ by menu_items_pkey$/) }));
+  test("nor does an import", async () => {
+    const partnerId = await newPartner();
+    await plans.take();
+    for (const batch of batchesOf())
+      await transaction((tx) => importMenuRows(tx, partnerId, batch, menuColumns, { room: BATCH, repeats: 0 }));
+    expectLookUps(await plans.take());
+  });
+
+  test("nor do changes of availability", async () => {
+    const partnerId = await newPartner();
+    for (const batch of batchesOf()) await upsertPosItems(sql, partnerId, batch);
+    await plans.take();
+    for (const batch of batchesOf()) {
+      const changes = batch.map(({ externalId }) => ({ externalId, available: false }));
+      expect(await transaction((tx) => updateAvailability(tx, partnerId, changes))).toBe(batch.length);
+    }
+    expectLookUps(await plans.take());
+  });
+
+  test("nor does the archiving of those that are gone", async () => {
+    const partnerId = await newPartner();
+    for (const batch of batchesOf()) await upsertPosItems(sql, partnerId, batch);
+    await plans.take();
+    expect(await archiveAbsentItems(sql, partnerId, ["key-0"])).toBe(BATCH * BATCHES - 1);
+    for (const { scans, mismatches } of await plans.take()) {
+      expect(scans.filter(({ rows }) => rows > BATCH * 100)).toEqual([]);
+      expect(mismatches).toBe(0);
+    }
+  });
 });

@@ -73,7 +73,7 @@ async function insertBare(partnerId: string, rows: readonly string[][]): Promise
       ${column(5).map(Number)}::integer[], ${column(6).map((available) => available === "yes")}::boolean[]
     ) as r (external_id, name, category, price, description, weight, available)
     join menu_categories c on c.partner_id = ${partnerId}::uuid and lower(c.name) = lower(r.category)
-    on conflict (partner_id, external_id) where external_id is not null do update
+    on conflict (menu_item_key(partner_id, external_id)) do update
     set category_id = excluded.category_id, name = excluded.name, price_minor = excluded.price_minor,
         description = excluded.description, weight_grams = excluded.weight_grams, available = excluded.available,
         source = excluded.source, archived_at = null, updated_at = now()`;

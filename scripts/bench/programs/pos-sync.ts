@@ -80,7 +80,7 @@ async function pullBare(): Promise<void> {
         ${page.items.map(({ price }) => Math.round(price * 100))}::bigint[]
       ) as p (external_id, name, category, price_minor)
       join menu_categories c on c.partner_id = ${partnerId}::uuid and c.name = p.category
-      on conflict (partner_id, external_id) where external_id is not null do update
+      on conflict (menu_item_key(partner_id, external_id)) do update
       set name = excluded.name, category_id = excluded.category_id, price_minor = excluded.price_minor`;
     cursor = page.nextCursor;
   } while (cursor !== undefined);
