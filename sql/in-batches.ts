@@ -10,16 +10,37 @@ interface Call<Item, Result> {
 
 /**
  * Returns a function that does `work` for one item, together with all items that are asked for in the same tick or while a batch
- * runs, up to `most`: a statement for many rows costs little more than one for one row. `work` returns the result of each of its
- * items, in their order. When it fails, each item is tried alone, so that none fails for another; while Postgres cannot be
- * reached, all fail.
+ * runs: a statement for many rows costs little more than one for one row. `work` returns the result of each of its items, in their
+ * order. When it fails, each item is tried alone, so that none fails for another; while Postgres cannot be reached, all fail.
  */
 export function inBatches<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
-  most = Number.POSITIVE_INFINITY,
+  {
+    most = Number.POSITIVE_INFINITY,
+    keyOf,
+  }: {
+    /** Of a batch. */
+    most?: number;
+    /** Items of one key are done one after the other, in batches of their own: a statement could not tell their results apart. */
+    keyOf?: (item: Item) => string;
+  } = {},
 ): (item: Item) => Promise<Result> {
-  const waiting: Call<Item, Result>[] = [];
+  let waiting: Call<Item, Result>[] = [];
   let running = false;
+
+  const takeBatch = (): Call<Item, Result>[] => {
+    const batch: Call<Item, Result>[] = [];
+    const left: Call<Item, Result>[] = [];
+    const keys = new Set<string>();
+    for (const call of waiting) {
+      const key = keyOf?.(call.item);
+      const fits = batch.length < most && (key === undefined || !keys.has(key));
+      (fits ? batch : left).push(call);
+      if (key !== undefined) keys.add(key);
+    }
+    waiting = left;
+    return batch;
+  };
 
   const attempt = async (calls: readonly Call<Item, Result>[]): Promise<void> => {
     const spans = calls.map(({ span }) => span);
@@ -39,7 +60,7 @@ export function inBatches<Item, Result>(
     running = true;
     // what the present tick asks for belongs to the first batch
     await Promise.resolve();
-    while (waiting.length > 0) await run(waiting.splice(0, most));
+    while (waiting.length > 0) await run(takeBatch());
     running = false;
   };
 

@@ -167,7 +167,7 @@ const generationsOf = (runs: readonly JobRun[]) => runs.map(({ generation }) => 
 
 /**
  * Counts an attempt of each job; undefined for one that is done, deleted, or superseded by a later generation. A job that another
- * transaction has locked, as its lost run may have, is waited for after the others.
+ * transaction has locked, as its lost run may have, is waited for after the others. `runs` has one run of a job.
  */
 export async function startJobs(db: Db, runs: readonly JobRun[]): Promise<(StartedJob | undefined)[]> {
   const rows = await db<(StartedJob & { id: string })[]>`
@@ -201,7 +201,7 @@ async function startJob(db: Db, { id, generation }: JobRun): Promise<StartedJob 
 
 /**
  * Marks jobs done; false for one that was done, or is superseded by a later generation. One that another transaction has locked
- * is waited for after the others.
+ * is waited for after the others. `runs` has one run of a job.
  */
 export async function completeJobs(db: Db, runs: readonly JobRun[]): Promise<boolean[]> {
   const rows = await db<{ id: string | null }[]>`

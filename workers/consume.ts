@@ -51,9 +51,11 @@ interface Ending {
   readonly span?: Span | undefined;
 }
 
+// a job may have two runs at once: a superseded one and the present one, or one that the broker took for lost and its repetition
+const apart = { keyOf: ({ id }: staged.JobRun) => id };
 // of all queues together
-const startJob = inBatches((runs: readonly staged.JobRun[]) => staged.startJobs(batches, runs));
-const completeJob = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(batches, runs));
+const startJob = inBatches((runs: readonly staged.JobRun[]) => staged.startJobs(batches, runs), apart);
+const completeJob = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(batches, runs), apart);
 
 type CompleteJob = (run: staged.JobRun) => Promise<boolean>;
 const completions = new WeakMap<Db, CompleteJob>();
@@ -62,7 +64,7 @@ const completions = new WeakMap<Db, CompleteJob>();
 function completeJobIn(tx: Db): CompleteJob {
   const known = completions.get(tx);
   if (known) return known;
-  const complete = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(tx, runs));
+  const complete = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(tx, runs), apart);
   completions.set(tx, complete);
   return complete;
 }

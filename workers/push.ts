@@ -65,8 +65,9 @@ const statusOf = {
 } as const satisfies Record<PushOutcome["result"], DeliveryResult["status"]>;
 
 const findDue = inBatches((ids: readonly string[]) => findDueNotifications(batches, ids));
-const claim = inBatches((claims: readonly Claim[]) => claimDeliveries(batches, claims, CLAIM_SECONDS));
-const update = inBatches((runs: readonly RunResult[]) => updateDeliveries(batches, runs));
+const apart = { keyOf: ({ notificationId }: { notificationId: string }) => notificationId };
+const claim = inBatches((claims: readonly Claim[]) => claimDeliveries(batches, claims, CLAIM_SECONDS), apart);
+const update = inBatches((runs: readonly RunResult[]) => updateDeliveries(batches, runs), apart);
 
 const services = shareSlots(push, isKnownService);
 

@@ -23,12 +23,29 @@ test("what is asked for in one tick is done together, and what is asked for mean
 
 test("a batch has no more than its limit, and the others follow", async () => {
   const batches: (readonly number[])[] = [];
-  const ask = inBatches((numbers: readonly number[]) => {
-    batches.push(numbers);
-    return Promise.resolve(numbers);
-  }, 2);
+  const ask = inBatches(
+    (numbers: readonly number[]) => {
+      batches.push(numbers);
+      return Promise.resolve(numbers);
+    },
+    { most: 2 },
+  );
   expect(await Promise.all([1, 2, 3].map(ask))).toEqual([1, 2, 3]);
   expect(batches).toEqual([[1, 2], [3]]);
+});
+
+test("items of one key are done one after the other, in their order, and wait for no more than that", async () => {
+  const batches: (readonly string[])[] = [];
+  const ask = inBatches(
+    (items: readonly string[]) => {
+      batches.push(items);
+      return Promise.resolve(items);
+    },
+    { most: 3, keyOf: ([key = ""]) => key },
+  );
+  const items = ["a1", "a2", "b1", "a3", "c1", "b2"];
+  expect(await Promise.all(items.map(ask))).toEqual(items);
+  expect(batches).toEqual([["a1", "b1", "c1"], ["a2", "b2"], ["a3"]]);
 });
 
 test("one that fails fails alone", async () => {

@@ -295,6 +295,8 @@ export function describeDelivery(broker: string): void {
       await sql`
         insert into staged_jobs (id, queue, payload) overriding system value
         values (${again}::bigint, ${trial.queue}, ${sql.json({ n: 3 })})`;
+      // the broker has three jobs now, and the worker may start those of one id in one statement
+      await until(() => stagedRow(again, ({ sends }) => sends === 1));
       const seen: number[] = [];
       handle = ({ payload: { n } }) => void seen.push(n);
       consumer = serve((task) => handle(task));

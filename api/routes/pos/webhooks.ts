@@ -69,11 +69,14 @@ const MOST_AT_ONCE = 100;
  * Stores the events of one partner, in one statement with those of other partners that come at the same time; returns the number
  * of new ones. Null when the partner's inbox is locked or does not exist yet: the events of others do not wait for that.
  */
-const storeWithOthers = inBatches(async (webhooks: readonly (readonly ReceivedEvent[])[]) => {
-  const stored = await receivePosEvents(batches, webhooks.flat(), "SKIP");
-  const added = new Map(stored.map((each) => [each.partnerId, each.added]));
-  return webhooks.map(([event]) => (event && added.get(event.partnerId)) ?? null);
-}, MOST_AT_ONCE);
+const storeWithOthers = inBatches(
+  async (webhooks: readonly (readonly ReceivedEvent[])[]) => {
+    const stored = await receivePosEvents(batches, webhooks.flat(), "SKIP");
+    const added = new Map(stored.map((each) => [each.partnerId, each.added]));
+    return webhooks.map(([event]) => (event && added.get(event.partnerId)) ?? null);
+  },
+  { most: MOST_AT_ONCE },
+);
 
 /** Stores events, when their partners' inboxes are free; returns the number of new ones. */
 async function storeAlone(events: readonly ReceivedEvent[]): Promise<number> {
