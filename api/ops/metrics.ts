@@ -175,17 +175,13 @@ measure({
     const { openQueues } = await loadBroker();
     await Promise.all(
       openQueues().map(async (queue) => {
-        const { prioritized = 0, ...counts } = await queue.getJobCounts(
-          "waiting",
-          "prioritized",
-          "active",
-          "delayed",
-          "completed",
-          "failed",
-        );
-        for (const [state, jobs] of Object.entries(counts)) gauge.set({ queue: queue.name, state }, jobs);
-        // jobs with a priority wait like the others
-        gauge.inc({ queue: queue.name, state: "waiting" }, prioritized);
+        // jobs with a priority wait like the others, and so do those of a paused queue, which BullMQ on Postgres counts only here
+        const [{ 0: others = 0 }, { prioritized = 0, ...counts }] = await Promise.all([
+          queue.getCountsPerPriority([0]),
+          queue.getJobCounts("prioritized", "active", "delayed", "completed", "failed"),
+        ]);
+        const states = { ...counts, waiting: prioritized + others };
+        for (const [state, jobs] of Object.entries(states)) gauge.set({ queue: queue.name, state }, jobs);
       }),
     );
   },

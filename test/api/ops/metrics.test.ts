@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "@jest/globals";
 
 process.env["METRICS_TOKEN"] = "a-token-for-metrics";
 const { closeBroker, openQueue } = await import("../../../queues/broker.js");
-const { contracts, upkeep } = await import("../../../queues/index.js");
+const { contracts, sms, upkeep } = await import("../../../queues/index.js");
 const { closeDatabase, sql } = await import("../../../sql/db.js");
 const { numberEvents } = await import("../../../sql/queries/events.js");
 const { updateHeartbeat } = await import("../../../sql/queries/heartbeats.js");
@@ -107,10 +107,14 @@ test("past days are counted as due until they are rolled up", async () => {
   expect((await read())("rollup_due_days")).toBe(0);
 });
 
-test("a queue that an operator has paused is shown", async () => {
+test("a queue that an operator has paused is shown, with its waiting jobs", async () => {
   await sql`insert into queue_settings (queue, paused_at, paused_why) values ('sms', now(), 'a test')`;
+  await openQueue(sms).add("trial", {}, { jobId: "9.0" });
+  await openQueue(sms).pause();
   const sample = await read();
   expect([sample('queue_paused{queue="sms"}'), sample('queue_paused{queue="push"}')]).toEqual([1, 0]);
+  expect(sample('queue_jobs{queue="sms",state="waiting"}')).toBe(1);
+  await openQueue(sms).obliterate();
   await sql`delete from queue_settings`;
 });
 
