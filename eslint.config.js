@@ -119,7 +119,7 @@ export default defineConfig(
         {
           selector: ":matches(TemplateElement[value.raw=/staged_jobs/], Literal[value=/staged_jobs/])",
           message:
-            "Only sql/outbox.ts, sql/operators and sql/functions/outbox.sql may name this table. Use their functions.",
+            "Only sql/outbox.ts, sql/operators and their SQL functions may name this table. Use their functions.",
         },
         {
           selector:

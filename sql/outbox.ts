@@ -75,7 +75,7 @@ export interface DueJob {
 }
 
 /** Counts the open jobs of a queue that are due, up to `max`; `at` is the time of the count. */
-export const findBacklog = (db: Db, { queue }: Contract, max: number) =>
+export const countBacklog = (db: Db, { queue }: Contract, max: number) =>
   onlyRow(db<{ jobs: number; at: Date }[]>`
     select count(*) as jobs, now() as at
     from (
@@ -156,7 +156,7 @@ export interface StartedJob {
   wasDead: boolean;
 }
 
-/** One hand-over of a job to the broker. */
+/** A job under one generation, as the broker knows it, however often it was handed over. */
 export interface JobRun {
   readonly id: string;
   readonly generation: number;
@@ -240,8 +240,8 @@ export const snoozeJob = (
         priority = priority + ${later}::integer, attempts = greatest(attempts - (not ${spent}::boolean)::integer, 0), dead_at = null
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
 
-/** Retries jobs that the broker has finished although their rows are open; returns their number. */
-export const retryJobs = (db: Db, jobs: readonly { id: string; generation: number }[]) =>
+/** Gives a new generation to jobs that the broker has finished although their rows are open; returns their number. */
+export const renewJobs = (db: Db, jobs: readonly { id: string; generation: number }[]) =>
   countRows(db`
     update staged_jobs job
     set generation = job.generation + 1, sends = 0, next_send_at = now()

@@ -7,7 +7,7 @@ import { inBatches } from "../sql/in-batches.js";
 import { insertNotifications, type NewNotification } from "../sql/queries/notifications.js";
 import { isOnOffer, lockBoxNotifications, type LargeAudience } from "../sql/queries/followers.js";
 import { recipientsOf, type SmallAudience } from "../sql/queries/recipients.js";
-import { findBacklog, stageJob, stageJobs, type StagedJob } from "../sql/outbox.js";
+import { countBacklog, stageJob, stageJobs, type StagedJob } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
 
 /** Recipients of a large audience per job. */
@@ -88,7 +88,7 @@ async function notifyBatch(
 async function notifyMany(audience: LargeAudience, task: EventTask): Promise<void> {
   const { payload, requestId } = task;
   const { event, subjectId } = payload;
-  const { jobs, at } = await findBacklog(sql, push, MOST_WAITING);
+  const { jobs, at } = await countBacklog(sql, push, MOST_WAITING);
   if (jobs === MOST_WAITING) throw new Snooze(new Date(at.getTime() + BACKLOG_PAUSE_MS));
   await transaction(async (tx) => {
     const last = await notifyBatch(tx, audience, task);

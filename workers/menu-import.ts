@@ -16,7 +16,7 @@ import {
   importMenuRows,
   listPartnersWithAbandonedImports,
   settleAbandonedImports,
-  claimMenuImport,
+  lockRunningImport,
   updateMenuImportAdvanced,
   updateMenuImportQueued,
   updateMenuImportSettled,
@@ -104,7 +104,7 @@ const save = (
   bounds: ImportBounds,
 ): Promise<ImportBounds> =>
   transaction(async (tx) => {
-    if (!(await claimMenuImport(tx, importId, from.position))) throw new Snooze(inMs(OVERTAKEN_MS));
+    if (!(await lockRunningImport(tx, importId, from.position))) throw new Snooze(inMs(OVERTAKEN_MS));
     const imported = await importMenuRows(tx, partnerId, rows, columns, bounds);
     const { created, updated, repeated } = imported;
     const refused = (places: readonly number[], message: string) =>

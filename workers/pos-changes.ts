@@ -9,13 +9,8 @@ import { readPhone } from "../lib/domain/phone.js";
 import type { Db } from "../sql/db.js";
 import { moveOrder, placeOrder, type Placement } from "../sql/queries/orders.js";
 import type { PosEventRow } from "../sql/queries/pos-events.js";
-import {
-  findCustomer,
-  findPosOrder,
-  insertPosOrder,
-  listItemsByExternalId,
-  updateAvailability,
-} from "../sql/queries/pos-orders.js";
+import { listItemsByExternalId, updateAvailability } from "../sql/queries/pos-menu.js";
+import { findCustomer, findPosOrder, insertPosOrder } from "../sql/queries/pos-orders.js";
 import { requestPosSync } from "../sql/queries/pos-syncs.js";
 
 const MINUTE_MS = 60_000;

@@ -16,16 +16,14 @@ import { findAdapter, isVendor } from "../lib/pos/index.js";
 import { posSync } from "../queues/index.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { posCredentialsContext } from "../sql/queries/pos-credentials.js";
+import { archiveAbsentItems, hasPosItems, upsertPosItems } from "../sql/queries/pos-menu.js";
 import {
   addSyncProgress,
-  archiveAbsentItems,
-  hasPosItems,
   lockPosCredentials,
   settlePosSync,
   claimPosSync,
   requeuePosSync,
   updateSyncPulled,
-  upsertPosItems,
   type StartedSync,
   type SyncError,
   type SyncOutcome,

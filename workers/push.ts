@@ -32,7 +32,7 @@ import {
   type RunResult,
 } from "../sql/queries/deliveries.js";
 import { countUnanswered } from "../sql/queries/devices.js";
-import { findDueNotifications, updateNotificationStatus, type DueRow } from "../sql/queries/notifications.js";
+import { listDueNotifications, updateNotificationStatus, type DueRow } from "../sql/queries/notifications.js";
 import { lockPreferencesShared } from "../sql/queries/preferences.js";
 import { stageJob } from "../sql/outbox.js";
 import { claimForRun } from "./claim.js";
@@ -64,7 +64,7 @@ const statusOf = {
   later: "LATER",
 } as const satisfies Record<PushOutcome["result"], DeliveryResult["status"]>;
 
-const findDue = inBatches((ids: readonly string[]) => findDueNotifications(batches, ids));
+const findDue = inBatches((ids: readonly string[]) => listDueNotifications(batches, ids));
 const apart = { keyOf: ({ notificationId }: { notificationId: string }) => notificationId };
 const claim = inBatches((claims: readonly Claim[]) => claimDeliveries(batches, claims, CLAIM_SECONDS), apart);
 const update = inBatches((runs: readonly RunResult[]) => updateDeliveries(batches, runs), apart);
@@ -156,7 +156,7 @@ const settle = (task: PushTask, settlement: Settlement): Promise<void> =>
 const snooze = ({ id, userId, preferences }: Due, until: Date, task: PushTask): Promise<void> =>
   transaction(async (tx) => {
     await lockPreferencesShared(tx, userId);
-    const [current] = await findDueNotifications(tx, [id]);
+    const [current] = await listDueNotifications(tx, [id]);
     if (!isDeepStrictEqual(current?.preferences, preferences)) throw new Snooze(new Date());
     await updateNotificationStatus(tx, id, { status: "DEFERRED", reason: "quiet hours" });
     await stageJob(tx, push, { notificationId: id }, { requestId: task.requestId, runAt: until, key: id });

@@ -5,7 +5,7 @@ import { inEachTrace } from "../lib/process/traces.js";
 import { openQueue, pingBroker, whileBrokerAnswers } from "../queues/broker.js";
 import type { Contract } from "../queues/contract.js";
 import { sql } from "../sql/db.js";
-import { retryJobs, releaseJobs, claimDueJobs, onJobsDue, type DueJob } from "../sql/outbox.js";
+import { renewJobs, releaseJobs, claimDueJobs, onJobsDue, type DueJob } from "../sql/outbox.js";
 
 const BATCH = 500;
 /** How often the outbox is polled without a signal: a delayed job may be this late. */
@@ -121,5 +121,5 @@ async function handOver(contract: Contract, jobs: readonly DueJob[]): Promise<vo
   // not its state, for which Redis reads the list of those that wait: with a hundred thousand it did little else
   const found = await Promise.all(resent.map((job) => queue.getJob(brokerId(job))));
   const stuck = resent.filter((_, index) => found[index]?.finishedOn !== undefined);
-  if (stuck.length > 0) await retryJobs(sql, stuck);
+  if (stuck.length > 0) await renewJobs(sql, stuck);
 }

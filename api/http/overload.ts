@@ -87,7 +87,7 @@ const refusal = overloaded();
 
 /**
  * Refuses requests that are too many before `listener` sees them, where their address says enough: through all of Express it would
- * take half as long as placing an order. Browsers need the headers that Express adds for them.
+ * take half as long again. Browsers need the headers that Express adds for them.
  */
 export function refuseEarly(listener: RequestListener): RequestListener {
   return (request, response) => {

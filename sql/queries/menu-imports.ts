@@ -147,7 +147,7 @@ export const updateMenuImportQueued = (db: Db, id: string) =>
   db`update menu_imports set status = 'QUEUED' where id = ${id}::uuid and status = 'RUNNING'`;
 
 /** Locks a running import until the transaction ends; false when it is not RUNNING or not at `position`. */
-export const claimMenuImport = (db: Db, id: string, position: number) =>
+export const lockRunningImport = (db: Db, id: string, position: number) =>
   hasRows(db`
     select from menu_imports
     where id = ${id}::uuid and status = 'RUNNING' and position = ${position}::bigint
@@ -224,7 +224,7 @@ export interface MenuImportProgress {
   errors: readonly MenuImportError[];
 }
 
-/** Advances an import that `claimMenuImport` has locked; keeps the first 1,000 of its errors. */
+/** Advances an import that `lockRunningImport` has locked; keeps the first 1,000 of its errors. */
 export const updateMenuImportAdvanced = (db: Db, id: string, progress: MenuImportProgress) =>
   db`
     update menu_imports

@@ -19,12 +19,6 @@ export interface MenuItemRow extends NewMenuItem {
 }
 
 /**
- * Lets the transaction's statements look items up by an index only. Postgres keeps plans: one from when there were a few items
- * would read all items for each of a batch.
- */
-export const forLargeMenus = (tx: Db) => tx`set local enable_seqscan = off`;
-
-/**
  * Inserts a manual item, and its category on first use; an item with the same external id is updated and restored from the
  * archive. `ownItems`: how many the partner has made so far, archived ones too; null when this one existed.
  */

@@ -114,7 +114,7 @@ export interface DueRow extends Omit<DueNotification, "kind"> {
 }
 
 /** Finds open notifications, with all that their push needs; undefined for one that is settled, or does not exist. */
-export async function findDueNotifications(db: Db, ids: readonly string[]): Promise<(DueRow | undefined)[]> {
+export async function listDueNotifications(db: Db, ids: readonly string[]): Promise<(DueRow | undefined)[]> {
   const rows = await db<Row[]>`
     with due as (
       select

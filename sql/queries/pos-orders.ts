@@ -1,7 +1,5 @@
 import type { Db } from "../db.js";
 import { countRows, hasRows } from "../rows.js";
-import { forLargeMenus } from "./menu.js";
-import { lockPosCredentials } from "./pos-syncs.js";
 
 /** Finds the id of an order by its POS's number. */
 export async function findPosOrder(
@@ -71,39 +69,3 @@ export const eraseCounterAddresses = (db: Db, limit: number) =>
       limit ${limit}
       for no key update skip locked
     )`);
-
-/** Lists the partner's items with these external ids, without archived ones. */
-export const listItemsByExternalId = (db: Db, partnerId: string, externalIds: readonly string[]) =>
-  db<{ id: string; externalId: string }[]>`
-    select m.id, coalesce(m.external_id, '') as external_id
-    from unnest(${[...externalIds]}::text[]) as wanted (external_id)
-    join menu_items m on menu_item_key(m.partner_id, m.external_id) = menu_item_key(${partnerId}::uuid, wanted.external_id)
-    where m.archived_at is null`;
-
-/**
- * Sets the availability of items from the POS, each at most once; items of another source stay as they are. Returns how many
- * of them the menu has. `tx` is a transaction.
- */
-export async function updateAvailability(
-  tx: Db,
-  partnerId: string,
-  items: readonly { externalId: string; available: boolean }[],
-): Promise<number> {
-  const externalIds = items.map(({ externalId }) => externalId);
-  // the same lock order as in settling and requesting syncs: credentials, then items by external id
-  await lockPosCredentials(tx, partnerId);
-  await forLargeMenus(tx);
-  return countRows(tx`
-    with found as (
-      select m.id, m.source = 'POS' as from_pos, m.archived_at is not null as archived, given.available
-      from unnest(${externalIds}::text[], ${items.map(({ available }) => available)}::boolean[]) as given (external_id, available)
-      join menu_items m on menu_item_key(m.partner_id, m.external_id) = menu_item_key(${partnerId}::uuid, given.external_id)
-      order by m.external_id
-      for no key update of m
-    ), changed as (
-      update menu_items m set available = found.available, updated_at = now()
-      from found
-      where m.id = found.id and found.from_pos and m.available <> found.available
-    )
-    select from found where from_pos and not archived`);
-}

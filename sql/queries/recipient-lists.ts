@@ -42,7 +42,7 @@ export const listCustomers: ListRecipients = async (db, orderIds) =>
   ).map(ofOrder);
 
 /** Lists the members of the partners of orders, unless the order came from their POS. */
-export const listPartnersUnlessPosOrder: ListRecipients = async (db, orderIds) =>
+export const listMembersUnlessPosOrder: ListRecipients = async (db, orderIds) =>
   (
     await db<OrderRecipient[]>`
       select u.id as user_id, o.id as order_id, o.partner_id
@@ -61,7 +61,7 @@ export const listReminderTimes = (db: Db, orderIds: readonly string[]) =>
       and coalesce(pickup_window_start, created_at) - interval '30 minutes' > now()`;
 
 /** Lists the customers of cancelled orders, unless the customer cancelled it. */
-export const listCustomersUnlessActor: ListRecipients = async (db, orderIds) =>
+export const listCustomersUnlessTheyCancelled: ListRecipients = async (db, orderIds) =>
   (
     await db<OrderRecipient[]>`
       select u.id as user_id, o.id as order_id, o.partner_id
@@ -72,7 +72,7 @@ export const listCustomersUnlessActor: ListRecipients = async (db, orderIds) =>
   ).map(ofOrder);
 
 /** Lists the members of the partners of cancelled orders, if the customer cancelled it. */
-export const listPartnersUnlessActor: ListRecipients = async (db, orderIds) =>
+export const listMembersIfCustomerCancelled: ListRecipients = async (db, orderIds) =>
   (
     await db<OrderRecipient[]>`
       select u.id as user_id, o.id as order_id, o.partner_id
@@ -126,7 +126,7 @@ export const listUsersWithNewLevel: ListRecipients = async (db, orderIds) =>
   });
 
 /** Lists the members of the partners that reviews are about, with the rating. */
-export const listPartnersWithRating: ListRecipients = async (db, reviewIds) =>
+export const listMembersWithRating: ListRecipients = async (db, reviewIds) =>
   (
     await db<(OrderRecipient & { subjectId: string; rating: number })[]>`
       select r.id as subject_id, u.id as user_id, r.order_id, r.partner_id, r.rating
@@ -152,7 +152,7 @@ const ofPartner = (recipient: { userId: string; partnerId: string }): OfSubject 
 });
 
 /** Lists the owners and staff of partners. */
-export const listPartners: ListRecipients = async (db, partnerIds) =>
+export const listMembers: ListRecipients = async (db, partnerIds) =>
   (
     await db<{ userId: string; partnerId: string }[]>`
       select u.id as user_id, p.id as partner_id
@@ -214,7 +214,7 @@ interface EndpointRecipient {
 const endpointFacts = ({ url }: EndpointRecipient) => ({ endpoint: new URL(url).host });
 
 /** Lists the owners and staff of the partners whose webhook endpoints these are. */
-export const listPartnersOfEndpoints: ListRecipients = async (db, endpointIds) =>
+export const listMembersOfEndpoints: ListRecipients = async (db, endpointIds) =>
   (
     await db<(EndpointRecipient & { partnerId: string })[]>`
       select w.id as subject_id, u.id as user_id, w.url, p.id as partner_id

@@ -3,10 +3,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { eventTypes } from "../../lib/domain/event-types.js";
-import { closeDatabase, sql } from "../../sql/db.js";
+import { closeDatabase, sql, transaction } from "../../sql/db.js";
 import { expireBoxes, updateBoxHidden } from "../../sql/queries/boxes.js";
 import { moveOrder, type OrderMover } from "../../sql/queries/orders.js";
-import { upsertPosItems } from "../../sql/queries/pos-syncs.js";
+import { upsertPosItems } from "../../sql/queries/pos-menu.js";
 import { startApi } from "../support/api.js";
 import * as cast from "../support/cast.js";
 import { order as placeOrder } from "../support/orders.js";
@@ -156,7 +156,8 @@ test("a menu item, made by hand or by a POS", async () => {
   await shop.owner.client.delete(`/api/v1/menu/items/${id}`);
   expect(await typesOfShop()).toEqual(["menu_item.created", "menu_item.changed", "menu_item.archived"]);
   const pulled = { externalId: "p-1", name: "Батон", category: "Хлеб", description: null, weightGrams: null };
-  const pull = (priceMinor: number) => upsertPosItems(sql, shop.id, [{ ...pulled, priceMinor, available: true }]);
+  const pull = (priceMinor: number) =>
+    transaction((tx) => upsertPosItems(tx, shop.id, [{ ...pulled, priceMinor, available: true }]));
   await pull(5_000);
   await pull(5_000);
   await pull(6_000);

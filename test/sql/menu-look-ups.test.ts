@@ -16,8 +16,7 @@ process.env["DATABASE_URL"] = postgres.url;
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { importMenuRows } = await import("../../sql/queries/menu-imports.js");
-const { updateAvailability } = await import("../../sql/queries/pos-orders.js");
-const { archiveAbsentItems, upsertPosItems } = await import("../../sql/queries/pos-syncs.js");
+const { archiveAbsentItems, updateAvailability, upsertPosItems } = await import("../../sql/queries/pos-menu.js");
 
 let plans: Awaited<ReturnType<typeof recordPlans>>;
 
@@ -117,7 +116,7 @@ describe.each([
 
   test("nor do changes of availability", async () => {
     const partnerId = await newPartner();
-    for (const batch of batchesOf()) await upsertPosItems(sql, partnerId, batch);
+    for (const batch of batchesOf()) await transaction((tx) => upsertPosItems(tx, partnerId, batch));
     await plans.take();
     for (const batch of batchesOf()) {
       const changes = batch.map(({ externalId }) => ({ externalId, available: false }));
@@ -128,7 +127,7 @@ describe.each([
 
   test("nor does the archiving of those that are gone", async () => {
     const partnerId = await newPartner();
-    for (const batch of batchesOf()) await upsertPosItems(sql, partnerId, batch);
+    for (const batch of batchesOf()) await transaction((tx) => upsertPosItems(tx, partnerId, batch));
     await plans.take();
     expect(await archiveAbsentItems(sql, partnerId, ["key-0"])).toBe(BATCH * BATCHES - 1);
     for (const { scans, mismatches } of await plans.take()) {

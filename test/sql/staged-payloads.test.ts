@@ -97,5 +97,5 @@ test.each(events)("%s has a producer that names it", (event) => {
 
 test("only the outbox's SQL functions name its table", () => {
   const naming = functions.filter(({ text }) => text.includes("staged_jobs")).map(({ file }) => file);
-  expect(naming).toEqual([join("sql", "functions", "outbox.sql")]);
+  expect(naming).toEqual([join("sql", "functions", "operators.sql"), join("sql", "functions", "outbox.sql")]);
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { PosChange } from "../../lib/pos/adapter.js";
 import { sql, transaction } from "../../sql/db.js";
-import { archiveAbsentItems, lockPosCredentials } from "../../sql/queries/pos-syncs.js";
+import { archiveAbsentItems } from "../../sql/queries/pos-menu.js";
+import { lockPosCredentials } from "../../sql/queries/pos-syncs.js";
 import { admin, bakery, openBakery, receive, drain, events, syncs, endsBefore } from "../support/pos-inbox.js";
 
 describe("an availability event", () => {

@@ -14,15 +14,9 @@ const { task } = await import("../support/task.js");
 const { Snooze } = await import("../../lib/process/errors.js");
 const { closeBroker } = await import("../../queues/broker.js");
 const { closeDatabase, sql, transaction } = await import("../../sql/db.js");
-const {
-  addSyncProgress,
-  archiveAbsentItems,
-  deleteOldPosSyncs,
-  requestDueSyncs,
-  requestPosSync,
-  claimPosSync,
-  settleAbandonedSyncs,
-} = await import("../../sql/queries/pos-syncs.js");
+const { archiveAbsentItems } = await import("../../sql/queries/pos-menu.js");
+const { addSyncProgress, deleteOldPosSyncs, requestDueSyncs, requestPosSync, claimPosSync, settleAbandonedSyncs } =
+  await import("../../sql/queries/pos-syncs.js");
 const { closeSignals } = await import("../../sql/signals.js");
 const { pullMenu } = await import("../../workers/pos-sync.js");
 
