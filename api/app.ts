@@ -52,7 +52,7 @@ import { pos } from "./routes/pos/credentials.js";
 import { posEvents } from "./routes/pos/events.js";
 import { posWebhooks } from "./routes/pos/webhooks.js";
 import { pickups } from "./routes/orders/pickups.js";
-import { partnerOrders } from "./routes/orders/partner-orders.js";
+import { fulfilment, partnerOrders } from "./routes/orders/partner-orders.js";
 import { adminPromo, promo } from "./routes/rewards/promo-codes.js";
 import { reviews } from "./routes/reviews/reviews.js";
 import { invitations, staff } from "./routes/partners/staff.js";
@@ -72,6 +72,7 @@ const sections: Section[] = [
   boxes,
   geo,
   orders,
+  fulfilment,
   orderStreams,
   ads,
   users,

@@ -5,7 +5,6 @@ import { enums } from "../../../lib/domain/enums.js";
 import type { ApiError } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { toMajor } from "../../../lib/domain/money.js";
-import { partnersOrderMoves } from "../../../lib/domain/order-moves.js";
 import { contended, inTurn, lookups, sql } from "../../../sql/db.js";
 import {
   findOrder,
@@ -47,7 +46,6 @@ import {
   unknownItems,
   windowClosed,
   windowJustClosed,
-  wrongPickupCode,
   wrongTotal,
 } from "./refusals.js";
 
@@ -331,40 +329,5 @@ orders.post(
     if (await declinePosOrder(contended, id, user.id)) return noContent();
     found(await findOrder(lookups, id, user.id), "This order");
     throw notDeclinable();
-  },
-);
-
-orders.put(
-  "/:id/status",
-  {
-    name: "moveOrder",
-    summary: "Move an order of your partner",
-    description:
-      "ACCEPTED → READY → COMPLETED, ACCEPTED → COMPLETED, or CANCELLED from ACCEPTED and READY. Repeating a move changes nothing.",
-    auth: "PARTNER",
-    body: z.object({ status: z.enum(partnersOrderMoves) }),
-    answers: { 200: OrderState },
-    errors: [notAllowed],
-  },
-  async ({ user, partner, params: { id }, body: { status }, requestId }) => {
-    const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
-    return ok(presentMove(id, await moveOrder(contended, id, status, mover, { requestId })));
-  },
-);
-
-orders.post(
-  "/:id/pickup",
-  {
-    name: "handOverOrder",
-    summary: "Hand over an order of your partner",
-    description: "Completes the order, by the code that the customer shows.",
-    auth: "PARTNER",
-    body: z.object({ pickupCode: z.string().regex(/^\d{6}$/, "must be 6 digits") }),
-    answers: { 200: OrderState },
-    errors: [wrongPickupCode, notAllowed],
-  },
-  async ({ user, partner, params: { id }, body: { pickupCode }, requestId }) => {
-    const mover = { actor: "PARTNER", userId: user.id, partnerId: partner.id } as const;
-    return ok(presentMove(id, await moveOrder(contended, id, "COMPLETED", mover, { pickupCode, requestId })));
   },
 );
