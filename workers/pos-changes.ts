@@ -1,4 +1,3 @@
-import { createHash, randomInt } from "node:crypto";
 import { enums } from "../lib/domain/enums.js";
 import type { PosChange } from "../lib/pos/adapter.js";
 import { orderNumberOf, PosChangeJson } from "../lib/pos/event.js";
@@ -6,6 +5,8 @@ import { limits } from "../lib/domain/limits.js";
 import { toMajor } from "../lib/domain/money.js";
 import { partnersOrderMoves } from "../lib/domain/order-moves.js";
 import { readPhone } from "../lib/domain/phone.js";
+import { sha256 } from "../lib/security/crypto.js";
+import { newPickupCode } from "../lib/security/pickup-code.js";
 import type { Db } from "../sql/db.js";
 import { moveOrder, placeOrder, type Placement } from "../sql/queries/orders.js";
 import type { PosEventRow } from "../sql/queries/pos-events.js";
@@ -107,8 +108,8 @@ async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.crea
     address: change.address?.trim().slice(0, limits.text.address) ?? null,
     promoCode: null,
     takenElsewhere: true,
-    idempotency: userId === null ? null : { key, fingerprint: createHash("sha256").update(key).digest() },
-    pickupCode: String(randomInt(1_000_000)).padStart(6, "0"),
+    idempotency: userId === null ? null : { key, fingerprint: sha256(key) },
+    pickupCode: newPickupCode(),
     requestId,
   });
   if (placement.outcome !== "PLACED" && placement.outcome !== "DUPLICATE") throw refusal(placement.outcome);

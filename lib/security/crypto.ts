@@ -85,9 +85,11 @@ export function matchesKeyedHash(purpose: Purpose, value: string, hash: Uint8Arr
 /** Compares in constant time. */
 export const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b);
 
+/** Returns the SHA-256 of a text, without a key: what can be guessed, such as a phone or a code, needs `keyedHash`. */
 export const sha256 = (value: string): Buffer => hash("sha256", value, "buffer");
 
 /** Returns 256 random bits as 43 characters that are safe in a URL. */
 export const randomToken = (): string => randomBytes(32).toString("base64url");
 
+/** Returns this many random digits, with leading zeros, from a secure generator. */
 export const randomDigits = (length: number): string => Array.from({ length }, () => randomInt(10)).join("");

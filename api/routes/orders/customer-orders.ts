@@ -1,10 +1,11 @@
-import { hash, randomInt } from "node:crypto";
 import { z } from "zod";
 import { config } from "../../../lib/process/config.js";
 import { enums } from "../../../lib/domain/enums.js";
 import type { ApiError } from "../../../lib/process/errors.js";
 import { limits } from "../../../lib/domain/limits.js";
 import { toMajor } from "../../../lib/domain/money.js";
+import { sha256 } from "../../../lib/security/crypto.js";
+import { newPickupCode } from "../../../lib/security/pickup-code.js";
 import { contended, inTurn, lookups, sql } from "../../../sql/db.js";
 import {
   findOrder,
@@ -197,8 +198,8 @@ orders.post(
     const { items, partnerId, totalAmount: totalMinor, address, promoCode } = body;
     const order = { items, partnerId, totalMinor, address, promoCode };
     const key = headers["idempotency-key"];
-    const pickupCode = String(randomInt(1_000_000)).padStart(6, "0");
-    const fingerprint = hash("sha256", JSON.stringify(order), "buffer");
+    const pickupCode = newPickupCode();
+    const fingerprint = sha256(JSON.stringify(order));
     const place = () =>
       inTurn(`orders ${user.id}`, () =>
         placeOrder(contended, {
