@@ -112,11 +112,11 @@ async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.crea
     pickupCode: newPickupCode(),
     requestId,
   });
-  if (placement.outcome !== "PLACED" && placement.outcome !== "DUPLICATE") throw refusal(placement.outcome);
+  if (placement.outcome !== "PLACED" && placement.outcome !== "DUPLICATE") throw refusalOf(placement.outcome);
   await insertPosOrder(tx, partnerId, provider, number, placement.orderId);
 }
 
-function refusal(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">): CannotApply {
+function refusalOf(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">): CannotApply {
   switch (outcome) {
     case "WRONG_TOTAL":
       return new CannotApply("the total is not the sum of the menu's prices", 10 * MINUTE_MS, true);

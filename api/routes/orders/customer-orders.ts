@@ -104,7 +104,7 @@ const IdempotencyHeaders = z.object({
 });
 
 /** Returns the error for an order that `place_order` refused. */
-function refusal(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError {
+function refusalOf(placement: Exclude<Placement, { outcome: "PLACED" }>): ApiError {
   switch (placement.outcome) {
     case "DUPLICATE":
       return duplicate({
@@ -213,7 +213,7 @@ orders.post(
       );
     const refusedPromo = (placed: Placement) => (placed.outcome === "PROMO_REFUSED" ? placed.reason : null);
     const placement = await (promoCode === null ? place() : limitGuesses({ userId: user.id, ip }, place, refusedPromo));
-    if (placement.outcome !== "PLACED") throw refusal(placement);
+    if (placement.outcome !== "PLACED") throw refusalOf(placement);
     const receipt = {
       orderId: placement.orderId,
       status: placement.status,
