@@ -66,21 +66,21 @@ class Pulled {
   failed = 0;
   #valid = 0;
   /** Whether an item came without an id: it may be any item of the menu. */
-  #nameless = false;
+  #withoutId = false;
 
   add({ items, rejected }: MenuPage): void {
     this.sent += items.length + rejected.length;
     if (this.sent > MOST_ITEMS) throw new MenuTooLarge(`the menu has more than ${MOST_ITEMS} items`);
     this.#valid += items.length;
     for (const { externalId } of [...items, ...rejected]) {
-      if (externalId === null) this.#nameless = true;
+      if (externalId === null) this.#withoutId = true;
       else this.externalIds.add(externalId);
     }
   }
 
   /** Whether items that were not sent are known to be gone. Without one valid item, the menu as a whole is wrong. */
   get knowsWhatIsGone(): boolean {
-    return !this.#nameless && this.#valid > 0;
+    return !this.#withoutId && this.#valid > 0;
   }
 }
 
@@ -176,7 +176,7 @@ async function settle(
 /** The outcome of a successful sync; the reason says what was left undone. */
 const success = (reason: string | null): SyncOutcome => ({ failure: null, reason, retryInMs: null });
 
-const NOT_STANDING: SyncOutcome = {
+const PARTNER_BLOCKED: SyncOutcome = {
   failure: "ABANDONED",
   reason: "the partner is suspended or rejected",
   retryInMs: null,
@@ -219,14 +219,15 @@ function outcomeOf(error: unknown, sync: StartedSync, tookTooLong: boolean): Syn
   };
 }
 
-export const pullMenu: Handler<{ syncId: string }> = async (task) => {
+/** Syncs a menu with its POS: a failure of the POS settles the sync, and only other errors fail the job. */
+export const syncMenu: Handler<{ syncId: string }> = async (task) => {
   const sync = await claimPosSync(sql, task.payload.syncId);
   if (!sync) return;
   const { partnerId, adapter } = sync;
   const limit = AbortSignal.timeout(LONGEST_PULL_MS);
   try {
     if (!sync.mayCallPos) {
-      await settle(sync, task, NOT_STANDING);
+      await settle(sync, task, PARTNER_BLOCKED);
       return;
     }
     const { end, pulled } = await pull(sync, task, AbortSignal.any([task.signal, limit]));

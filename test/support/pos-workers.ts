@@ -4,7 +4,7 @@ import { sql } from "../../sql/db.js";
 import { closeSignals } from "../../sql/signals.js";
 import { consume } from "../../workers/consume.js";
 import { applyPosEvents } from "../../workers/pos-events.js";
-import { pullMenu } from "../../workers/pos-sync.js";
+import { syncMenu } from "../../workers/pos-sync.js";
 import { startRelay } from "../../workers/relay.js";
 import { until } from "./until.js";
 
@@ -14,7 +14,7 @@ export function startPosWorkers() {
   const relay = startRelay([posEvents, posSync]);
   const consumers = [
     consume(posEvents, applyPosEvents, { concurrency: 8, signal }),
-    consume(posSync, pullMenu, { concurrency: 4, signal }),
+    consume(posSync, syncMenu, { concurrency: 4, signal }),
   ];
   return {
     async stop() {

@@ -16,7 +16,7 @@ const { closeBroker } = await import("../../queues/broker.js");
 const { closeDatabase, sql } = await import("../../sql/db.js");
 const { findPosSync, requestPosSync } = await import("../../sql/queries/pos-syncs.js");
 const { closeSignals } = await import("../../sql/signals.js");
-const { pullMenu } = await import("../../workers/pos-sync.js");
+const { syncMenu } = await import("../../workers/pos-sync.js");
 
 /** Of the 4 slots, those for origins that have not answered. */
 const UNPROVEN_SHARE = 1;
@@ -60,7 +60,7 @@ test("partners whose POS never answers do not hold up the syncs of others", asyn
   own.serve(menu);
   const [atVendor, atOwn] = [await connect(vendor.url, vendor), await connect(own.url)];
   // a POS of its partner's own, which answers
-  await pullMenu(task({ syncId: await request(atOwn) }));
+  await syncMenu(task({ syncId: await request(atOwn) }));
 
   const hanging = await Promise.all(silent.urls.map((url) => connect(url)));
   const open = await Promise.all(hanging.map(request));
@@ -89,8 +89,8 @@ test("a POS that leaves five calls in a row unanswered is not called for a while
   const partners = await Promise.all(Array.from({ length: 6 }, () => connect(till.url, till)));
   await till.stop();
   const syncs = await Promise.all(partners.map(request));
-  for (const syncId of syncs.slice(0, 5)) await pullMenu(task({ syncId }));
+  for (const syncId of syncs.slice(0, 5)) await syncMenu(task({ syncId }));
   const sixth = { partnerId: partners[5]!, id: syncs[5]! };
-  await expect(pullMenu(task({ syncId: sixth.id }))).rejects.toMatchObject({ name: "Snooze" });
+  await expect(syncMenu(task({ syncId: sixth.id }))).rejects.toMatchObject({ name: "Snooze" });
   expect(await findPosSync(sql, sixth.partnerId, sixth.id)).toMatchObject({ status: "QUEUED", failure: null });
 });

@@ -18,7 +18,7 @@ const { archiveAbsentItems } = await import("../../sql/queries/pos-menu.js");
 const { addSyncProgress, deleteOldPosSyncs, requestDueSyncs, requestPosSync, claimPosSync, settleAbandonedSyncs } =
   await import("../../sql/queries/pos-syncs.js");
 const { closeSignals } = await import("../../sql/signals.js");
-const { pullMenu } = await import("../../workers/pos-sync.js");
+const { syncMenu } = await import("../../workers/pos-sync.js");
 
 let api: Awaited<ReturnType<typeof startApi>>;
 let till: Till;
@@ -88,14 +88,14 @@ test("requests share a sync until it ends, whether or not it has begun", async (
   expect(await request()).toBe(first);
   await claimPosSync(sql, first);
   expect([await ask(), await request()]).toEqual([first, first]);
-  await pullMenu(task({ syncId: first }));
+  await syncMenu(task({ syncId: first }));
   expect(await ask()).not.toBe(first);
 });
 
 test("a long menu is imported in batches, and the sync fails at the item limit", async () => {
   till.serve(items(2_500), items(1, 2_500));
   const id = await request();
-  await pullMenu(task({ syncId: id }));
+  await syncMenu(task({ syncId: id }));
   expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 2_501, itemsFailed: 0 });
   expect(await countItems()).toBe(2_501);
   expect((await bakery.owner.client.get("/api/v1/menu/categories")).list).toHaveLength(7);
@@ -103,7 +103,7 @@ test("a long menu is imported in batches, and the sync fails at the item limit",
   const rejected = Array.from({ length: 100_001 }, (_, n) => ({ externalId: `bad-${n}` }));
   till.serve(rejected);
   const next = await request();
-  await pullMenu(task({ syncId: next }));
+  await syncMenu(task({ syncId: next }));
   expect((await read(next)).body).toMatchObject({
     status: "FAILED",
     reason: "The menu cannot be imported: the menu has more than 100000 items.",
@@ -136,7 +136,7 @@ test("what a large menu lacks is found also by a plan that takes the menu and ev
 test("items without an id count towards the limit", async () => {
   till.serve(Array.from({ length: 100_001 }, () => 0));
   const id = await request();
-  await pullMenu(task({ syncId: id }));
+  await syncMenu(task({ syncId: id }));
   expect((await read(id)).body).toMatchObject({
     status: "FAILED",
     reason: "The menu cannot be imported: the menu has more than 100000 items.",
@@ -147,7 +147,7 @@ test("items keep their availability when the POS does not send it", async () => 
   const [rye, bun] = items(2);
   const sync = async (...menu: unknown[]) => {
     till.serve(menu);
-    await pullMenu(task({ syncId: await request() }));
+    await syncMenu(task({ syncId: await request() }));
     const { list } = await bakery.owner.client.get("/api/v1/menu/items");
     return Object.fromEntries(
       list.map(({ externalId, available }): [string, unknown] => [String(externalId), available]),
@@ -164,10 +164,10 @@ test("items keep their availability when the POS does not send it", async () => 
 
 test("an entry without an id prevents archiving, and the sync says so", async () => {
   till.serve(items(3));
-  await pullMenu(task({ syncId: await request() }));
+  await syncMenu(task({ syncId: await request() }));
   till.serve([...items(1), { name: "no id", price: 1 }]);
   const id = await request();
-  await pullMenu(task({ syncId: id }));
+  await syncMenu(task({ syncId: id }));
   const { status, itemsArchived, reason } = (await read(id)).body;
   expect({ status, itemsArchived }).toEqual({ status: "DONE", itemsArchived: 0 });
   expect(reason).toMatch(/nothing was archived/);
@@ -181,7 +181,7 @@ describe("an interrupted sync", () => {
     const started = await claimPosSync(sql, id);
     const bad = { externalId: null, name: null, position: 1, message: "bad" };
     await transaction((tx) => addSyncProgress(tx, started!, 7, [bad]));
-    await pullMenu(task({ syncId: id }));
+    await syncMenu(task({ syncId: id }));
     expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 20, itemsFailed: 0, errors: [] });
     expect(await countItems()).toBe(20);
   });
@@ -191,12 +191,12 @@ describe("an interrupted sync", () => {
     const id = await request();
     const stopping = new AbortController();
     const release = till.hold();
-    const work = pullMenu({ ...task({ syncId: id }), signal: stopping.signal });
+    const work = syncMenu({ ...task({ syncId: id }), signal: stopping.signal });
     await until(() => till.asked.length > 0);
     stopping.abort();
     release();
     await expect(work).rejects.toThrow(Snooze);
-    await pullMenu(task({ syncId: id }));
+    await syncMenu(task({ syncId: id }));
     expect((await read(id)).body).toMatchObject({ status: "DONE", itemsSynced: 10 });
   });
 
@@ -205,7 +205,7 @@ describe("an interrupted sync", () => {
     const id = await request();
     till.asked.length = 0;
     const release = till.hold();
-    const former = pullMenu(task({ syncId: id }));
+    const former = syncMenu(task({ syncId: id }));
     former.catch(() => undefined);
     await until(() => till.asked.length > 0);
     const current = await claimPosSync(sql, id);
@@ -229,7 +229,7 @@ describe("an interrupted sync", () => {
     const next = await request();
     expect(next).not.toBe(id);
     expect(await settleAbandonedSyncs(sql, 100)).toBe(0);
-    await pullMenu(task({ syncId: next }));
+    await syncMenu(task({ syncId: next }));
     expect(await countItems()).toBe(1);
   });
 });
@@ -237,7 +237,7 @@ describe("an interrupted sync", () => {
 test("the progress is relative to the number of items before the sync", async () => {
   till.serve(items(40));
   const first = task({ syncId: await request() });
-  await pullMenu(first);
+  await syncMenu(first);
   expect(first.reported.at(-1)).toEqual([40, 40]);
   const id = await request();
   const started = await claimPosSync(sql, id);
@@ -320,7 +320,7 @@ describe.each(["SUSPENDED", "REJECTED"] as const)("the POS of a partner that bec
     const id = await request();
     await leave();
     till.asked.length = 0;
-    await pullMenu(task({ syncId: id }));
+    await syncMenu(task({ syncId: id }));
     expect(till.asked).toEqual([]);
     expect(await sql`select status::text, failure::text, reason from pos_syncs where id = ${id}::uuid`).toEqual([
       { status: "FAILED", failure: "ABANDONED", reason: "the partner is suspended or rejected" },
@@ -334,7 +334,7 @@ describe.each(["SUSPENDED", "REJECTED"] as const)("the POS of a partner that bec
     till.fail(503);
     till.asked.length = 0;
     const release = till.hold();
-    const work = pullMenu(task({ syncId: id }));
+    const work = syncMenu(task({ syncId: id }));
     await until(() => till.asked.length > 0);
     await leave();
     await sql`update pos_syncs set again = true where id = ${id}::uuid`;
@@ -347,7 +347,7 @@ describe.each(["SUSPENDED", "REJECTED"] as const)("the POS of a partner that bec
 test("syncs are deleted after 30 days", async () => {
   till.serve([]);
   const id = await request();
-  await pullMenu(task({ syncId: id }));
+  await syncMenu(task({ syncId: id }));
   await sql`update pos_syncs set settled_at = now() - interval '31 days' where id = ${id}::uuid`;
   expect(await deleteOldPosSyncs(sql, 100)).toBe(1);
   expect((await read(id)).status).toBe(404);

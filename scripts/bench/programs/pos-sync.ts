@@ -7,7 +7,7 @@ import { log } from "../../../lib/process/log.js";
 import { sql } from "../../../sql/db.js";
 import { posCredentialsContext } from "../../../sql/queries/pos-credentials.js";
 import { requestPosSync } from "../../../sql/queries/pos-syncs.js";
-import { pullMenu } from "../../../workers/pos-sync.js";
+import { syncMenu } from "../../../workers/pos-sync.js";
 import { PullPlan } from "../messages.js";
 import { answerParent } from "./answer.js";
 
@@ -89,7 +89,7 @@ async function pullBare(): Promise<void> {
 async function pullAsWorker(): Promise<void> {
   const syncId = await requestPosSync(sql, partnerId, { byUser: false, requestId: null });
   if (syncId === undefined) throw new Error("the partner has no POS");
-  await pullMenu({
+  await syncMenu({
     payload: { syncId },
     log,
     progress: () => undefined,
