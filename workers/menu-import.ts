@@ -197,6 +197,7 @@ async function giveUp(importId: string, work: MenuImportWork, { attempt }: Impor
     await settle(importId, work, { message: GIVEN_UP, line: null });
 }
 
+/** Imports the rest of a menu's file: a run may be cut short, as the next one goes on behind the last batch that was saved. */
 export const importMenu: Handler<{ importId: string }> = async (task) => {
   const { importId } = task.payload;
   const work = await findMenuImportWork(sql, importId);

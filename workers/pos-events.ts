@@ -126,5 +126,6 @@ async function drainInbox(partnerId: string, { log, signal }: PosEventsTask): Pr
   throw new Snooze(new Date());
 }
 
+/** Applies a partner's due events in order, or retries a parked one: only then does an event that cannot be applied fail the job. */
 export const applyPosEvents: Handler<PosEventsPayload> = (task) =>
   "eventId" in task.payload ? retryParked(task.payload.eventId) : drainInbox(task.payload.partnerId, task);

@@ -227,6 +227,7 @@ export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
   "make-statements": { rhythm: { pattern: "20 * * * *" }, run: makeDueStatements },
 };
 
+/** Runs an upkeep task and records for operators when it ran, and what it changed or why it failed; a failure also fails the job. */
 export const runUpkeep: Handler<{ task: string }> = async (task) => {
   const name = upkeepTasks.find((known) => known === task.payload.task);
   if (name === undefined) throw new PermanentError("there is no such upkeep task");
