@@ -65,6 +65,7 @@ const statusOf = {
 } as const satisfies Record<PushOutcome["result"], DeliveryResult["status"]>;
 
 const findDue = inBatches((ids: readonly string[]) => listDueNotifications(batches, ids));
+/** Two runs may send one notification, and a statement for both could not tell their claims or their results apart. */
 const apart = { keyOf: ({ notificationId }: { notificationId: string }) => notificationId };
 const claim = inBatches((claims: readonly Claim[]) => claimDeliveries(batches, claims, CLAIM_SECONDS), apart);
 const update = inBatches((runs: readonly RunResult[]) => updateDeliveries(batches, runs), apart);

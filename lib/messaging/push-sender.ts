@@ -50,7 +50,7 @@ export const later = (reason: string, retryAfterSeconds: number | null = null): 
   retryAfterSeconds,
 });
 
-/** The message was not accepted, because there was no response. */
+/** The message was certainly not sent: the push service could not be reached, or the server of access tokens did not answer. */
 export const silent = (reason: string): PushOutcome => ({
   result: "later",
   reason,
