@@ -328,7 +328,9 @@ test("an import that creates an item concurrently with another transaction updat
 });
 
 test("an unknown import leaves nothing to do", async () => {
-  await run(randomUUID());
+  await run(await queue(menuOf(3)));
+  await expect(run(randomUUID())).resolves.toBeUndefined();
+  expect(await countItems()).toBe(3);
 });
 
 test("finished imports are deleted after 30 days", async () => {

@@ -20,9 +20,6 @@ export function signed(sent: unknown, keys: readonly string[], at = new Date()):
   };
 }
 
-/** An item of the generic menu; `price` is in major units. */
-export type GenericItem = Record<string, unknown>;
-
 /** A partner's own system that speaks the generic protocol. */
 export async function startGenericPos({ pageSize = 100 } = {}) {
   const account = `shop-${randomUUID().slice(0, 8)}`;
@@ -61,7 +58,7 @@ export async function startGenericPos({ pageSize = 100 } = {}) {
     sign,
     /** A call with this event, by default `menu.updated`. */
     send: (to: string, sent: unknown = event()) => deliver(to, sign(sent)),
-    /** Sets the menu. */
+    /** Sets the menu; an item's `price` is in major units. */
     setMenu: (items: readonly unknown[]) => void (menu = items),
     serve(items: readonly StandInItem[]): void {
       menu = items.map(({ id, price, available = true, ...rest }) => ({
