@@ -7,5 +7,6 @@ export const limits = {
   text: { name: 200, category: 100, description: 2_000, externalId: 200, address: 500 },
   order: { lines: 50, pieces: 100 },
   box: { boxes: 10_000, items: 50, pieces: 100 },
-  menuFile: { megabytes: 50, rows: 500_000 },
+  /** An import keeps as many of its errors, the first of them, and counts all. */
+  menuFile: { megabytes: 50, rows: 500_000, errors: 1_000 },
 } as const;

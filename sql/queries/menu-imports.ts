@@ -1,4 +1,5 @@
 import type { Enum } from "../../lib/domain/enums.js";
+import { limits } from "../../lib/domain/limits.js";
 import type { Delimiter, MenuColumn, MenuRow } from "../../lib/menu-csv/menu-csv.js";
 import type { Db } from "../db.js";
 import { countRows, firstRow, hasRows, onlyRow, onlyValue } from "../rows.js";
@@ -50,7 +51,7 @@ export interface MenuImportRow {
   created: number;
   updated: number;
   failed: number;
-  /** The first 1,000, as `[{line, column, message}]`. */
+  /** The first of them, as `[{line, column, message}]`. */
   errors: unknown;
   failure: string | null;
   failureLine: number | null;
@@ -224,9 +225,11 @@ export interface MenuImportProgress {
   errors: readonly MenuImportError[];
 }
 
-/** Advances an import that `lockRunningImport` has locked; keeps the first 1,000 of its errors. */
-export const updateMenuImportAdvanced = (db: Db, id: string, progress: MenuImportProgress) =>
-  db`
+/** Advances an import that `lockRunningImport` has locked; keeps the first of its errors, up to their limit. */
+export function updateMenuImportAdvanced(db: Db, id: string, progress: MenuImportProgress) {
+  const most = limits.menuFile.errors;
+  const errors = progress.errors.slice(0, most).map((error) => ({ ...error }));
+  return db`
     update menu_imports
     set position = ${progress.position}::bigint,
         lines = ${progress.lines}::integer,
@@ -235,10 +238,13 @@ export const updateMenuImportAdvanced = (db: Db, id: string, progress: MenuImpor
         rows_failed = rows_failed + ${progress.failed}::integer,
         rows_repeated = rows_repeated + ${progress.repeated}::integer,
         errors = case
-          when ${progress.errors.length === 0}::boolean or jsonb_array_length(errors) >= 1000 then errors
-          else jsonb_path_query_array(errors || ${db.json(progress.errors.slice(0, 1_000).map((error) => ({ ...error })))}::jsonb, '$[0 to 999]')
+          when ${errors.length === 0}::boolean or jsonb_array_length(errors) >= ${most}::integer then errors
+          else jsonb_path_query_array(
+            errors || ${db.json(errors)}::jsonb, '$[0 to $most - 1]', jsonb_build_object('most', ${most}::integer)
+          )
         end
     where id = ${id}::uuid`;
+}
 
 /** Why an import ended before the end of its file; the line is null when the file is not at fault. */
 export interface MenuImportFailure {

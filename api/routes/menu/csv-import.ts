@@ -42,7 +42,6 @@ const UPLOAD_MS = 10 * 60_000;
 const CSV = "text/csv";
 /** The header must be within these bytes. */
 const HEAD_BYTES = 65_536;
-const MAX_ERRORS = 1_000;
 
 const notAMenu = refusalWith(400, "VALIDATION_ERROR", "NOT_A_MENU", {
   detail: ({ errors }) => errors[0]?.message ?? "This file is not a menu.",
@@ -193,7 +192,7 @@ const MenuImport = Imported.extend({
   estimatedEndAt: EstimatedEnd,
   errors: z
     .array(RowError)
-    .max(MAX_ERRORS)
+    .max(limits.menuFile.errors)
     .meta({ description: "why rows were skipped, the first of them; preceded by what ended an import that FAILED" }),
 }).meta({ id: "MenuImport" });
 
@@ -209,7 +208,7 @@ const errorsOf = ({ errors, failure, failureLine }: MenuImportRow) =>
   [
     ...(failure === null ? [] : [{ line: failureLine, column: null, message: failure }]),
     ...z.array(RowError).parse(errors),
-  ].slice(0, MAX_ERRORS);
+  ].slice(0, limits.menuFile.errors);
 
 /** Reading the header does not count as progress. An import that lets others run first is QUEUED again. */
 function progressOf({ status, position, size, created, updated, failed }: MenuImportRow): number {
