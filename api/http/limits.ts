@@ -71,9 +71,11 @@ export const limitChanges = <T>(caller: string, change: () => Promise<T>): Promi
 /** A body up to this size may be read before its caller is known. */
 export const SMALL_BODY_BYTES = 16_384;
 
-/** Whether a request announces a body that is small. */
+/** Whether a request announces a body that is small; a compressed one may be a thousand times as large as it says. */
 export const isSmall = ({ headers }: IncomingMessage): boolean =>
-  headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) <= SMALL_BODY_BYTES;
+  headers["transfer-encoding"] === undefined &&
+  headers["content-encoding"] === undefined &&
+  Number(headers["content-length"] ?? 0) <= SMALL_BODY_BYTES;
 
 /**
  * Reads and answers a request whose body is large, when fewer than LARGE_BODIES_AT_ONCE of the same caller are being answered.

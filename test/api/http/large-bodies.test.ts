@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Character } from "../../support/cast.js";
 
@@ -39,8 +40,13 @@ afterAll(async () => {
   await closeDatabase();
 });
 
+const plain = Buffer.from(`${'{"firstName":"Anna"'.padEnd(size - 1)}}`);
+const bodies = { plain, compressed: gzipSync(plain) };
+type Form = keyof typeof bodies;
+
 /** Sends a large body but for its last byte; `end` sends that, `answer` is all that comes until the connection is closed. */
-function begin(method: string, path: string, token: string | null) {
+function begin(method: string, path: string, token: string | null, form: Form) {
+  const body = bodies[form];
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => undefined);
   const head = [
@@ -48,21 +54,27 @@ function begin(method: string, path: string, token: string | null) {
     "Host: x",
     "Connection: close",
     "Content-Type: application/json",
-    `Content-Length: ${size}`,
+    `Content-Length: ${body.length}`,
+    ...(form === "compressed" ? ["Content-Encoding: gzip"] : []),
     ...(token === null ? [] : [`Authorization: Bearer ${token}`]),
   ];
   socket.write(`${head.join("\r\n")}\r\n\r\n`);
-  socket.write('{"firstName":"Anna"'.padEnd(size - 1));
+  socket.write(body.subarray(0, -1));
   const answer = text(socket).catch(() => "broken");
-  return { answer, end: () => socket.write("}") };
+  return { answer, end: () => socket.write(body.subarray(-1)) };
 }
 
 /** How many of the requests are being read into memory. */
 const kept = (): number => received.filter((request) => request.listenerCount("data") > 0).length;
 
-test.each([null, "junk"])("a large body is not kept for a caller who is refused (token: %s)", async (token) => {
+test.each<[Form, string | null]>([
+  ["plain", null],
+  ["plain", "junk"],
+  ["compressed", null],
+  ["compressed", "junk"],
+])("a large body is not kept for a caller who is refused (%s, token: %s)", async (form, token) => {
   received.length = 0;
-  const requests = Array.from({ length: 5 }, () => begin("PUT", "/api/v1/users/me", token));
+  const requests = Array.from({ length: 5 }, () => begin("PUT", "/api/v1/users/me", token, form));
   await until(() => Promise.resolve(received.length === 5));
   expect(kept()).toBe(0);
   requests.forEach(({ end }) => end());
@@ -70,19 +82,21 @@ test.each([null, "junk"])("a large body is not kept for a caller who is refused 
 });
 
 test.each([
-  ["of a user", "PUT", "/api/v1/users/me", /^HTTP\/1\.1 200 /, (): string | null => anna.client.token],
+  ["of a user", "plain", "PUT", "/api/v1/users/me", /^HTTP\/1\.1 200 /, (): string | null => anna.client.token],
+  ["of a user", "compressed", "PUT", "/api/v1/users/me", /^HTTP\/1\.1 200 /, (): string | null => anna.client.token],
   [
     "from one address to webhooks",
+    "plain",
     "POST",
     "/api/v1/pos/webhooks/generic",
     /^HTTP\/1\.1 401 /,
     (): string | null => null,
   ],
 ] as const)(
-  "few large bodies %s are taken in at once; others do not wait",
-  async (_who, method, path, answered, token) => {
+  "few large bodies %s are taken in at once, %s; others do not wait",
+  async (_who, form, method, path, answered, token) => {
     received.length = 0;
-    const requests = Array.from({ length: 5 }, () => begin(method, path, token()));
+    const requests = Array.from({ length: 5 }, () => begin(method, path, token(), form));
     await until(() => Promise.resolve(received.length === 5 && kept() >= 2));
     expect(outcome(await boris.client.put("/api/v1/users/me", { firstName: "B".repeat(100) }))).toBe("200");
     expect(outcome(await anna.client.put("/api/v1/users/me", { lastName: "small" }))).toBe("200");
