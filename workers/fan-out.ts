@@ -5,7 +5,7 @@ import type { EventKind } from "../queues/fan-out.js";
 import { sql, transaction, type Db } from "../sql/db.js";
 import { inBatches } from "../sql/in-batches.js";
 import { insertNotifications, type NewNotification } from "../sql/queries/notifications.js";
-import { isOnOffer, lockBoxNotifications, type LargeAudience } from "../sql/queries/followers.js";
+import { isOnOffer, tryLockBoxNotifications, type LargeAudience } from "../sql/queries/followers.js";
 import { recipientsOf, type SmallAudience } from "../sql/queries/recipients.js";
 import { countBacklog, stageJob, stageJobs, type StagedJob } from "../sql/outbox.js";
 import type { Handler, Task } from "./consume.js";
@@ -15,6 +15,11 @@ const BATCH = 1_000;
 /** The next batch waits while this many pushes are queued, so that a push about an order need not wait behind all of them. */
 const MOST_WAITING = 1_000;
 const BACKLOG_PAUSE_MS = 2_000;
+/**
+ * While an event about a box of the same partner runs, another one waits so long, and up to as long again: without a transaction, of
+ * which a process has few.
+ */
+const OCCUPIED_PAUSE_MS = 1_000;
 
 type EventPayload = { event: EventKind; subjectId: string; after: string | null };
 type EventTask = Task<EventPayload>;
@@ -66,7 +71,7 @@ const notifyFew = inBatches((events: readonly SmallEvent[]) =>
 
 /**
  * Inserts the notifications of the next batch of recipients about a box, or logs why there are none; returns the recipient after
- * whom another batch begins, or null.
+ * whom another batch begins, or null. Throws `Snooze` while an event about another box of the partner runs.
  */
 async function notifyBatch(
   tx: Db,
@@ -77,7 +82,8 @@ async function notifyBatch(
     log.info({ event, subjectId, reason }, "an event has no recipients");
     return null;
   };
-  await lockBoxNotifications(tx, subjectId);
+  if (!(await tryLockBoxNotifications(tx, subjectId)))
+    throw new Snooze(new Date(Date.now() + OCCUPIED_PAUSE_MS * (1 + Math.random())));
   const unmet = unmetCondition(kind, { orderStatus: null, onOffer: await isOnOffer(tx, subjectId) });
   if (unmet !== null) return skip(unmet);
   const holds = after === null ? begin : stillApplies;

@@ -83,13 +83,17 @@ export const updateLowestPrice = (tx: Db, boxId: string) =>
 export const isAtLowestPrice = (db: Db, boxId: string) =>
   hasRows(db`select from boxes where id = ${boxId}::uuid and price_minor <= lowest_price_minor`);
 
-/** Locks notifications about a partner's boxes until `tx` ends: concurrent transactions would not count each other's. */
-export const lockBoxNotifications = (tx: Db, boxId: string) =>
-  tx`
-    select
-    from boxes b
-    cross join lateral pg_advisory_xact_lock(hashtextextended('notifications about boxes of ' || b.partner_id, 0))
-    where b.id = ${boxId}::uuid`;
+/**
+ * Locks notifications about a partner's boxes until `tx` ends: concurrent transactions would not count each other's. False when
+ * another transaction has the lock; true for an unknown box.
+ */
+export async function tryLockBoxNotifications(tx: Db, boxId: string): Promise<boolean> {
+  const [box] = await tx<{ locked: boolean | null }[]>`
+    select pg_try_advisory_xact_lock(hashtextextended('notifications about boxes of ' || partner_id, 0))::boolean as locked
+    from boxes
+    where id = ${boxId}::uuid`;
+  return box?.locked !== false;
+}
 
 /** Whether a box is on offer; false when there is no such box. */
 export const isOnOffer = (db: Db, boxId: string) =>
