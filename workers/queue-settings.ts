@@ -59,8 +59,12 @@ async function applyPause(contract: Contract, { queue: name, pausedAt }: QueueSe
   const queue = openQueue(contract);
   const paused = pausedAt !== null;
   if ((await queue.isPaused()) === paused) return;
-  await (paused ? queue.pause() : queue.resume());
-  // those that a relay was claiming when the pause ended were held back still
-  if (!paused) await releaseHeldJobs(sql, name);
+  if (paused) {
+    await queue.pause();
+  } else {
+    // those that a relay was claiming when the pause ended were held back still; first, so that a failure is made up for next time
+    await releaseHeldJobs(sql, name);
+    await queue.resume();
+  }
   log.info({ queue: name }, paused ? "the queue is paused" : "the queue is resumed");
 }

@@ -3,7 +3,12 @@ import { changeQueue } from "../../api/common/operate.js";
 import { openQueue } from "../../queues/broker.js";
 import { sql } from "../../sql/db.js";
 import { stageJob } from "../../sql/outbox.js";
-import { updateQueueConcurrency, updateQueuePaused, updateQueueRate } from "../../sql/queries/queue-settings.js";
+import {
+  updateQueueConcurrency,
+  updateQueuePaused,
+  updateQueueRate,
+  updateQueueResumed,
+} from "../../sql/queries/queue-settings.js";
 import type { Consumer } from "../../workers/consume.js";
 import { applySettings } from "../../workers/queue-settings.js";
 import { checkSchedules } from "../../workers/schedules.js";
@@ -46,6 +51,21 @@ export function describeQueueSettings(broker: string): void {
       await allDone();
       expect(runs).toEqual(expect.arrayContaining([1, 2].map((n) => ({ n, attempt: 1, paused: false }))));
       expect(runs).toHaveLength(2);
+    });
+
+    test("that is resumed hands over what was held back, also when that fails at first", async () => {
+      await updateQueuePaused(sql, trial.queue, "a vendor is down");
+      await applySettings([], [trial]);
+      const held = await stage(1);
+      await until(() => stagedRow(held, ({ sends }) => sends === 1));
+      // the relay would not look again before the test is over
+      await sql`update staged_jobs set next_send_at = now() + interval '14 minutes'`;
+      await updateQueueResumed(sql, trial.queue);
+      await sql`alter function release_held_jobs (text, integer) rename to unknown_function`;
+      await expect(applySettings([], [trial])).rejects.toThrow("release_held_jobs");
+      await sql`alter function unknown_function (text, integer) rename to release_held_jobs`;
+      await applySettings([], [trial]);
+      await until(async () => (await handedOver()).length === 1);
     });
 
     test("runs as many jobs at once as is set, also when that is changed while they run", async () => {
