@@ -321,7 +321,7 @@ test("an import that creates an item concurrently with another transaction updat
   const running = run(id);
   await untilBlocked();
   await commit();
-  await expect(running).rejects.toMatchObject({ constraint_name: "menu_items_by_external_id" });
+  await expect(running).rejects.toMatchObject({ constraint_name: "menu_items_by_key" });
   await run(id, { attempt: 2 });
   expect(await find(id)).toMatchObject({ status: "DONE", created: 1, updated: 1, failed: 0 });
   expect(await countItems()).toBe(3);
