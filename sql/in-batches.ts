@@ -4,17 +4,18 @@ import { faultOf } from "./db.js";
 interface Call<Item, Result> {
   readonly item: Item;
   readonly span: Span | undefined;
-  readonly resolve: (result: Result) => void;
+  readonly resolve: (result: Result | Promise<Result>) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
  * Returns a function that does `work` for one item, together with all items that are asked for in the same tick or while a batch
  * runs: a statement for many rows costs little more than one for one row. `work` returns the result of each of its items, in their
- * order. When it fails, each item is tried alone, so that none fails for another; while Postgres cannot be reached, all fail.
+ * order, or a promise of it: an item that takes longer than the others delays none. When it fails, each item is tried alone, so that
+ * none fails for another; while Postgres cannot be reached, all fail.
  */
 export function inBatches<Item, Result>(
-  work: (items: readonly Item[]) => Promise<readonly Result[]>,
+  work: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
   {
     most = Number.POSITIVE_INFINITY,
     keyOf,

@@ -74,6 +74,15 @@ export interface DueJob {
   traceparent: string | null;
 }
 
+/** A job under one generation, as the broker knows it, however often it was handed over. */
+export interface JobRun {
+  readonly id: string;
+  readonly generation: number;
+}
+
+const idsOf = (runs: readonly JobRun[]) => runs.map(({ id }) => id);
+const generationsOf = (runs: readonly JobRun[]) => runs.map(({ generation }) => generation);
+
 /** Counts the open jobs of a queue that are due, up to `max`; `at` is the time of the count. */
 export const countBacklog = (db: Db, { queue }: Contract, max: number) =>
   onlyRow(db<{ jobs: number; at: Date }[]>`
@@ -119,12 +128,16 @@ export const claimDueJobs = (db: Db, queues: readonly string[], limit: number) =
     from claimed
     order by claimed.id`;
 
-/** Makes claimed rows due again after a failed hand-over, even if the broker has accepted some of them. */
-export const releaseJobs = (db: Db, ids: readonly string[]) =>
+/**
+ * Makes claimed rows due again after a failed hand-over, even if the broker has accepted some of them; not those that have run
+ * meanwhile and snoozed.
+ */
+export const releaseJobs = (db: Db, jobs: readonly JobRun[]) =>
   db`
-    update staged_jobs
-    set sends = greatest(sends - 1, 0), next_send_at = now()
-    where id = any(${[...ids]}::bigint[]) and done_at is null and dead_at is null`;
+    update staged_jobs job
+    set sends = greatest(job.sends - 1, 0), next_send_at = now()
+    from unnest(${idsOf(jobs)}::bigint[], ${generationsOf(jobs)}::integer[]) as claimed (id, generation)
+    where job.id = claimed.id and job.generation = claimed.generation and job.done_at is null and job.dead_at is null`;
 
 /** Makes every open row of these queues due that does not wait for its `run_at`, as the broker may have lost it; returns their number. */
 export const resendJobs = (db: Db, queues: readonly string[]) =>
@@ -156,20 +169,16 @@ export interface StartedJob {
   wasDead: boolean;
 }
 
-/** A job under one generation, as the broker knows it, however often it was handed over. */
-export interface JobRun {
-  readonly id: string;
-  readonly generation: number;
-}
-
-const idsOf = (runs: readonly JobRun[]) => runs.map(({ id }) => id);
-const generationsOf = (runs: readonly JobRun[]) => runs.map(({ generation }) => generation);
-
 /**
- * Counts an attempt of each job; undefined for one that is done, deleted, or superseded by a later generation. A job that another
- * transaction has locked, as its lost run may have, is waited for after the others. `runs` has one run of a job.
+ * Counts an attempt of each job; undefined for one that is done, deleted, or superseded by a later generation. For a job that another
+ * transaction has locked, as its lost run may have, it is a promise, whose statement `waiting` runs: the others do not wait for it.
+ * `runs` has one run of a job.
  */
-export async function startJobs(db: Db, runs: readonly JobRun[]): Promise<(StartedJob | undefined)[]> {
+export async function startJobs(
+  db: Db,
+  runs: readonly JobRun[],
+  waiting: Db,
+): Promise<(StartedJob | undefined | Promise<StartedJob | undefined>)[]> {
   const rows = await db<(StartedJob & { id: string })[]>`
     with run as materialized (
       select job.id
@@ -185,7 +194,7 @@ export async function startJobs(db: Db, runs: readonly JobRun[]): Promise<(Start
     )
     select id::text, payload, request_id, traceparent, attempts, dead_at is not null as was_dead from started`;
   const started = new Map(rows.map((row) => [row.id, row]));
-  return Promise.all(runs.map(async (run) => started.get(run.id) ?? (await startJob(db, run))));
+  return runs.map((run) => started.get(run.id) ?? startJob(waiting, run));
 }
 
 async function startJob(db: Db, { id, generation }: JobRun): Promise<StartedJob | undefined> {
@@ -200,14 +209,18 @@ async function startJob(db: Db, { id, generation }: JobRun): Promise<StartedJob 
 }
 
 /**
- * Marks jobs done; false for one that was done, or is superseded by a later generation. One that another transaction has locked
- * is waited for after the others. `runs` has one run of a job.
+ * Marks jobs done; false for one that was done, or is superseded by a later generation. For one that another transaction has locked
+ * it is a promise, whose statement `waiting` runs: the others do not wait for it. `runs` has one run of a job.
  */
-export async function completeJobs(db: Db, runs: readonly JobRun[]): Promise<boolean[]> {
+export async function completeJobs(
+  db: Db,
+  runs: readonly JobRun[],
+  waiting: Db,
+): Promise<(boolean | Promise<boolean>)[]> {
   const rows = await db<{ id: string | null }[]>`
     select complete_jobs(${idsOf(runs)}::bigint[], ${generationsOf(runs)}::integer[])::text as id`;
   const completed = new Set(rows.map(({ id }) => id));
-  return Promise.all(runs.map(async (run) => completed.has(run.id) || (await completeJob(db, run))));
+  return runs.map((run) => completed.has(run.id) || completeJob(waiting, run));
 }
 
 /** Marks a job done; false when it was done, or is superseded by a later generation. */
@@ -241,11 +254,11 @@ export const snoozeJob = (
     where id = ${id}::bigint and generation = ${generation} and done_at is null`;
 
 /** Gives a new generation to jobs that the broker has finished although their rows are open; returns their number. */
-export const renewJobs = (db: Db, jobs: readonly { id: string; generation: number }[]) =>
+export const renewJobs = (db: Db, jobs: readonly JobRun[]) =>
   countRows(db`
     update staged_jobs job
     set generation = job.generation + 1, sends = 0, next_send_at = now()
-    from unnest(${jobs.map((job) => job.id)}::bigint[], ${jobs.map((job) => job.generation)}::integer[]) as stuck (id, generation)
+    from unnest(${idsOf(jobs)}::bigint[], ${generationsOf(jobs)}::integer[]) as stuck (id, generation)
     where job.id = stuck.id and job.generation = stuck.generation and job.done_at is null and job.dead_at is null`);
 
 /** Finds how a job stands; undefined when there is none, or none any more. */

@@ -7,7 +7,7 @@ import { keptLog, log, logsSuccess, type Logger } from "../lib/process/log.js";
 import { startSpan, within, withTrace, type Span } from "../lib/process/traces.js";
 import { openWorker, whileBrokerAnswers, type BrokerJob, type BrokerWorker } from "../queues/broker.js";
 import type { Contract, Payload } from "../queues/contract.js";
-import { batches, hadNoConnection, isPassing, sql, type Db } from "../sql/db.js";
+import { batches, contended, hadNoConnection, isPassing, sql, type Db } from "../sql/db.js";
 import * as staged from "../sql/outbox.js";
 import { observeJob, type Outcome } from "./metrics.js";
 import { JobDisplay } from "./progress.js";
@@ -54,8 +54,8 @@ interface Ending {
 // a job may have two runs at once: a superseded one and the present one, or one that the broker took for lost and its repetition
 const apart = { keyOf: ({ id }: staged.JobRun) => id };
 // of all queues together
-const startJob = inBatches((runs: readonly staged.JobRun[]) => staged.startJobs(batches, runs), apart);
-const completeJob = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(batches, runs), apart);
+const startJob = inBatches((runs: readonly staged.JobRun[]) => staged.startJobs(batches, runs, contended), apart);
+const completeJob = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(batches, runs, contended), apart);
 
 type CompleteJob = (run: staged.JobRun) => Promise<boolean>;
 const completions = new WeakMap<Db, CompleteJob>();
@@ -64,7 +64,7 @@ const completions = new WeakMap<Db, CompleteJob>();
 function completeJobIn(tx: Db): CompleteJob {
   const known = completions.get(tx);
   if (known) return known;
-  const complete = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(tx, runs), apart);
+  const complete = inBatches((runs: readonly staged.JobRun[]) => staged.completeJobs(tx, runs, tx), apart);
   completions.set(tx, complete);
   return complete;
 }

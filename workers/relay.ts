@@ -71,19 +71,13 @@ export async function relayDue(contracts: readonly Contract[], isStopping: () =>
     more = jobs.length === BATCH && !isStopping();
     const [next, handedOver] = await Promise.allSettled([more ? claim() : [], relayBatch(contracts, jobs)]);
     if (handedOver.status === "rejected") {
-      if (next.status === "fulfilled") await release(next.value);
+      if (next.status === "fulfilled") await releaseJobs(sql, next.value);
       throw handedOver.reason;
     }
     if (next.status === "rejected") throw next.reason;
     jobs = next.value;
   }
 }
-
-const release = (jobs: readonly DueJob[]) =>
-  releaseJobs(
-    sql,
-    jobs.map(({ id }) => id),
-  );
 
 /** Hands over claimed jobs, those of each queue together; throws when a queue did not accept its jobs, with their rows released. */
 async function relayBatch(contracts: readonly Contract[], jobs: readonly DueJob[]): Promise<void> {
@@ -94,7 +88,7 @@ async function relayBatch(contracts: readonly Contract[], jobs: readonly DueJob[
       const traces = ofContract.map(({ traceparent }) => traceparent);
       await inEachTrace(`relay ${contract.queue}`, { kind: "producer" }, traces, () => handOver(contract, ofContract));
     } catch (error) {
-      await release(ofContract);
+      await releaseJobs(sql, ofContract);
       throw error;
     }
   });

@@ -1,9 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { adEvents, push } from "../../queues/index.js";
-import { closeDatabase, contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
+import { batches, closeDatabase, contended, lookups, sql, transaction, type Db } from "../../sql/db.js";
+import { inBatches } from "../../sql/in-batches.js";
 import { replayJob, settleJobs } from "../../sql/operators/jobs.js";
-import { completeJobs, onJobsDue, stageJob, stageJobs, startJobs, type JobRun } from "../../sql/outbox.js";
+import {
+  claimDueJobs,
+  completeJobs,
+  onJobsDue,
+  releaseJobs,
+  snoozeJob,
+  stageJob,
+  stageJobs,
+  startJobs,
+  type JobRun,
+} from "../../sql/outbox.js";
 import { insertAdBatch } from "../../sql/queries/ad-batches.js";
 import { bringDeferredForward, updateNotificationStatus } from "../../sql/queries/notifications.js";
 import { receivePosEvents } from "../../sql/queries/pos-events.js";
@@ -163,35 +174,42 @@ test("an open job is found by its key, through an index", async () => {
 });
 
 test("of jobs that are started or completed together, one that a transaction has locked delays no other", async () => {
-  const stage = () => stageJob(sql, push, newPush(), { runAt: new Date(Date.now() + HOUR_MS) });
-  const [free, locked] = [await stage(), await stage()];
-  const rows = await sql<JobRun[]>`
-    select id::text, generation from staged_jobs where id in (${locked}::bigint, ${free}::bigint) order by staged_jobs.id desc`;
-  const runs = [...rows, { id: "0", generation: 0 }];
-  const jobOf = async (id: string) =>
-    (
-      await sql<{ attempts: number; done: boolean }[]>`
-      select attempts, done_at is not null as done from staged_jobs where id = ${id}::bigint`
-    )[0];
-  let starting: ReturnType<typeof startJobs> | undefined;
-  let completing: ReturnType<typeof completeJobs> | undefined;
+  const later = { runAt: new Date(Date.now() + HOUR_MS) };
+  const [free, locked] = [await stageJob(sql, push, newPush(), later), await stageJob(sql, push, newPush(), later)];
+  const runOf = async (id: string) =>
+    (await sql<JobRun[]>`select id::text, generation from staged_jobs where id = ${id}::bigint`)[0]!;
+  const runs = [await runOf(locked), await runOf(free)] as const;
+  const unknown = { id: "0", generation: 0 };
+  const start = inBatches((batch: readonly JobRun[]) => startJobs(batches, batch, contended));
+  const complete = inBatches((batch: readonly JobRun[]) => completeJobs(batches, batch, contended));
+  /** Asks for both in one batch, and for an unknown one in the next, while one is locked; returns the answers in that order. */
+  async function askWhileLocked<Result>(ask: (run: JobRun) => Promise<Result>): Promise<Result[]> {
+    let hasAnswered = false;
+    const { waiting, others } = await transaction(async (tx) => {
+      await tx`select from staged_jobs where id = ${locked}::bigint for update`;
+      const [first, second] = [ask(runs[0]), ask(runs[1])];
+      const waiting = first.finally(() => (hasAnswered = true));
+      const others = [await second, await ask(unknown)];
+      expect(hasAnswered).toBe(false);
+      return { waiting: [waiting], others };
+    });
+    return [...(await Promise.all(waiting)), ...others];
+  }
 
-  await transaction(async (tx) => {
-    await tx`select from staged_jobs where id = ${locked}::bigint for update`;
-    starting = startJobs(contended, runs);
-    await until(async () => (await jobOf(free))?.attempts === 1);
-    expect((await jobOf(locked))?.attempts).toBe(0);
-  });
-  expect(await starting).toMatchObject([{ attempts: 1 }, { attempts: 1 }, undefined]);
+  expect(await askWhileLocked(start)).toMatchObject([{ attempts: 1 }, { attempts: 1 }, undefined]);
+  expect(await askWhileLocked(complete)).toEqual([true, true, false]);
+  expect(await Promise.all([...runs, unknown].map(complete))).toEqual([false, false, false]);
+});
 
-  await transaction(async (tx) => {
-    await tx`select from staged_jobs where id = ${locked}::bigint for update`;
-    completing = completeJobs(contended, runs);
-    await until(async () => (await jobOf(free))?.done === true);
-    expect((await jobOf(locked))?.done).toBe(false);
-  });
-  expect(await completing).toEqual([true, true, false]);
-  expect(await completeJobs(sql, runs)).toEqual([false, false, false]);
+test("a job that snoozed although its hand-over failed is not handed over before its time", async () => {
+  const [ran, lost] = [await stageJob(sql, push, newPush()), await stageJob(sql, push, newPush())];
+  const claimed = await claimDueJobs(sql, [push.queue], 1_000);
+  const run = claimed.find(({ id }) => id === ran)!;
+  await snoozeJob(sql, ran, run.generation, { until: new Date(Date.now() + HOUR_MS), later: 0, spent: false });
+  await releaseJobs(sql, claimed);
+  const again = (await claimDueJobs(sql, [push.queue], 1_000)).map(({ id }) => id);
+  expect(again).toContain(lost);
+  expect(again).not.toContain(ran);
 });
 
 test("a job is due while it is open and its time has come", async () => {
