@@ -1,5 +1,5 @@
-import type { IncomingMessage } from "node:http";
-import type { Request, Response } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Request } from "express";
 import { config } from "../../lib/process/config.js";
 import type { ApiError } from "../../lib/process/errors.js";
 import { clientNetwork, storedClient } from "./client-network.js";
@@ -8,8 +8,17 @@ import { countAction } from "../../sql/queries/action-counts.js";
 import { tooManyRequests } from "./refusals.js";
 import { minuteMs, SharedCounters } from "./shared-counters.js";
 
-const counters = new SharedCounters();
+const counters = new Map<string, SharedCounters>();
 const failures = new SharedCounters({ windowMs: 60 * minuteMs, whenFull: "FORGET" });
+
+/** Counts what has this name apart from everything else: a flood of addresses fills no counters of users. */
+function countersOf(name: string): SharedCounters {
+  const known = counters.get(name);
+  if (known) return known;
+  const created = new SharedCounters();
+  counters.set(name, created);
+  return created;
+}
 
 /** A limit of one endpoint, per client address, that replaces the general limits. */
 export interface EndpointLimit {
@@ -23,14 +32,15 @@ export interface EndpointLimit {
  */
 export function limitRequests(
   request: Pick<Request, "ip">,
-  response: Response,
+  response: ServerResponse,
   userId: string | null,
   own?: EndpointLimit,
 ): void {
   if (config.RATE_LIMIT_DISABLED) return;
   const key = own ? `${own.name} ${clientNetwork(request.ip ?? "")}` : callerKey(request, userId);
   const limit = own?.perMinute ?? (userId === null ? config.RATE_LIMIT_ADDRESS : config.RATE_LIMIT_USER);
-  const { totalHits, resetAt } = counters.increment(key);
+  const counted = countersOf(own?.name ?? (userId === null ? "addresses" : "users"));
+  const { totalHits, resetAt } = counted.increment(key);
   const remaining = Math.max(limit - totalHits, 0);
   const secondsLeft = Math.ceil((resetAt - Date.now()) / 1_000);
   response.setHeader("RateLimit-Policy", `${limit};w=${minuteMs / 1_000}`);
@@ -41,7 +51,7 @@ export function limitRequests(
 /** Counts a costly action per user, apart from the request itself; throws 429 RATE_LIMIT past `perMinute` of that name. */
 export function limitActions(name: string, userId: string, perMinute: number): void {
   if (config.RATE_LIMIT_DISABLED) return;
-  const { totalHits, resetAt } = counters.increment(`${name} user ${userId}`);
+  const { totalHits, resetAt } = countersOf(name).increment(`${name} user ${userId}`);
   if (totalHits > perMinute) throw tooManyRequests({ retryAfterSeconds: Math.ceil((resetAt - Date.now()) / 1_000) });
 }
 

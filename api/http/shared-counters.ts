@@ -31,13 +31,14 @@ export const storedKey = (key: string, windowMs = minuteMs): string =>
  * unreachable, each process counts alone.
  */
 export class SharedCounters {
+  /** Whether Postgres answered last, to any of them. */
+  static #reachable = true;
   readonly #windowMs: number;
   readonly #sharedFrom: number;
   readonly #whenFull: "SHARE" | "FORGET";
   #windowStart = 0;
   #counters = new Map<string, Counter>();
   #nextExchange: NodeJS.Timeout | null = null;
-  #reachable = true;
 
   constructor({ windowMs = minuteMs, sharedFrom = 0, whenFull = "SHARE" }: Options = {}) {
     this.#windowMs = windowMs;
@@ -99,16 +100,16 @@ export class SharedCounters {
   async #exchangeAndReschedule(): Promise<void> {
     try {
       await this.exchange();
-      if (!this.#reachable) log.info("rate limits are shared between processes again");
-      this.#reachable = true;
+      if (!SharedCounters.#reachable) log.info("rate limits are shared between processes again");
+      SharedCounters.#reachable = true;
     } catch (error) {
-      if (this.#reachable) {
+      if (SharedCounters.#reachable) {
         log.warn(
           { error: describeError(error) },
           "rate limits are counted by each process alone: Postgres is unreachable",
         );
       }
-      this.#reachable = false;
+      SharedCounters.#reachable = false;
     }
     this.#nextExchange = null;
     if ([...this.#counters.values()].some((counter) => this.#isDue(counter))) this.#scheduleExchange();

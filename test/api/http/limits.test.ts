@@ -1,3 +1,5 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Client, Reply } from "../../support/api.js";
 import type { Character } from "../../support/cast.js";
@@ -10,6 +12,7 @@ process.env["RATE_LIMIT_ADDRESS"] = String(limits.address);
 process.env["TRUST_PROXY"] = "1";
 
 const { outcome, startApi } = await import("../../support/api.js");
+const { limitRequests } = await import("../../../api/http/limits.js");
 const cast = await import("../../support/cast.js");
 const { closeDatabase, sql } = await import("../../../sql/db.js");
 const { log } = await import("../../../lib/process/log.js");
@@ -124,6 +127,19 @@ describe("the rate limit of an address", () => {
     expect(outcome(await from("2001:db8:1:2::ffff")())).toBe("429 RATE_LIMIT");
     expect(outcome(await from("2001:db8:ffff::1")())).toBe("401 UNAUTHORIZED");
   });
+});
+
+test("when there are more addresses than are counted, further ones share a counter, and no user shares it", async () => {
+  const exchange = jest.spyOn(SharedCounters.prototype, "exchange").mockResolvedValue();
+  const anna = await cast.user(client);
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  for (let n = 0; n < 100_000; n += 1)
+    limitRequests({ ip: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}` }, response, null);
+  const further: string[] = [];
+  for (let n = 0; n <= limits.address; n += 1) further.push(outcome(await from(`198.51.100.${n}`)()));
+  expect(further).toEqual([...Array<string>(limits.address).fill("401 UNAUTHORIZED"), "429 RATE_LIMIT"]);
+  expect((await me(anna)).headers.get("ratelimit")).toBe("limit=5, remaining=4, reset=40");
+  exchange.mockRestore();
 });
 
 test("without access to the shared counts, each process counts alone, requests pass, and one warning is logged", async () => {
