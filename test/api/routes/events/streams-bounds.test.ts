@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { afterAll, afterEach, expect, test } from "@jest/globals";
 import type { Following } from "../../../support/event-stream.js";
 
@@ -54,6 +55,19 @@ test("so may an address without a token", async () => {
   for (let n = 0; n < 3; n += 1) await open(client, boxes);
   expect(await refused(client, boxes)).toEqual(["429 RATE_LIMIT", "TOO_MANY_STREAMS", "30"]);
   await open(shops[0].owner.client, board);
+});
+
+test("a connection that asks for several gives all their places back when it is closed", async () => {
+  const { hostname, port } = new URL(client.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET ${boxes} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(3));
+  await until(async () => {
+    const further = await follow(client, boxes);
+    further.close();
+    return further.response.statusCode === 429;
+  });
+  socket.destroy();
+  for (let n = 0; n < 3; n += 1) await open(client, boxes);
 });
 
 test("a process has only some for all", async () => {
