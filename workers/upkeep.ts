@@ -8,7 +8,7 @@ import { deleteOldActionCounts } from "../sql/queries/action-counts.js";
 import { deleteOldAdBatches } from "../sql/queries/ad-batches.js";
 import { completeEndedCampaigns } from "../sql/queries/campaigns.js";
 import { deleteUnusedCities } from "../sql/queries/cities.js";
-import { expireBoxes, insertRepeatedBoxes } from "../sql/queries/boxes.js";
+import { expireBoxes } from "../sql/queries/boxes.js";
 import { deleteExpiredDataExports } from "../sql/queries/data-exports.js";
 import { dropOldEvents } from "../sql/queries/events.js";
 import { deleteUnusedFiles, retainShownImages } from "../sql/queries/files.js";
@@ -33,6 +33,7 @@ import { countAccountsToErase, eraseAccounts } from "../sql/queries/users.js";
 import { deleteOldWebhooks } from "../sql/queries/webhooks.js";
 import type { Handler, Task } from "./consume.js";
 import { bookLedger, makeDueStatements } from "./ledger.js";
+import { repeatBoxes } from "./repeat-boxes.js";
 
 /** When a schedule ticks: every so many milliseconds, or by a cron pattern in the deployment's zone. */
 export type Rhythm = { readonly every: number } | { readonly pattern: string };
@@ -108,7 +109,7 @@ export const tasks: Readonly<Record<UpkeepTask, UpkeepDuty>> = {
     run: () => updateHeartbeat(sql, "canary"),
   },
   "expire-boxes": inBatches("* * * * *", "boxes expired", expireBoxes),
-  "repeat-boxes": inBatches("*/10 * * * *", "boxes listed again", insertRepeatedBoxes),
+  "repeat-boxes": inBatches("*/10 * * * *", "boxes listed again", repeatBoxes),
   "complete-campaigns": inBatches("* * * * *", "campaigns completed at their end date", completeEndedCampaigns),
   /** Started by the bulk action itself, too. */
   "bulk-actions": {

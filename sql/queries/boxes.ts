@@ -1,6 +1,6 @@
 import type { Enum } from "../../lib/domain/enums.js";
 import type { Db } from "../db.js";
-import { countRows, firstRow, hasRows, onlyValue } from "../rows.js";
+import { countRows, firstRow, hasRows } from "../rows.js";
 
 export type BoxStatus = Enum<"boxStatus">;
 
@@ -280,31 +280,52 @@ export const repeatBox = (db: Db, id: string, partnerId: string, requestId: stri
     )::text as id
     from next_day`);
 
+/** A box that is to be listed again, and the local day of its window (YYYY-MM-DD). */
+export interface Repetition {
+  boxId: string;
+  day: string;
+}
+
 /**
- * Inserts the boxes that repetitions cause within the next 24 hours, one per day, however many processes call it; returns their
- * number. It makes up for missed runs while the window of a box has not ended.
+ * Lists up to `limit` repetitions that are due and that `repeat_box` would not refuse, those whose windows begin first: a day ahead, one
+ * per day, and after missed runs while the window has not ended.
  */
-export const insertRepeatedBoxes = (db: Db) =>
-  onlyValue(db<{ count: number }[]>`
-    with due as (
-      select b.id, day::date as day
+export const listDueRepetitions = (db: Db, limit: number) =>
+  db<Repetition[]>`
+    with repeating as materialized (
+      select b.id, b.repeat_days, b.repeat_until, b.pickup_window_start, b.pickup_window_end - b.pickup_window_start as length,
+             local_zone(p.timezone, c.timezone) as zone
       from boxes b
       join partners p on p.id = b.partner_id and p.status = 'ACTIVE'
       join cities c on c.id = p.city_id
-      cross join lateral (select local_zone(p.timezone, c.timezone) as zone) as local
-      cross join generate_series(
-        (now() at time zone local.zone)::date - 1,
-        (now() at time zone local.zone)::date + 1,
-        interval '1 day'
-      ) as day
       where b.repeat_days is not null and b.deleted_at is null and b.hidden_at is null
-        and extract(isodow from day)::smallint = any (b.repeat_days)
-        and day::date <= b.repeat_until
-        and day::date > (b.pickup_window_start at time zone local.zone)::date
-        and (day::date + (b.pickup_window_start at time zone local.zone)::time) at time zone local.zone
-            <= now() + interval '24 hours'
-        and not exists (select from boxes done where done.repeats_id = b.id and done.repeats_on = day::date)
-    ), listed as materialized (
-      select repeat_box(due.id, due.day, true) as id from due
+        and b.quantity_available + b.quantity_reserved > 0
+        -- for the index: in no zone was yesterday an earlier day
+        and b.repeat_until >= (now() at time zone 'UTC')::date - 2
     )
-    select coalesce(count(listed.id), 0)::integer as count from listed`);
+    select b.id::text as box_id, coalesce(next.day, now()::date) as day
+    from repeating b
+    cross join lateral (
+      select (now() at time zone b.zone)::date + ahead as day from generate_series(-1, 1) as ahead
+    ) as next
+    cross join lateral (
+      select (next.day + (b.pickup_window_start at time zone b.zone)::time) at time zone b.zone as opens
+    ) as moved
+    where extract(isodow from next.day)::smallint = any (b.repeat_days)
+      and next.day <= b.repeat_until
+      and next.day > (b.pickup_window_start at time zone b.zone)::date
+      and moved.opens <= now() + interval '24 hours'
+      and moved.opens + b.length > now()
+      and not exists (select from boxes done where done.repeats_id = b.id and done.repeats_on = next.day)
+    order by moved.opens, b.id
+    limit ${limit}`;
+
+/** Lists boxes again, however many processes call it; returns for each, in their order, whether this call has. */
+export const insertRepeatedBoxes = async (db: Db, due: readonly Repetition[]): Promise<boolean[]> =>
+  (
+    await db<{ listed: boolean }[]>`
+      select coalesce(repeat_box(due.box_id, due.day, true) is not null, false) as listed
+      from unnest(${due.map(({ boxId }) => boxId)}::uuid[], ${due.map(({ day }) => day)}::date[])
+        with ordinality as due (box_id, day, place)
+      order by due.place`
+  ).map(({ listed }) => listed);

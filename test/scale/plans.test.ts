@@ -268,8 +268,13 @@ const KEPT = `do $$ begin
   from generate_series(1, 10000) as n;
   create temp table some_partners as select row_number() over () as n, id from (select id from partners limit 10000) p;
   create temp table some_users as select row_number() over () as n, id from (select id from users limit 10000) u;
+  create temp table some_boxes as select row_number() over () as n, id from (select id from boxes limit 10000) b;
   create temp table some_orders as select row_number() over () as n, id, user_id from (select id, user_id from orders limit 10000) o;
 
+  update boxes b
+  set repeat_days = '{1,2,3,4,5,6,7}', repeat_until = now() + case when n <= 100 then interval '2 days' else interval '-10 days' end
+  from some_boxes s
+  where b.id = s.id;
   insert into idempotency_keys (user_id, key, fingerprint, order_id, created_at)
   select o.user_id, 'kept-' || n, '\\x00', o.id, k.at from kept k join some_orders o using (n);
   insert into action_counts (action, times, ends_at) select 'kept-' || n, 1, ends_at from kept;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { closeDatabase, sql } from "../../../../sql/db.js";
+import { repeatBoxes } from "../../../../workers/repeat-boxes.js";
 import { runUpkeep } from "../../../../workers/upkeep.js";
 import { type Client, outcome, startApi } from "../../../support/api.js";
 import * as cast from "../../../support/cast.js";
@@ -111,6 +112,66 @@ describe("a box that repeats by itself", () => {
     await runUpkeep(task({ task: "repeat-boxes" }));
     expect(await repeated(id)).toHaveLength(1);
     expect(await repeated(stuck)).toHaveLength(1);
+  });
+
+  test("however many boxes are due, no statement lists more than 500", async () => {
+    const id = await repeatDaily("UTC", 2, "2199-01-01");
+    const copies = await sql<{ id: string }[]>`
+      insert into boxes (
+        partner_id, city_id, title, price_minor, quantity_available, pickup_window_start, pickup_window_end, repeat_days, repeat_until
+      )
+      select partner_id, city_id, title, price_minor, quantity_available, pickup_window_start, pickup_window_end, repeat_days, repeat_until
+      from boxes, generate_series(1, 600)
+      where id = ${id}::uuid
+      returning id::text`;
+    await runUpkeep(task({ task: "repeat-boxes" }));
+    // created_at is when the transaction began
+    const statements = await sql<{ boxes: number }[]>`
+      select count(*) as boxes from boxes where repeats_id = any (${copies.map((copy) => copy.id)}::uuid[]) group by created_at`;
+    expect(statements.reduce((sum, { boxes }) => sum + boxes, 0)).toBe(600);
+    for (const { boxes } of statements) expect(boxes).toBeLessThanOrEqual(500);
+  });
+
+  test("a box that cannot be listed keeps no other from its turn, and fails the task", async () => {
+    const broken = await repeatDaily("UTC", 1, "2199-01-01");
+    const other = await repeatDaily("UTC", 2, "2199-01-01");
+    await sql`
+      create function refuse() returns trigger language plpgsql as $$
+      begin
+        raise exception 'refused';
+      end
+      $$`;
+    await sql`update boxes set title = 'Broken' where id = ${broken}::uuid`;
+    await sql`
+      create trigger refuse before insert on boxes for each row when (new.title = 'Broken') execute function refuse()`;
+    try {
+      await expect(runUpkeep(task({ task: "repeat-boxes" }))).rejects.toThrow("refused");
+    } finally {
+      await sql`drop trigger refuse on boxes`;
+    }
+    expect(await repeated(other)).toHaveLength(1);
+    expect(await repeated(broken)).toEqual([]);
+    await runUpkeep(task({ task: "repeat-boxes" }));
+    expect(await repeated(broken)).toHaveLength(1);
+  });
+
+  test("boxes that are not to be listed take no place among those that are", async () => {
+    await runUpkeep(task({ task: "repeat-boxes" }));
+    const over = await repeatDaily("UTC", 1, "2199-01-01");
+    await sql`
+      update boxes
+      set pickup_window_start = pickup_window_start - interval '3 hours', pickup_window_end = pickup_window_end - interval '3 hours'
+      where id = ${over}::uuid`;
+    const empty = await repeatDaily("UTC", 1, "2199-01-01");
+    await sql`update boxes set quantity_available = 0 where id = ${empty}::uuid`;
+    const listed = await repeatDaily("UTC", 2, "2199-01-01");
+    // tomorrow's window of the first is due, today's is over
+    expect(await repeatBoxes(sql, 1)).toBe(1);
+    expect(await repeated(listed)).toHaveLength(1);
+    expect(await repeated(empty)).toEqual([]);
+    await repeatBoxes(sql, 1);
+    expect(await repeated(over)).toHaveLength(1);
+    expect(await repeatBoxes(sql, 1)).toBe(0);
   });
 
   test("a box repeats only on its days of the week", async () => {
