@@ -56,6 +56,16 @@ export const { db: contended } = poolFor("contended", { connections: limit });
  */
 export const { db: batches } = poolFor("batches", { connections: 4, plansByKey: true });
 
+/** Several times what the rollup of a day of 10⁷ orders takes, as it may wait for others. */
+const LONG_MS = 15 * 60_000;
+
+const long = poolFor("long statements", { connections: 2, timeoutMs: LONG_MS });
+/**
+ * Runs single statements whose work grows with the orders of the whole platform, so that they may take minutes. A process that stops
+ * does not wait for them: Postgres ends and commits what it was sent.
+ */
+export const { db: longStatements } = long;
+
 const searches = poolFor("searches", { connections: 2, timeoutMs: config.SEARCH_TIMEOUT_MS });
 
 const replicas = openReplicas(config.REPLICAS, config.DATABASE_REPLICA_MAX_LAG_MS, lookups, poolFor);
@@ -209,12 +219,15 @@ export async function pingDatabase(): Promise<void> {
   isFit = true;
 }
 
-/** Lets running transactions and statements finish, refuses new ones, and disconnects. */
+/** Lets running transactions and statements finish, but for long ones, refuses new ones, and disconnects. */
 export async function closeDatabase(): Promise<void> {
   const last = Array.from({ length: limit }, () => slots.acquire());
   closed = true;
   replicas.stop();
   for (const pool of pools) pool.stop();
   await Promise.allSettled(last);
-  await Promise.all([...pools, ...idle].map((each) => each.close()));
+  // what still runs there is left to Postgres
+  void long.close();
+  const others = pools.filter((pool) => pool !== long);
+  await Promise.all([...others, ...idle].map((each) => each.close()));
 }

@@ -1,29 +1,30 @@
+import { once } from "node:events";
 import { addDays } from "../lib/domain/days.js";
 import { config } from "../lib/process/config.js";
+import { Snooze } from "../lib/process/errors.js";
 import type { RollupsPayload } from "../queues/rollups.js";
-import { sql, transaction } from "../sql/db.js";
+import { longStatements, sql } from "../sql/db.js";
 import { findYesterday, listDueDays, rollUpDay, applyWeightChanges } from "../sql/queries/rollups.js";
-import type { Handler } from "./consume.js";
+import type { Handler, Task } from "./consume.js";
 
 /** Days that are rolled up again every night, even without a change. */
 const LATEST_DAYS = 3;
-const WEIGHTS = 200;
+/** Items per statement: each may have been sold on thousands of days, and who changes its weight meanwhile waits. */
+const WEIGHTS = 20;
 
-/** Rolls up one past day of a zone, in one transaction; safe to repeat, also concurrently. */
-export const rollUpOneDay = (day: string, zone: string) =>
-  // in a transaction it has a connection to itself: no other statement waits behind it
-  transaction((tx) => rollUpDay(tx, day, zone));
+/** Rolls up one past day of a zone; safe to repeat, also concurrently. */
+export const rollUpOneDay = (day: string, zone: string) => rollUpDay(longStatements, day, zone);
 
 /** Applies all weight changes. */
 export async function updateWeights(signal?: AbortSignal): Promise<number> {
   let total = 0;
   for (let count = WEIGHTS; count === WEIGHTS && !signal?.aborted; total += count)
-    count = await transaction((tx) => applyWeightChanges(tx, WEIGHTS));
+    // it does little, but waits for rollups
+    count = await applyWeightChanges(longStatements, WEIGHTS);
   return total;
 }
 
-/** Rolls up days, the latest first, as they are read most. */
-export const rollUp: Handler<RollupsPayload> = async ({ payload, log, progress, signal }) => {
+async function rollUpDays({ payload, log, progress, signal }: Task<RollupsPayload>): Promise<void> {
   const zone = config.DEFAULT_TIMEZONE;
   if ("day" in payload) {
     await rollUpOneDay(payload.day, zone);
@@ -44,4 +45,20 @@ export const rollUp: Handler<RollupsPayload> = async ({ payload, log, progress, 
   }
   const weights = await updateWeights(signal);
   if (days + weights > 0) log.info({ days, weights }, "days rolled up");
+}
+
+/**
+ * Rolls up days, the latest first, as they are read most. When the process is about to stop it snoozes at once: Postgres finishes the
+ * day that it is at, and the next run continues.
+ */
+export const rollUp: Handler<RollupsPayload> = async (task) => {
+  const over = new AbortController();
+  const stopping = once(task.signal, "abort", { signal: over.signal }).then(() => {
+    throw new Snooze(new Date());
+  });
+  try {
+    await Promise.race([rollUpDays(task), stopping]);
+  } finally {
+    over.abort();
+  }
 };

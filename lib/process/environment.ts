@@ -96,7 +96,7 @@ export const environment = z
       "size of each of a process's three pools: single statements, statements that may wait for a row, transactions",
     ),
     DATABASE_TIMEOUT_MS: count(10_000, 100, 600_000).describe(
-      "longest duration of a statement, and of a pause between two in a transaction",
+      "longest duration of a statement, and of a pause between two in a transaction; a rollup may take 15 minutes",
     ),
     DATABASE_WAIT_MS: count(3_000, 100, 600_000).describe(
       "longest wait for a connection for a transaction; a request that has to wait for longer is answered 503",

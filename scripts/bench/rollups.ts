@@ -93,10 +93,7 @@ async function makeYear(databaseUrl: string, orders: number): Promise<string> {
 export const rollUpDays: Measure = async (lab, _marketplace, effort) => {
   const orders = effort.samples * ORDERS_PER_SAMPLE;
   const url = await makeYear(lab.databaseUrl, orders);
-  const program = await lab.start("scripts/bench/programs/rollups", {
-    DATABASE_URL: url,
-    DATABASE_TIMEOUT_MS: "600000",
-  });
+  const program = await lab.start("scripts/bench/programs/rollups", { DATABASE_URL: url });
   const contender = (name: string, how: RollupPlan["how"]): Contender => ({
     name,
     measure: (seconds) => program.ask({ how, seconds } satisfies RollupPlan, Rate),

@@ -1,10 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
-import { push } from "../../queues/index.js";
+import { push, rollups } from "../../queues/index.js";
 import { closeDatabase, sql, transaction, type Db } from "../../sql/db.js";
 import { findHeartbeatAge } from "../../sql/queries/heartbeats.js";
 import { stageJob } from "../../sql/outbox.js";
+import { lockRows } from "../support/locks.js";
 import { insertNotification, notificationStatus } from "../support/notifications.js";
 import { complaints, ended, startProcess } from "../support/processes.js";
 import { stagedRow } from "../support/trial.js";
@@ -145,6 +146,24 @@ test("SIGTERM lets the running job finish", async () => {
   await release();
   expect(await ended(child)).toEqual({ code: 0, signal: null });
   expect(await notificationStatus(notificationId)).toMatchObject({ status: "SENT" });
+});
+
+test("SIGTERM does not wait for a rollup: Postgres finishes it, and its job stays open", async () => {
+  const release = await lockRows((tx) => tx`select from pg_advisory_xact_lock(7306029)`);
+  const id = await stageJob(sql, rollups, { day: "2026-03-10" });
+  child = startProcess("worker.ts", ["rollups"], { WORKER_CONCURRENCY: "rollups=2" });
+  await until(async () => {
+    const waiting = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and query like '%from roll_up(%' and wait_event = 'advisory'`;
+    return waiting.length === 1;
+  });
+  child.kill("SIGTERM");
+  expect(await ended(child)).toEqual({ code: 0, signal: null });
+  expect(await stagedRow(id, ({ done, dead }) => !done && !dead)).toBeDefined();
+  expect((await sql`select from rollup_days`).length).toBe(0);
+  await release();
+  await until(async () => (await sql`select from rollup_days where day = '2026-03-10'`).length === 1);
 });
 
 test("a second signal ends the process at once", async () => {
