@@ -1019,7 +1019,7 @@ CREATE TABLE pos_events (
   settled_at timestamp with time zone,
   CONSTRAINT pos_events_check CHECK ((status = 'QUEUED'::pos_event_status) = (settled_at IS NULL)),
   CONSTRAINT pos_events_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id),
-  CONSTRAINT pos_events_partner_id_provider_event_id_key UNIQUE (partner_id, provider, event_id),
+  CONSTRAINT pos_events_partner_id_provider_account_event_id_key UNIQUE (partner_id, provider, account, event_id),
   CONSTRAINT pos_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX pos_events_by_status ON pos_events USING btree (status, id);
@@ -1038,13 +1038,14 @@ CREATE TABLE pos_inboxes (
 CREATE TABLE pos_orders (
   partner_id uuid NOT NULL,
   provider text NOT NULL,
+  account text NOT NULL,
   external_id text NOT NULL,
   order_id uuid NOT NULL,
   refused_by uuid,
   CONSTRAINT pos_orders_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id),
   CONSTRAINT pos_orders_order_id_key UNIQUE (order_id),
   CONSTRAINT pos_orders_partner_id_fkey FOREIGN KEY (partner_id) REFERENCES partners(id),
-  CONSTRAINT pos_orders_pkey PRIMARY KEY (partner_id, provider, external_id),
+  CONSTRAINT pos_orders_pkey PRIMARY KEY (partner_id, provider, account, external_id),
   CONSTRAINT pos_orders_refused_by_fkey FOREIGN KEY (refused_by) REFERENCES users(id)
 );
 CREATE INDEX pos_orders_refused ON pos_orders USING btree (refused_by, partner_id) WHERE refused_by IS NOT NULL;

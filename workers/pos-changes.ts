@@ -89,17 +89,17 @@ async function linesOf(tx: Db, { partnerId }: PosEventRow, { items }: Change<"or
 }
 
 async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.created">): Promise<void> {
-  const { partnerId, provider, eventId, requestId } = event;
+  const { partnerId, provider, account, eventId, requestId } = event;
   const number = orderNumberOf(eventId);
-  if ((await findPosOrder(tx, partnerId, provider, number)) !== undefined) return;
+  if ((await findPosOrder(tx, event, number)) !== undefined) return;
   if (change.totalMinor > MAX_TOTAL_MINOR)
     throw new CannotApply(`an order comes to ${toMajor(MAX_TOTAL_MINOR)} at most`);
   const items = await linesOf(tx, event, change);
   const phone = change.customerPhone === null ? null : readPhone(change.customerPhone);
   // a till cannot consent for its customer, so no account is created
   const userId = phone === null ? null : ((await findCustomer(tx, phone, partnerId, MAX_ORDERS_A_DAY)) ?? null);
-  // has blanks, which a client's key cannot have
-  const key = `pos ${provider} ${partnerId} ${number}`;
+  // has blanks, which a client's key cannot have; account and number may have them too
+  const key = `pos ${provider} ${partnerId} ${JSON.stringify([account, number])}`;
   const placement = await placeOrder(tx, {
     userId,
     partnerId,
@@ -113,7 +113,7 @@ async function applyOrder(tx: Db, event: PosEventRow, change: Change<"order.crea
     requestId,
   });
   if (placement.outcome !== "PLACED" && placement.outcome !== "DUPLICATE") throw refusalOf(placement.outcome);
-  await insertPosOrder(tx, partnerId, provider, number, placement.orderId);
+  await insertPosOrder(tx, event, number, placement.orderId);
 }
 
 function refusalOf(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE">): CannotApply {
@@ -131,7 +131,7 @@ function refusalOf(outcome: Exclude<Placement["outcome"], "PLACED" | "DUPLICATE"
 }
 
 async function applyStatus(tx: Db, event: PosEventRow, change: Change<"order.status">): Promise<void> {
-  const { partnerId, provider, requestId } = event;
+  const { partnerId, requestId } = event;
   const status = change.status.toUpperCase();
   const move = partnersOrderMoves.find((known) => known === status);
   if (move === undefined) {
@@ -139,7 +139,7 @@ async function applyStatus(tx: Db, event: PosEventRow, change: Change<"order.sta
     if (enums.orderStatus.some((known) => known === status)) return;
     throw new CannotApply("orders do not have this status");
   }
-  const orderId = await findPosOrder(tx, partnerId, provider, change.orderExternalId);
+  const orderId = await findPosOrder(tx, event, change.orderExternalId);
   // when the order arrives, this event is retried
   if (orderId === undefined) throw new CannotApply("the order has not arrived", 60 * MINUTE_MS);
   // a move that the order's status does not allow came too late and is ignored

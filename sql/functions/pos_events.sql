@@ -67,7 +67,7 @@ begin
         with ordinality as given (partner_id, provider, account, event_id, cause, change, n)
       where given.partner_id = any (inboxes)
       order by given.n
-      on conflict (partner_id, provider, event_id) do nothing
+      on conflict (partner_id, provider, account, event_id) do nothing
       returning partner_id
     )
     select i, (select count(*) from inserted where inserted.partner_id = i) from unnest(inboxes) as i;

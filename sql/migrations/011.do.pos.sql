@@ -67,7 +67,8 @@ create index pos_syncs_settled on pos_syncs (settled_at) where settled_at is not
 create type pos_event_status as enum ('QUEUED', 'PROCESSED', 'PARKED');
 
 -- What POS systems reported: each event once, however often it was delivered, in the order in which a partner's came in. The
--- partner is part of the key, because an account of a POS may become another partner's, whose inbox starts empty.
+-- account is part of the key, because a partner's next till may count from 1 again; the partner is, because an account may
+-- become another partner's, whose inbox starts empty.
 create table pos_events (
   id bigint generated always as identity primary key,
   partner_id uuid not null references partners (id),
@@ -86,7 +87,7 @@ create table pos_events (
   job_id bigint,
   received_at timestamptz not null default now(),
   settled_at timestamptz,
-  unique (partner_id, provider, event_id),
+  unique (partner_id, provider, account, event_id),
   check ((status = 'QUEUED') = (settled_at is null))
 );
 
@@ -111,11 +112,12 @@ create table pos_inboxes (
 create table pos_orders (
   partner_id uuid not null references partners (id),
   provider text not null,
+  account text not null,
   external_id text not null,
   order_id uuid not null unique references orders (id),
   -- the user who declined it: the partner's POS gives them no more orders
   refused_by uuid references users (id),
-  primary key (partner_id, provider, external_id)
+  primary key (partner_id, provider, account, external_id)
 );
 
 create index pos_orders_refused on pos_orders (refused_by, partner_id) where refused_by is not null;

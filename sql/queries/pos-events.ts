@@ -39,6 +39,7 @@ export interface PosEventRow {
   id: number;
   partnerId: string;
   provider: string;
+  account: string;
   eventId: string;
   /** See lib/pos/event.ts. */
   change: unknown;
@@ -64,8 +65,8 @@ export const lockPosEvents = (tx: Db, partnerId: string) =>
 /** Finds the first queued event of a partner's inbox, and how long ago it came in; null for one that an operator replays. */
 export const findNextPosEvent = (db: Db, partnerId: string) =>
   firstRow(db<(PosEventRow & { ageSeconds: number | null })[]>`
-    select id, partner_id, provider, event_id, change, request_id || coalesce(' ' || traceparent, '') as request_id, status,
-           attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
+    select id, partner_id, provider, account, event_id, change, request_id || coalesce(' ' || traceparent, '') as request_id,
+           status, attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
            case when attempts > 0 or next_attempt_at = received_at
              then extract(epoch from clock_timestamp() - received_at)::double precision end as age_seconds,
            coalesce(greatest(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0)::integer, 0) as due_in_ms
@@ -77,8 +78,8 @@ export const findNextPosEvent = (db: Db, partnerId: string) =>
 /** Finds an event. */
 export const findPosEvent = (db: Db, id: number) =>
   firstRow(db<PosEventRow[]>`
-    select id, partner_id, provider, event_id, change, request_id || coalesce(' ' || traceparent, '') as request_id, status,
-           attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
+    select id, partner_id, provider, account, event_id, change, request_id || coalesce(' ' || traceparent, '') as request_id,
+           status, attempts, coalesce(next_attempt_at::text, '') as next_attempt_at,
            coalesce(greatest(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0)::integer, 0) as due_in_ms
     from pos_events
     where id = ${id}::bigint`);
@@ -181,9 +182,8 @@ export const settleParkedEvents = (
 /** An event as admins see it, without personal data of customers. */
 export interface ListedPosEvent extends Pick<
   PosEventRow,
-  "id" | "partnerId" | "provider" | "eventId" | "status" | "attempts"
+  "id" | "partnerId" | "provider" | "account" | "eventId" | "status" | "attempts"
 > {
-  account: string;
   kind: string | null;
   lastError: string | null;
   receivedAt: Date;

@@ -1,28 +1,40 @@
 import type { Db } from "../db.js";
 import { countRows, hasRows } from "../rows.js";
 
+/** An account of a POS, which numbers its orders, and the partner it is connected to. */
+export interface PosAccount {
+  partnerId: string;
+  provider: string;
+  account: string;
+}
+
 /** Finds the id of an order by its POS's number. */
 export async function findPosOrder(
   db: Db,
-  partnerId: string,
-  provider: string,
+  { partnerId, provider, account }: PosAccount,
   externalId: string,
 ): Promise<string | undefined> {
   const [row] = await db<{ orderId: string }[]>`
     select order_id from pos_orders
-    where partner_id = ${partnerId}::uuid and provider = ${provider} and external_id = ${externalId}`;
+    where partner_id = ${partnerId}::uuid and provider = ${provider} and account = ${account}
+      and external_id = ${externalId}`;
   return row?.orderId;
 }
 
 /** Records the POS's number of an order, and queues the parked events about that number again. */
-export const insertPosOrder = (tx: Db, partnerId: string, provider: string, externalId: string, orderId: string) =>
+export const insertPosOrder = (
+  tx: Db,
+  { partnerId, provider, account }: PosAccount,
+  externalId: string,
+  orderId: string,
+) =>
   tx`
     with known as (
-      insert into pos_orders (partner_id, provider, external_id, order_id)
-      values (${partnerId}::uuid, ${provider}, ${externalId}, ${orderId}::uuid)
+      insert into pos_orders (partner_id, provider, account, external_id, order_id)
+      values (${partnerId}::uuid, ${provider}, ${account}, ${externalId}, ${orderId}::uuid)
     )
     update pos_events set status = 'QUEUED', settled_at = null, attempts = 0, next_attempt_at = now()
-    where partner_id = ${partnerId}::uuid and provider = ${provider} and status = 'PARKED'
+    where partner_id = ${partnerId}::uuid and provider = ${provider} and account = ${account} and status = 'PARKED'
       and change ->> 'orderExternalId' = ${externalId}`;
 
 /**

@@ -43,21 +43,24 @@ export async function openBakery(): Promise<Bakery> {
 }
 
 /** An event as a webhook has it. */
-export const received = (eventId: string, change: PosChange, { id }: Bakery): ReceivedEvent => ({
+export const received = (eventId: string, change: PosChange, { id }: Bakery, account = id): ReceivedEvent => ({
   provider: "generic",
   partnerId: id,
-  account: id,
+  account,
   eventId,
   change,
   requestId: randomUUID(),
 });
 
-/** Stores these events of the POS in the inbox, one after the other. */
+/** Stores these events of an account of the POS in the inbox, one after the other. */
 export async function receive(
   changes: readonly (readonly [eventId: string, change: PosChange])[],
   of = bakery,
+  account = of.id,
 ): Promise<void> {
-  for (const [eventId, change] of changes) await receivePosEvents(sql, [received(eventId, change, of)], "WAIT");
+  for (const [eventId, change] of changes) {
+    await receivePosEvents(sql, [received(eventId, change, of, account)], "WAIT");
+  }
 }
 
 export const drain = async ({ id: partnerId } = bakery) => {

@@ -106,8 +106,8 @@ async function fillAccount(who: Character): Promise<typeof others> {
     insert into loyalty_entries (user_id, kind, points, order_id)
     values (${who.id}::uuid, 'REFERRER', 50, ${borissOrder}::uuid)`;
   await sql`
-    insert into pos_orders (partner_id, provider, external_id, order_id, refused_by)
-    values (${shop.id}::uuid, 'generic', 'declined', ${declined}::uuid, ${who.id}::uuid)`;
+    insert into pos_orders (partner_id, provider, account, external_id, order_id, refused_by)
+    values (${shop.id}::uuid, 'generic', '-', 'declined', ${declined}::uuid, ${who.id}::uuid)`;
   await sql`
     insert into pos_events (partner_id, provider, account, event_id, change)
     values (

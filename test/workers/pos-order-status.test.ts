@@ -103,6 +103,28 @@ describe("a status from the POS", () => {
     expect(await events()).toMatchObject([{ status: "PARKED", lastError: "the order has not arrived" }]);
   });
 
+  test("moves the order of its own account when the partner's former till has one with the same number", async () => {
+    for (const account of ["former till", "next till"]) await receive([["1", rolls()]], bakery, account);
+    await receive([["s1", moved("1", "READY")]], bakery, "next till");
+    await receive([["s1", moved("1", "CANCELLED")]], bakery, "former till");
+    await drain();
+    expect((await orders()).map(({ status }) => status)).toEqual(["CANCELLED", "READY"]);
+  });
+
+  test("waits for the order of its own account, and not for another account's with the same number", async () => {
+    await receive([["s1", moved("1", "READY")]], bakery, "next till");
+    await drain();
+    const [status] = await events();
+    await expect(applyPosEvents(task({ eventId: status!.id }))).rejects.toThrow("the order has not arrived");
+    await receive([["1", rolls()]], bakery, "former till");
+    await drain();
+    expect(await orders()).toMatchObject([{ status: "ACCEPTED" }]);
+    expect(await events()).toMatchObject([{ status: "PARKED", attempts: 2 }, { status: "PROCESSED" }]);
+    await receive([["1", rolls()]], bakery, "next till");
+    await drain();
+    expect((await orders()).map(({ status }) => status)).toEqual(["ACCEPTED", "READY"]);
+  });
+
   test("delivered five times in any order leads to the same result", async () => {
     const lives = fc.constantFrom(
       ["READY", "COMPLETED"],

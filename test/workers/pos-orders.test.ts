@@ -65,6 +65,34 @@ describe("an order from the POS", () => {
     expect((await orders()).map(({ status }) => status)).toEqual(["READY", "COMPLETED"]);
   });
 
+  test("of a partner's next till, which counts from 1 again, is another order, also of the same customer", async () => {
+    const { id, phone } = await cast.user(api.client);
+    await receive([["order.created:1", rolls({ customerPhone: phone })]]);
+    const tea = { items: [{ externalId: "tea", qty: 1 }], totalMinor: 4_550, customerPhone: phone };
+    for (let n = 0; n < 2; n += 1) {
+      await receive([["order.created:1", rolls(tea)]], bakery, "next till");
+      await drain();
+    }
+    expect((await events()).map(({ status }) => status)).toEqual(["PROCESSED", "PROCESSED"]);
+    expect(await orders()).toMatchObject([
+      { userId: id, total: 12_000 },
+      { userId: id, total: 4_550 },
+    ]);
+  });
+
+  test("is known by its account and its number, whatever blanks they have", async () => {
+    const { phone } = await cast.user(api.client);
+    for (const [account, number] of [
+      ["till", "1 2"],
+      ["till 1", "2"],
+    ] as const) {
+      await receive([[number, rolls({ customerPhone: phone })]], bakery, account);
+      await drain();
+    }
+    expect((await events()).map(({ status }) => status)).toEqual(["PROCESSED", "PROCESSED"]);
+    expect(await orders()).toHaveLength(2);
+  });
+
   test("belongs to the account with its phone in any spelling; no account is created", async () => {
     const anna = await cast.user(api.client);
     const digits = anna.phone.slice(2);
@@ -80,7 +108,7 @@ describe("an order from the POS", () => {
     expect((await orders()).map(({ userId }) => userId)).toEqual([anna.id, null, null, null]);
     expect((await anna.client.get("/api/v1/orders")).list).toHaveLength(1);
     const [key] = await sql<{ key: string }[]>`select key from idempotency_keys where user_id = ${anna.id}::uuid`;
-    expect(key?.key).toBe(`pos generic ${bakery.id} order-1`);
+    expect(key?.key).toBe(`pos generic ${bakery.id} ["${bakery.id}","order-1"]`);
   });
 
   test("belongs to no account past 10 a day for one phone", async () => {

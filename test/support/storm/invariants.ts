@@ -197,7 +197,9 @@ const partners: readonly Invariant[] = [
       from (
         select e.event_id, p.order_id, max(p.order_id::text) over earlier as latest
         from pos_events e
-        join pos_orders p on p.partner_id = e.partner_id and 'order.created:' || p.external_id = e.event_id
+        join pos_orders p
+          on (p.partner_id, p.provider, p.account, 'order.created:' || p.external_id)
+            = (e.partner_id, e.provider, e.account, e.event_id)
         window earlier as (partition by e.partner_id order by e.id rows between unbounded preceding and 1 preceding)
       ) as applied
       where order_id::text < latest`,

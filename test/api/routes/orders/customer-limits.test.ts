@@ -107,7 +107,8 @@ describe("a customer's open orders", () => {
         requestId: null,
       });
       if (placed.outcome !== "PLACED") throw new Error(placed.outcome);
-      await insertPosOrder(sql, seller.id, "generic", `till ${n}`, placed.orderId);
+      const till = { partnerId: seller.id, provider: "generic", account: "till" };
+      await insertPosOrder(sql, till, `order ${n}`, placed.orderId);
     };
     for (let n = 0; n < 6; n += 1) await atTill(n);
     const replies = await repeat(6, () => order(anna, seller, [{ menuItemId: item, qty: 1 }], 1));

@@ -119,6 +119,14 @@ describe("an event", () => {
     expect([await stored(bakery.id), await stored(other.id)]).toMatchObject([[{}], [{}]]);
   });
 
+  test("is distinct from one with the same id of the account that its partner had before", async () => {
+    const event = newEvent();
+    await send(event);
+    const next = { ...event, partnerExternalId: await connect(bakery) };
+    for (let n = 0; n < 2; n += 1) expect(outcome(await send(next))).toBe("200");
+    expect(await stored(bakery.id)).toHaveLength(2);
+  });
+
   test("is distinct from an event of another type with the same id, such as an order's status", async () => {
     const created = newEvent({
       type: "order.created",
