@@ -17,7 +17,7 @@ import { adCounters } from "./routes/ads/counters.js";
 import { endEventWaits } from "./routes/events/log.js";
 import { endStreams } from "./routes/events/open-streams.js";
 import { app } from "./app.js";
-import { limitConnections } from "./http/connections.js";
+import { closeWaitingResponses, limitConnections } from "./http/connections.js";
 import { refuseUnreadable } from "./http/errors.js";
 import { refuseEarly } from "./http/overload.js";
 import { closeBroker } from "./ops/broker.js";
@@ -42,6 +42,7 @@ async function serve(): Promise<void> {
   const most = config.MAX_CONNECTIONS;
   // all connections of a proxy have its address
   limitConnections(server, most, config.TRUST_PROXY > 0 ? most : Math.ceil(most / 2));
+  closeWaitingResponses(server);
   server.on("clientError", refuseUnreadable);
   server.once("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EADDRINUSE") exitWithLine(`PORT ${config.PORT} is in use by another program.`);

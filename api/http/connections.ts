@@ -1,3 +1,4 @@
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import { Counter } from "prom-client";
 import { clientNetwork } from "./client-network.js";
@@ -28,6 +29,30 @@ export function limitConnections(server: Server, most: number, perAddress: numbe
       const left = (open.get(address) ?? 1) - 1;
       if (left > 0) open.set(address, left);
       else open.delete(address);
+    });
+  });
+}
+
+/**
+ * Tells responses that wait behind another one of their connection when it closes, as Node 20 does not: what they hold, such as a
+ * file or the place of a stream, would be held for ever.
+ */
+export function closeWaitingResponses(server: HttpServer): void {
+  const waiting = new WeakMap<Socket, Set<ServerResponse>>();
+  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    if (response.socket !== null) return;
+    const known = waiting.get(socket);
+    const responses = known ?? new Set();
+    responses.add(response);
+    response.once("close", () => responses.delete(response));
+    if (known) return;
+    waiting.set(socket, responses);
+    socket.once("close", () => {
+      for (const each of responses) {
+        if (each.socket !== null) continue;
+        each.destroy();
+        each.emit("close");
+      }
     });
   });
 }

@@ -4,6 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormatsModule from "ajv-formats";
 import { z } from "zod";
 import { app, endpoints } from "../../api/app.js";
+import { closeWaitingResponses } from "../../api/http/connections.js";
 import { refuseUnreadable } from "../../api/http/errors.js";
 import { refuseEarly } from "../../api/http/overload.js";
 import { messageClasses } from "../../api/http/message-classes.js";
@@ -175,6 +176,7 @@ export async function startApi(port = 0): Promise<{ client: Client; stop: () => 
   const server: Server = createServer({ ...messageClasses(app), ...patience }, refuseEarly(app))
     .on("clientError", refuseUnreadable)
     .listen({ port, host: "127.0.0.1", backlog: 4_096 });
+  closeWaitingResponses(server);
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the API has no port");

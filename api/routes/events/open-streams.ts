@@ -135,12 +135,8 @@ export class OpenStream {
 
   /** Ends an expired stream, disconnects a client that does not read the end, or sends a due heartbeat. */
   sweep(now: number): void {
-    // Node does not close a response that waits behind another one of its connection
-    if (this.#response?.req.socket.destroyed) this.close("client");
-    else if (this.#endedAt !== null) {
-      if (now - this.#endedAt < DRAIN_MS) return;
-      this.#response?.destroy();
-      this.close("client");
+    if (this.#endedAt !== null) {
+      if (now - this.#endedAt >= DRAIN_MS) this.#response?.destroy();
     } else if (now >= this.#terms.endsAt) this.end("expired", now);
     else if (this.grant !== null && now - this.checkedAt >= UNCHECKED_MS) this.end("unchecked", now);
     else if (this.#response !== null && now - this.#wroteAt >= HEARTBEAT_MS) {
