@@ -1584,6 +1584,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION release_held_jobs(of_queue text, most integer) RETURNS integer
 -- FUNCTION release_partners(released uuid[], actor uuid, suspendable partner_status[], why text) RETURNS void
 -- FUNCTION release_rejected(of_user uuid) RETURNS void
+-- FUNCTION remove_staff(of_partner uuid, member uuid, actor uuid, suspendable partner_status[]) RETURNS boolean
 -- FUNCTION repeat_box(source_id uuid, on_day date, by_schedule boolean, caused_by text DEFAULT NULL::text) RETURNS uuid
 -- FUNCTION replay_job(job_id bigint, due_at timestamp with time zone DEFAULT now()) RETURNS boolean
 -- FUNCTION request_pos_sync(of_partner uuid, by_user boolean, caused_by text) RETURNS uuid
@@ -1604,6 +1605,7 @@ CREATE TABLE weight_changes (
 -- FUNCTION start_of_day(day date, zone text) RETURNS timestamp with time zone
 -- FUNCTION start_otp(for_phone text, hash bytea, encrypted_code text, from_place text, is_known boolean, daily_limit integer, place_limit integer, total_limit integer) RETURNS TABLE(id uuid, retry_after_seconds integer)
 -- FUNCTION stop_webhooks_of_former_owner() RETURNS trigger
+-- FUNCTION suspend_deserted(candidates uuid[], actor uuid, suspendable partner_status[], why text) RETURNS void
 -- FUNCTION this_server() RETURNS text
 -- FUNCTION uncancelled_lines(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(partner_id uuid, box_id uuid, menu_item_id uuid, price_minor bigint, qty integer, status order_status, total_minor bigint, amount_due_minor bigint)
 -- FUNCTION uncancelled_orders(from_at timestamp with time zone, until_at timestamp with time zone, of_partner uuid) RETURNS TABLE(id uuid, partner_id uuid, status order_status, created_at timestamp with time zone, total_minor bigint, amount_due_minor bigint, commission_minor bigint)

@@ -6,6 +6,23 @@ as $$
       or exists (select from partner_staff where user_id = of_user)
 $$;
 
+-- Suspends those of some partners that have neither an owner nor staff, and wait for no phone, if their status is one of
+-- `suspendable`. The caller has locked them.
+create or replace function suspend_deserted(candidates uuid[], actor uuid, suspendable partner_status[], why text) returns void
+language plpgsql
+as $$
+begin
+  with suspended as (
+    update partners p set status = 'SUSPENDED', status_reason = why, updated_at = now()
+    where id = any (candidates) and owner_id is null and owner_phone is null and status = any (suspendable)
+      and not exists (select from partner_staff s where s.partner_id = p.id)
+    returning id
+  )
+  insert into audit_events (actor_id, action, subject_id, details)
+  select actor, 'PARTNER_SUSPEND', id, jsonb_build_object('reason', why) from suspended;
+end
+$$;
+
 -- Takes partners from their owner, or from the phone that they wait for. One without staff is suspended if its status is one of
 -- `suspendable`.
 create or replace function release_partners(released uuid[], actor uuid, suspendable partner_status[], why text) returns void
@@ -14,14 +31,7 @@ as $$
 begin
   update partners set owner_id = null, owner_phone = null, owner_left_at = now(), updated_at = now()
   where id = any (released);
-  with suspended as (
-    update partners p set status = 'SUSPENDED', status_reason = why
-    where id = any (released) and status = any (suspendable)
-      and not exists (select from partner_staff s where s.partner_id = p.id)
-    returning id
-  )
-  insert into audit_events (actor_id, action, subject_id, details)
-  select actor, 'PARTNER_SUSPEND', id, jsonb_build_object('reason', why) from suspended;
+  perform suspend_deserted(released, actor, suspendable, why);
 end
 $$;
 

@@ -61,3 +61,20 @@ begin
   return query select 'JOINED', employer;
 end
 $$;
+
+-- Removes a member of a partner's staff. A partner that is left with neither owner nor staff is suspended if its status is one of
+-- `suspendable`. False when the member does not work there.
+create or replace function remove_staff(of_partner uuid, member uuid, actor uuid, suspendable partner_status[]) returns boolean
+language plpgsql
+as $$
+begin
+  -- before the removal: of the last two who leave at once, the second sees that the first has left
+  perform from partners where id = of_partner for no key update;
+  delete from partner_staff where user_id = member and partner_id = of_partner;
+  if not found then
+    return false;
+  end if;
+  perform suspend_deserted(array[of_partner], actor, suspendable, 'Its last member has left.');
+  return true;
+end
+$$;

@@ -244,32 +244,43 @@ export const findPartner = (db: Db, id: string) =>
   firstRow(db<MovedPartner[]>`select id, name, status from partners where id = ${id}::uuid`);
 
 /**
- * Makes the holder of a phone the owner of a partner, in place of the present one, with an audit record; a phone without an
- * account becomes the owner at its first login. `tx` is a transaction. Undefined when there is no such partner; a unique
- * violation when the user owns another one.
+ * Makes the holder of a phone the owner of a partner, in place of the present one, with an audit record, and staff of none, as
+ * `remove_staff` describes; a phone without an account becomes the owner at its first login. `tx` is a transaction. Undefined when
+ * there is no such partner; a unique violation when the user owns another one.
  */
 export async function updateOwner(tx: Db, id: string, phone: string, actorId: string) {
+  const [account] = await tx<{ id: string }[]>`
+    select id from users where phone = ${phone} and deleted_at is null for no key update`;
+  const userId = account?.id ?? null;
+  await tx`select from release_rejected(${userId}::uuid)`;
+  // in id order, as in delete_account
   await tx`
-    select
-    from (select id from users where phone = ${phone} and deleted_at is null for no key update) as account
-    cross join lateral release_rejected(account.id)`;
-  return firstRow(tx<(MovedPartner & { ownerId: string | null })[]>`
-    with account as (
-      select id from users where phone = ${phone} and deleted_at is null
-    ), linked as (
+    select from partners
+    where id = ${id}::uuid or id = (select partner_id from partner_staff where user_id = ${userId}::uuid)
+    order by id
+    for update`;
+  const [linked] = await tx<(MovedPartner & { ownerId: string | null })[]>`
+    with linked as (
       update partners
-      set owner_id = (select id from account), owner_phone = ${phone}, updated_at = now()
+      set owner_id = ${userId}::uuid, owner_phone = ${phone}, updated_at = now()
       where id = ${id}::uuid
       returning id, name, status, owner_id,
                 case when owner_id is not null then
                   stage_job('fan-out', jsonb_build_object('event', 'PARTNER_OWNED', 'subjectId', id))
                 end
-    ), left_staff as (
-      delete from partner_staff
-      where user_id in (select id from account) and exists (select from linked)
     ), audited as (
       insert into audit_events (actor_id, action, subject_id, details)
       select ${actorId}::uuid, 'PARTNER_OWNER', id, jsonb_build_object('ownerId', owner_id) from linked
     )
-    select id, name, status, owner_id from linked`);
+    select id, name, status, owner_id from linked`;
+  if (linked) {
+    await tx`
+      select
+      from partner_staff s
+      cross join lateral remove_staff(
+        s.partner_id, s.user_id, ${actorId}::uuid, ${[...partnerMoves.SUSPEND.from]}::partner_status[]
+      )
+      where s.user_id = ${userId}::uuid`;
+  }
+  return linked;
 }

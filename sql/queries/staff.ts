@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { partnerMoves } from "../../lib/domain/partner-moves.js";
 import type { Db } from "../db.js";
 import { countRows, hasRows } from "../rows.js";
 
@@ -95,22 +96,22 @@ export const deleteOldInvitations = (db: Db, limit: number) =>
 export const isOwner = (db: Db, partnerId: string, userId: string) =>
   hasRows(db`select from partners where id = ${partnerId}::uuid and owner_id = ${userId}::uuid`);
 
-/** Removes a member of staff, which the owner and the member may do, or an invitation, which the owner may. False when nothing was removed. */
-export async function deleteStaff(db: Db, partnerId: string, actorId: string, id: string): Promise<boolean> {
-  const [row] = await db<{ removed: boolean }[]>`
-    with allowed as (
+/**
+ * Removes a member of staff, as `remove_staff` describes, which the owner and the member may do, or an invitation, which the owner
+ * may. False when nothing was removed.
+ */
+export const deleteStaff = (db: Db, partnerId: string, actorId: string, id: string) =>
+  hasRows(db`
+    with allowed as materialized (
       select p.id as partner_id
       from partners p
       where p.id = ${partnerId}::uuid and (p.owner_id = ${actorId}::uuid or ${actorId}::uuid = ${id}::uuid)
-    ), left_staff as (
-      delete from partner_staff
-      where user_id = ${id}::uuid and partner_id in (select partner_id from allowed)
-      returning user_id
     ), revoked as (
       delete from staff_invitations
       where id = ${id}::uuid and partner_id in (select partner_id from allowed)
       returning id
     )
-    select exists (select from left_staff) or exists (select from revoked) as removed`;
-  return row?.removed === true;
-}
+    select
+    from allowed
+    where remove_staff(partner_id, ${id}::uuid, ${actorId}::uuid, ${[...partnerMoves.SUSPEND.from]}::partner_status[])
+       or exists (select from revoked)`);

@@ -349,7 +349,9 @@ adminPartners.put(
   {
     name: "changePartnerOwner",
     summary: "Change a partner's owner",
-    description: "To the user with this phone, at once or on their first login. The previous owner loses access.",
+    description:
+      "To the user with this phone, at once or on their first login. The previous owner loses access. Another partner that " +
+      "the user worked for is suspended when it has neither owner nor staff left.",
     auth: "ADMIN",
     body: z.object({ phone: Phone }),
     answers: {

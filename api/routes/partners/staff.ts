@@ -97,7 +97,8 @@ staff.delete(
   {
     name: "removeStaff",
     summary: "Remove a staff member, or withdraw an invitation",
-    description: "By the `id` of the list. For the owner, and for staff who leave.",
+    description:
+      "By the `id` of the list. For the owner, and for staff who leave. A partner without owner and staff is suspended.",
     auth: "PARTNER",
     answers: { 204: null },
     errors: [notTheOwner],

@@ -201,7 +201,9 @@ describe("a deleted account", () => {
     await deleteMe(owner);
     expect((await anna.client.get("/api/v1/partners/me/status")).body).toEqual({ status: "ACTIVE", active: true });
     await deleteMe(anna);
-    expect(await sql`select owner_id, status from partners where id = ${id}::uuid`).toMatchObject([{ ownerId: null }]);
+    expect(await sql`select owner_id, status from partners where id = ${id}::uuid`).toMatchObject([
+      { ownerId: null, status: "SUSPENDED" },
+    ]);
   });
 
   test("does not get its partner back by logging in again", async () => {
