@@ -69,36 +69,39 @@ const notifyFew = inBatches((events: readonly SmallEvent[]) =>
   }),
 );
 
+/** Returns why an event about a box has no further recipients; null: it may have some. */
+async function whyOver(tx: Db, { kind, applies, stillApplies }: LargeAudience, { subjectId, after }: EventPayload) {
+  const unmet = unmetCondition(kind, { orderStatus: null, onOffer: await isOnOffer(tx, subjectId) });
+  if (unmet !== null) return unmet;
+  const holds = after === null ? applies : stillApplies;
+  return holds && !(await holds(tx, subjectId)) ? "the event no longer applies" : null;
+}
+
 /**
- * Inserts the notifications of the next batch of recipients about a box, or logs why there are none; returns the recipient after
- * whom another batch begins, or null. Throws `Snooze` while an event about another box of the partner runs.
+ * Inserts the notifications of the next batch of recipients about a box, or logs why there are none, and stages the next batch if
+ * more are left. Throws `Snooze` while an event about another box of the partner runs, and when the box changed during the batch.
  */
-async function notifyBatch(
-  tx: Db,
-  { kind, begin, stillApplies, notifyNext }: LargeAudience,
-  { payload: { event, subjectId, after }, requestId, log }: EventTask,
-): Promise<string | null> {
-  const skip = (reason: string): null => {
-    log.info({ event, subjectId, reason }, "an event has no recipients");
-    return null;
-  };
+async function notifyBatch(tx: Db, audience: LargeAudience, { payload, requestId, log }: EventTask): Promise<void> {
+  const { event, subjectId, after } = payload;
   if (!(await tryLockBoxNotifications(tx, subjectId)))
     throw new Snooze(new Date(Date.now() + OCCUPIED_PAUSE_MS * (1 + Math.random())));
-  const unmet = unmetCondition(kind, { orderStatus: null, onOffer: await isOnOffer(tx, subjectId) });
-  if (unmet !== null) return skip(unmet);
-  const holds = after === null ? begin : stillApplies;
-  if (holds && !(await holds(tx, subjectId))) return skip("the event no longer applies");
-  return notifyNext(tx, subjectId, after, { limit: BATCH, requestId: requestId ?? null });
+  const reason = await whyOver(tx, audience, payload);
+  if (reason !== null) {
+    log.info({ event, subjectId, reason }, "an event has no recipients");
+    return;
+  }
+  const last = await audience.notifyNext(tx, subjectId, after, { limit: BATCH, requestId: requestId ?? null });
+  if (last !== null) await stageJob(tx, fanOut, { event, subjectId, after: last }, { requestId });
+  // last, as it locks the box, and orders wait for that until the commit
+  if (after === null && audience.finishFirst && !(await audience.finishFirst(tx, subjectId)))
+    throw new Snooze(new Date());
 }
 
 async function notifyMany(audience: LargeAudience, task: EventTask): Promise<void> {
-  const { payload, requestId } = task;
-  const { event, subjectId } = payload;
   const { jobs, at } = await countBacklog(sql, push, MOST_WAITING);
   if (jobs === MOST_WAITING) throw new Snooze(new Date(at.getTime() + BACKLOG_PAUSE_MS));
   await transaction(async (tx) => {
-    const last = await notifyBatch(tx, audience, task);
-    if (last !== null) await stageJob(tx, fanOut, { event, subjectId, after: last }, { requestId });
+    await notifyBatch(tx, audience, task);
     await task.done(tx);
   });
 }

@@ -9,7 +9,9 @@ import { hasRows, onlyRow } from "../rows.js";
 export interface LargeAudience {
   readonly kind: MarketingKind;
   /** Runs before the first batch; false cancels the event. */
-  readonly begin?: (tx: Db, boxId: string) => Promise<boolean>;
+  readonly applies?: (tx: Db, boxId: string) => Promise<boolean>;
+  /** Ends the transaction of the first batch with a change of the box; false undoes the batch, which then begins again. */
+  readonly finishFirst?: (tx: Db, boxId: string) => Promise<boolean>;
   /** Runs before each later batch; false ends the event. */
   readonly stillApplies?: (tx: Db, boxId: string) => Promise<boolean>;
   /**
@@ -73,6 +75,10 @@ export const followers = (
             where f.box_id = ${boxId}::uuid`,
     ),
 });
+
+/** Whether a box costs less than its lowest announced price. */
+export const isBelowLowestPrice = (db: Db, boxId: string) =>
+  hasRows(db`select from boxes where id = ${boxId}::uuid and price_minor < lowest_price_minor`);
 
 /** Lowers a box's lowest announced price to its present price; false when the box has been as cheap before. */
 export const updateLowestPrice = (tx: Db, boxId: string) =>

@@ -1,7 +1,7 @@
 import type { NotificationKind } from "../../lib/domain/notification-kinds.js";
 import type { EventKind } from "../../queues/fan-out.js";
 import type { Db } from "../db.js";
-import { followers, isAtLowestPrice, updateLowestPrice, type LargeAudience } from "./followers.js";
+import { followers, isAtLowestPrice, isBelowLowestPrice, updateLowestPrice, type LargeAudience } from "./followers.js";
 import {
   listAdminsOfCampaigns,
   listAdminsOfEndpoints,
@@ -87,7 +87,8 @@ export const recipientsOf: Readonly<Record<EventKind, SmallAudience | LargeAudie
   BOX_BACK: followers("BOX", "BOX_BACK", { times: 1, inHours: 6 }),
   BOX_CHEAPER: {
     ...followers("BOX", "BOX_CHEAPER", { times: 1, inHours: 6 }),
-    begin: updateLowestPrice,
+    applies: isBelowLowestPrice,
+    finishFirst: updateLowestPrice,
     stillApplies: isAtLowestPrice,
   },
 };
