@@ -133,7 +133,7 @@ export function s3Storage({ bucket, region, endpoint, credentials, silenceMs = 3
     async put(key, body, contentType) {
       const place = at(key);
       const mark = randomUUID();
-      const ahead = new PassThrough({ highWaterMark: PART_BYTES });
+      const ahead = new PassThrough();
       // An error of the body ends `ahead` too; the upload then removes its parts and fails.
       const reading = pipeline(body, ahead).catch(() => undefined);
       try {

@@ -1,5 +1,6 @@
 import { config } from "../../../lib/process/config.js";
 import { clientNetwork } from "../../http/client-network.js";
+import { Places } from "../../http/places.js";
 import { refusalWith } from "../../http/refusal.js";
 import { passing, retryFacts } from "../../http/refusals.js";
 
@@ -36,20 +37,20 @@ export const streamCaller = (userId: string | null, ip: string): StreamCaller =>
     ? { key: `address ${clientNetwork(ip)}`, most: config.STREAMS_PER_ADDRESS, mostOfAll: OPEN_TO_ANYONE }
     : { key: `user ${userId}`, most: config.STREAMS_PER_USER, mostOfAll: config.STREAMS_OPEN };
 
-const taken = new Map<string, number>();
+const places = new Places();
 let all = 0;
 
 /** Takes a place of the caller and of the process; throws when there is none. The returned function releases it. */
 export function takePlace({ key, most, mostOfAll }: StreamCaller): () => void {
-  const own = taken.get(key) ?? 0;
-  if (own >= most) throw tooManyStreams({ retryAfterSeconds: RETRY_SECONDS });
-  if (all >= mostOfAll) throw streamsFull();
-  taken.set(key, own + 1);
+  const leave = places.take(key, most);
+  if (leave === null) throw tooManyStreams({ retryAfterSeconds: RETRY_SECONDS });
+  if (all >= mostOfAll) {
+    leave();
+    throw streamsFull();
+  }
   all += 1;
   return () => {
     all -= 1;
-    const left = (taken.get(key) ?? 1) - 1;
-    if (left > 0) taken.set(key, left);
-    else taken.delete(key);
+    leave();
   };
 }

@@ -1,15 +1,31 @@
 import { pipeline } from "node:stream/promises";
-import { Router, type Request, type Response } from "express";
+import { Router, type NextFunction, type Request, type Response } from "express";
 import { files, isSigned, keysOf, partSubject } from "../../../lib/storage/file-store.js";
 import { WrongParts, type Range } from "../../../lib/storage/storage.js";
 import { PART_BYTES } from "./parts.js";
 import { addressExpired, lengthMissing, otherLength } from "./refusals.js";
-import { notFound } from "../../http/refusals.js";
+import { clientNetwork } from "../../http/client-network.js";
+import { unlessDisabled } from "../../http/limits.js";
+import { Places } from "../../http/places.js";
+import { notFound, tooManyRequests } from "../../http/refusals.js";
 import { hasTag } from "../../http/answer.js";
 import { allowSlowBody } from "../../http/body-time.js";
 import { fileTooLarge, receiveBody } from "../../http/upload.js";
 
 const YEAR_SECONDS = 31_536_000;
+
+/** Of one client address. Each may hold one of the 512 connections to the bucket, for as long as its client is slow. */
+const FILES_AT_ONCE = 128;
+
+const places = new Places();
+
+/** Takes a place of the client's address until its response is closed; throws 429 RATE_LIMIT when it has none left. */
+function takePlace(request: Request, response: Response, next: NextFunction): void {
+  const leave = places.take(clientNetwork(request.ip ?? ""), unlessDisabled(FILES_AT_ONCE) ?? Infinity);
+  if (leave === null) throw tooManyRequests({ retryAfterSeconds: 1 });
+  response.once("close", leave);
+  next();
+}
 
 const unknown = () => notFound("This file");
 
@@ -65,6 +81,8 @@ const isSignedEnding = (ending: string | undefined): ending is keyof typeof sign
 
 /** Serves public images, and documents and users' own data at signed addresses; receives the parts of uploads. */
 export const fileContent = Router();
+
+fileContent.use("/files", takePlace);
 
 fileContent.get("/files/:file", async (request, response) => {
   const [, name, ending] = /^([0-9a-f]{40})(\.webp|-thumbnail\.webp|\.pdf|\.json)$/.exec(request.params.file) ?? [];

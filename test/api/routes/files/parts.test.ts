@@ -1,8 +1,10 @@
 import { readdir } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { outcome, type Reply } from "../../../support/api.js";
 import { fileForm, heavyPicture, pdf, pictureBytes } from "../../../support/pictures.js";
+import { until } from "../../../support/until.js";
 import { anna, api, boris, here, path, upload } from "../../../support/uploads.js";
 
 interface Policy {
@@ -131,6 +133,22 @@ describe("a file above 10 MB", () => {
     expect(uploadPolicy.parts.map(({ size }) => size)).toEqual(Array(13).fill(null));
     const parts = await sendParts(big, uploadPolicy);
     expect(outcome(await complete(uploadPolicy, parts))).toBe("201");
+  });
+
+  test("leaves places for others' addresses only, while its client sends many parts and none to its end", async () => {
+    const { parts } = policyOf(await upload(big, "image/png"));
+    const { hostname, port, pathname, search } = new URL(here(parts.at(-1)?.url));
+    const sockets = Array.from({ length: 128 }, () => connect(Number(port), hostname).on("error", () => undefined));
+    for (const socket of sockets)
+      socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n`);
+    const read = () => fetch(`${api.client.url}/files/${"0".repeat(40)}.webp`);
+    const refused = await until(async () => {
+      const reply = await read();
+      return reply.status === 429 ? reply : false;
+    });
+    expect([refused.headers.get("retry-after"), await refused.json()]).toMatchObject(["1", { code: "RATE_LIMIT" }]);
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await read()).status === 404);
   });
 
   test("can be completed only by its owner and with the right parts", async () => {
