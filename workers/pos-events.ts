@@ -6,10 +6,10 @@ import { faultOf, isUnavailable, transaction, sql, type Db } from "../sql/db.js"
 import {
   findNextPosEvent,
   findPosEvent,
-  lockPosEvents,
   clearInboxJob,
   parkPosEvent,
   scheduleInboxRun,
+  tryLockPosEvents,
   updatePosEventFailed,
   updatePosEventProcessed,
   updatePosEventStillParked,
@@ -23,10 +23,21 @@ import { applyChange, CannotApply } from "./pos-changes.js";
 /** The most attempts at an event that fails for an unknown reason. */
 const ATTEMPTS = 5;
 const FIRST_RETRY_MS = 5_000;
+/** While another run applies an event of the partner, a run waits so long, and up to as long again. */
+const OCCUPIED_PAUSE_MS = 250;
 /** Events per run, so that stopping the process never waits for an endless inbox. */
 const MOST_IN_A_ROW = 500;
 
 type PosEventsTask = Task<PosEventsPayload>;
+
+/**
+ * Locks a partner's events until `tx` ends. Throws `Snooze` while another run has them: it would wait with one of the process's few
+ * slots and transactions.
+ */
+async function lockEvents(tx: Db, partnerId: string): Promise<void> {
+  if (!(await tryLockPosEvents(tx, partnerId)))
+    throw new Snooze(new Date(Date.now() + OCCUPIED_PAUSE_MS * (1 + Math.random())));
+}
 
 /** Returns the reason for admins, without values of the event. */
 const reasonOf = (error: unknown) => (error instanceof CannotApply ? error.message : describeError(error));
@@ -50,7 +61,7 @@ async function applyEvent(tx: Db, event: PosEventRow): Promise<void> {
 /** Records that an event could not be applied: it is retried later, and later events wait for it, or it is parked. */
 async function recordFailure(tx: Db, event: PosEventRow, error: unknown): Promise<void> {
   const { partnerId, requestId, attempts } = event;
-  await lockPosEvents(tx, partnerId);
+  await lockEvents(tx, partnerId);
   if (error instanceof CannotApply || faultOf(error) === "bad value" || attempts + 1 >= ATTEMPTS) {
     await parkPosEvent(tx, event, reasonOf(error), error instanceof CannotApply ? error.retryInMs : 0);
     if (error instanceof CannotApply && error.needsMenu)
@@ -67,7 +78,7 @@ async function applyNext(partnerId: string, log: PosEventsTask["log"]): Promise<
   const current: { event?: PosEventRow; ageSeconds?: number } = {};
   try {
     const applied = await transaction(async (tx) => {
-      await lockPosEvents(tx, partnerId);
+      await lockEvents(tx, partnerId);
       const event = await findNextPosEvent(tx, partnerId);
       if (!event) return false;
       if (event.dueInMs > 0) {
@@ -99,7 +110,7 @@ async function retryParked(eventId: number): Promise<void> {
   const { partnerId } = parked;
   try {
     await transaction(async (tx) => {
-      await lockPosEvents(tx, partnerId);
+      await lockEvents(tx, partnerId);
       const event = await findPosEvent(tx, eventId);
       if (event?.status !== "PARKED") return;
       await applyEvent(tx, event);
@@ -108,9 +119,9 @@ async function retryParked(eventId: number): Promise<void> {
       if (next) await scheduleInboxRun(tx, partnerId, next.dueInMs, next.requestId);
     });
   } catch (error) {
-    if (isUnavailable(error)) throw error;
+    if (error instanceof Snooze || isUnavailable(error)) throw error;
     await transaction(async (tx) => {
-      await lockPosEvents(tx, partnerId);
+      await lockEvents(tx, partnerId);
       await updatePosEventStillParked(tx, eventId, reasonOf(error));
     });
     throw new PermanentError(`POS event ${eventId} is parked: ${reasonOf(error)}`);
@@ -118,8 +129,11 @@ async function retryParked(eventId: number): Promise<void> {
 }
 
 async function drainInbox(partnerId: string, { log, signal }: PosEventsTask): Promise<void> {
-  // an event that arrives from now on stages another job
-  await clearInboxJob(sql, partnerId);
+  await transaction(async (tx) => {
+    await lockEvents(tx, partnerId);
+    // an event that arrives from now on stages another job; none does while this one waits for its turn
+    await clearInboxJob(tx, partnerId);
+  });
   for (let n = 0; n < MOST_IN_A_ROW && !signal.aborted; n += 1) {
     if (!(await applyNext(partnerId, log))) return;
   }

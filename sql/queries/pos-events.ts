@@ -58,9 +58,9 @@ export interface PosEventRow {
 export const clearInboxJob = (db: Db, partnerId: string) =>
   db`update pos_inboxes set job_id = null where partner_id = ${partnerId}::uuid and job_id is not null`;
 
-/** Locks a partner's events until `tx` ends: one transaction at a time applies them. */
-export const lockPosEvents = (tx: Db, partnerId: string) =>
-  tx`select from pg_advisory_xact_lock(hashtextextended('pos events ' || ${partnerId}::text, 0))`;
+/** Locks a partner's events until `tx` ends: one transaction at a time applies them. False when another one has the lock. */
+export const tryLockPosEvents = (tx: Db, partnerId: string) =>
+  hasRows(tx`select where pg_try_advisory_xact_lock(hashtextextended('pos events ' || ${partnerId}::text, 0))`);
 
 /** Finds the first queued event of a partner's inbox, and how long ago it came in; null for one that an operator replays. */
 export const findNextPosEvent = (db: Db, partnerId: string) =>
@@ -103,7 +103,7 @@ export const updatePosEventFailed = (tx: Db, { id, nextAttemptAt }: PosEventRow,
 
 /**
  * Parks an event, with a job that tries it once more in `ms` milliseconds: the event's own job, replayed if it is dead, else a
- * new one. Does nothing when the event was settled or replayed since. `tx` has `lockPosEvents`.
+ * new one. Does nothing when the event was settled or replayed since. `tx` has `tryLockPosEvents`.
  */
 export const parkPosEvent = (tx: Db, { id, nextAttemptAt, requestId }: PosEventRow, error: string, ms: number) =>
   tx`
@@ -117,7 +117,7 @@ export const parkPosEvent = (tx: Db, { id, nextAttemptAt, requestId }: PosEventR
     from (select now() + make_interval(secs => ${ms}::float8 / 1000) as at) as due
     where id = ${id}::bigint and status = 'QUEUED' and next_attempt_at = ${nextAttemptAt}::text::timestamptz`;
 
-/** Records another failure of a parked event. `tx` has `lockPosEvents`. */
+/** Records another failure of a parked event. `tx` has `tryLockPosEvents`. */
 export const updatePosEventStillParked = (tx: Db, id: number, error: string) =>
   tx`
     update pos_events set settled_at = now(), attempts = attempts + 1, last_error = ${error}

@@ -1,17 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
-import { PermanentError } from "../../lib/process/errors.js";
+import { PermanentError, Snooze } from "../../lib/process/errors.js";
 import { sql, transaction } from "../../sql/db.js";
 import {
   clearInboxJob,
   deleteOldPosEvents,
-  lockPosEvents,
   receivePosEvents,
   rescheduleStalledInboxes,
+  tryLockPosEvents,
 } from "../../sql/queries/pos-events.js";
 import { applyPosEvents } from "../../workers/pos-events.js";
 import * as cast from "../support/cast.js";
 import { lockRows } from "../support/locks.js";
 import { task } from "../support/task.js";
+import { until } from "../support/until.js";
 import {
   admin,
   bakery,
@@ -261,21 +262,42 @@ describe("an inbox", () => {
     });
   });
 
-  test("is processed by one worker at a time", async () => {
+  test("is processed by one worker at a time; others wait without a transaction, and no further job is staged", async () => {
     await receive([["order-1", rolls()]]);
-    let work: Promise<unknown> | undefined;
+    const before = (await jobs()).length;
     await transaction(async (tx) => {
-      await lockPosEvents(tx, bakery.id);
-      work = drain();
-      expect(await endsBefore(work)).toBe(false);
+      expect(await tryLockPosEvents(tx, bakery.id)).toBe(true);
+      const others = Array.from({ length: 12 }, () => drain());
+      const snoozed = others.map(() => ({ status: "rejected", reason: expect.any(Snooze) }));
+      expect(await Promise.allSettled(others)).toEqual(snoozed);
+      await receive([["order-2", rolls()]]);
     });
-    await work;
-    expect(await events()).toMatchObject([{ status: "PROCESSED" }]);
+    expect((await jobs()).length).toBe(before);
+    await drain();
+    expect(await events()).toMatchObject([{ status: "PROCESSED" }, { status: "PROCESSED" }]);
+  });
+
+  test("keeps a parked event as it is while another worker has it", async () => {
+    await receive([["order-1", rolls({ items: [{ externalId: "caviar", qty: 1 }], totalMinor: 500 })]]);
+    await drain();
+    const [parked] = await events();
+    await transaction(async (tx) => {
+      expect(await tryLockPosEvents(tx, bakery.id)).toBe(true);
+      await expect(applyPosEvents(task({ eventId: parked!.id }))).rejects.toThrow(Snooze);
+    });
+    expect(await events()).toEqual([parked]);
   });
 
   test("is processed once and in order by concurrent workers", async () => {
     await receive(Array.from({ length: 20 }, (_, n) => [`order-${n}`, rolls()] as const));
-    await Promise.all(Array.from({ length: 6 }, () => drain()));
+    const inTurn = () =>
+      until(() =>
+        drain().catch((error: unknown) => {
+          if (error instanceof Snooze) return false;
+          throw error;
+        }),
+      );
+    await Promise.all(Array.from({ length: 6 }, inTurn));
     expect(await orders()).toHaveLength(20);
     expect(
       await sql`
