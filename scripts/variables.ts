@@ -39,7 +39,7 @@ export function variablesExample(): string {
     const shown = /["{ ]/.test(value) ? `'${value}'` : value;
     return `# ${description}${required ? " (required)" : ""}\n#${name}=${shown}\n`;
   });
-  return `# Copy this to .env and uncomment what you change. \`npm start\` provides the required variables itself.\n\n${entries.join("\n")}`;
+  return `# Copy this to .env and uncomment what you change; the values are the defaults of a deployment. \`npm start\` makes the required\n# ones itself, listens on 127.0.0.1 and has a fixed login code, unless HOST and OTP_FIXED_CODE are set.\n\n${entries.join("\n")}`;
 }
 
 /** The page that has the table. */

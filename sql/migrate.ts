@@ -109,7 +109,7 @@ async function validate(postgrator: Postgrator, applied: ReadonlyMap<number, str
     const appliedFile = file.replace(/\.do\..*/, `.do.${applied.get(checked.version)}.sql`);
     throw new Error(
       file === appliedFile
-        ? `${file} was changed after it had been applied: put it back as it was, and make the change in a new migration`
+        ? `${file} was changed after it had been applied: put it back as it was, and make the change in a new migration, or make the database anew before the first release`
         : `${file} and ${appliedFile}, which is applied, have one number: give the first the next free one`,
     );
   });

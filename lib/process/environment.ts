@@ -306,7 +306,7 @@ export const environment = z
       "memory that the conversion of one image may take (watched on Linux only); beyond it the image is refused",
     ),
     IMAGE_SECONDS: count(30, 1, 3_600).describe(
-      "CPU time that it may take (watched on Linux only), in ten times as long; beyond it the image is refused",
+      "seconds of CPU time that the conversion of one image may take (watched on Linux only), within ten times as many seconds; beyond either the image is refused",
     ),
     MAX_UPLOAD_BYTES: count(104_857_600, 1, 1_073_741_824).describe("largest file that may be uploaded, in parts"),
     GEOCODER: oneOf("none", "openstreetmap", "yandex", "google")

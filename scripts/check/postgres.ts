@@ -7,6 +7,7 @@ import { pgOptions, readDatabaseUrl, splitServers, type ServerAddress } from "..
 import { withTimeout } from "../../lib/process/with-timeout.js";
 import { sql } from "../../sql/db.js";
 import { openPool } from "../../sql/driver/pool.js";
+import { contracts } from "../../queues/index.js";
 import { findPosition, nameOf } from "../../sql/driver/replicas.js";
 import { findPoolerFault } from "../../sql/driver/session-settings.js";
 import type { Db } from "../../sql/driver/tag.js";
@@ -14,10 +15,12 @@ import { pendingMigrations } from "../../sql/migrations.js";
 import { failed, LIMIT_MS, ok, warning, type Check, type Finding } from "./finding.js";
 
 const OLDEST_SERVER = 15;
-/** Connections of a process besides its pools: look-ups, searches, signals and BullMQ's when it lives in Postgres. */
-const FURTHER_CONNECTIONS = config.REDIS === null ? 30 : 6;
-/** Connections to Postgres that a process may open; a pooler has a limit of its own. */
-export const mostConnections = (config.POOLED ? 0 : 3 * config.DATABASE_POOL) + FURTHER_CONNECTIONS;
+/** BullMQ's, when it lives in Postgres: 5 to add jobs, and one for each queue and 10 more for workers (queues/broker.ts). */
+const OF_BULLMQ = config.REDIS === null ? 5 + contracts.length + 10 : 0;
+/** Those of a process besides DATABASE_POOL: look-ups 2, searches 2, batches 4 and long statements 2 (sql/db.ts). */
+const OF_FURTHER_POOLS = 10;
+/** Connections to Postgres that a process may open, with one for signals; a pooler has a limit of its own. */
+export const mostConnections = (config.POOLED ? 0 : 3 * config.DATABASE_POOL + OF_FURTHER_POOLS) + 1 + OF_BULLMQ;
 /** An access token is valid for 15 minutes, a signed address to S3 must be at most 15 minutes old. */
 const MOST_SKEW_MS = 60_000;
 const WORTH_A_WARNING_MS = 2_000;
