@@ -80,7 +80,7 @@ export interface JobRun {
   readonly generation: number;
 }
 
-const idsOf = (runs: readonly JobRun[]) => runs.map(({ id }) => id);
+const idsOf = (runs: readonly { readonly id: string }[]) => runs.map(({ id }) => id);
 const generationsOf = (runs: readonly JobRun[]) => runs.map(({ generation }) => generation);
 
 /** Counts the open jobs of a queue that are due, up to `max`; `at` is the time of the count. */
@@ -139,12 +139,26 @@ export const releaseJobs = (db: Db, jobs: readonly JobRun[]) =>
     from unnest(${idsOf(jobs)}::bigint[], ${generationsOf(jobs)}::integer[]) as claimed (id, generation)
     where job.id = claimed.id and job.generation = claimed.generation and job.done_at is null and job.dead_at is null`;
 
+/** Rows of one statement: all of a large backlog would take longer than a statement may. */
+const MOST_RESENT = 5_000;
+
 /** Makes every open row of these queues due that does not wait for its `run_at`, as the broker may have lost it; returns their number. */
-export const resendJobs = (db: Db, queues: readonly string[]) =>
-  countRows(db`
-    update staged_jobs
-    set sends = 0, next_send_at = now()
-    where done_at is null and dead_at is null and sends > 0 and run_at <= now() and queue = any(${[...queues]}::text[])`);
+export async function resendJobs(db: Db, queues: readonly string[]): Promise<number> {
+  const sent = await db<{ id: string }[]>`
+    select id::text
+    from staged_jobs
+    where done_at is null and dead_at is null and sends > 0 and run_at <= now() and queue = any(${[...queues]}::text[])
+    order by next_send_at`;
+  let count = 0;
+  for (let from = 0; from < sent.length; from += MOST_RESENT) {
+    count += await countRows(db`
+      update staged_jobs
+      set sends = 0, next_send_at = now()
+      where id = any(${idsOf(sent.slice(from, from + MOST_RESENT))}::bigint[])
+        and done_at is null and dead_at is null and sends > 0 and run_at <= now()`);
+  }
+  return count;
+}
 
 /** The jobs that are due again at once when a queue is resumed. */
 const MOST_RELEASED = 50_000;

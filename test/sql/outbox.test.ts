@@ -9,6 +9,7 @@ import {
   completeJobs,
   onJobsDue,
   releaseJobs,
+  resendJobs,
   snoozeJob,
   stageJob,
   stageJobs,
@@ -210,6 +211,33 @@ test("a job that snoozed although its hand-over failed is not handed over before
   const again = (await claimDueJobs(sql, [push.queue], 1_000)).map(({ id }) => id);
   expect(again).toContain(lost);
   expect(again).not.toContain(ran);
+});
+
+test("after a loss of the broker, many jobs become due in several statements", async () => {
+  await sql`delete from staged_jobs`;
+  await stageJobs(
+    sql,
+    push,
+    Array.from({ length: 5_001 }, () => ({ payload: newPush() })),
+  );
+  await sql`update staged_jobs set sends = 1, next_send_at = now() + interval '14 minutes'`;
+  await sql`create table resent (jobs bigint)`;
+  await sql`
+    create function note_resent() returns trigger language plpgsql as $$
+    begin
+      insert into resent select count(*) from changed;
+      return null;
+    end
+    $$`;
+  await sql`
+    create trigger note_resent after update on staged_jobs referencing new table as changed
+    for each statement execute function note_resent()`;
+
+  expect(await resendJobs(sql, [push.queue])).toBe(5_001);
+  await sql`drop trigger note_resent on staged_jobs`;
+  expect(await sql`select jobs from resent order by jobs`).toEqual([{ jobs: 1 }, { jobs: 5_000 }]);
+  expect(await sql`select from staged_jobs where sends > 0 or next_send_at > now()`).toHaveLength(0);
+  await sql`delete from staged_jobs`;
 });
 
 test("a job is due while it is open and its time has come", async () => {
