@@ -6,8 +6,9 @@ import { contract } from "./contract.js";
 export const images = contract({
   queue: "images",
   payload: z.object({ fileId: z.uuid() }),
-  attempts: 4,
-  backoffMs: 2_000,
+  // the storage may be away for minutes
+  attempts: 8,
+  backoffMs: 5_000,
   // each job uses a core
   concurrency: availableParallelism(),
 });
