@@ -13,6 +13,7 @@ import {
   decide,
   decideNextStep,
   settlementOf,
+  type Obstacle,
   type Settlement,
 } from "../lib/domain/notification-rules.js";
 import { later, LONGEST_SEND_MS, type PushOutcome } from "../lib/messaging/push-sender.js";
@@ -42,8 +43,6 @@ import { shareSlots } from "./slots.js";
 
 /** An older claim belongs to a dead process: by then a send has its outcome, and has had time to store it. */
 const CLAIM_SECONDS = LONGEST_SEND_MS / 1_000 + 5;
-/** The wait for a server of a client's own that names no time. */
-const OWN_SERVER_SECONDS = 60;
 /** Push services keep a message for four weeks at most. */
 const LONGEST_TTL_SECONDS = 28 * 24 * 60 * 60;
 
@@ -140,9 +139,10 @@ function longestWait(attempts: readonly Attempt[]): number | null {
   return waits.length === 0 ? null : Math.max(...waits);
 }
 
-/** Whether a known push service has not accepted a message. */
-const hasKnownLater = (attempts: readonly Attempt[]): boolean =>
-  attempts.some(({ known, outcome }) => known && statusOf[outcome.result] === "LATER");
+function obstacleOf(attempts: readonly Attempt[]): Obstacle {
+  if (attempts.some(({ known, outcome }) => known && outcome.result === "later")) return "known service";
+  return attempts.some(({ outcome }) => outcome.result === "unauthorized") ? "key" : "own server";
+}
 
 const settle = (task: PushTask, settlement: Settlement): Promise<void> =>
   transaction(async (tx) => {
@@ -196,8 +196,8 @@ async function send(due: Due, expiry: Date, task: PushTask): Promise<void> {
   const next = decideNextStep(deliveries, {
     now,
     expiry,
-    // a failed job may alarm operators, and anyone could make one with a server of their own: there it snoozes
-    retryAfterSeconds: longestWait(attempts) ?? (hasKnownLater(attempts) ? null : OWN_SERVER_SECONDS),
+    obstacle: obstacleOf(attempts),
+    retryAfterSeconds: longestWait(attempts),
     claimSeconds: CLAIM_SECONDS,
   });
   switch (next.action) {

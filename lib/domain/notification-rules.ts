@@ -78,10 +78,21 @@ export function settlementOf(
   return { status: "DROPPED", reason: "no device" };
 }
 
-/** The most attempts at a delivery whose push service asks to try again later. */
+/** The most attempts at a delivery that a server of a client's own does not accept for now. */
 const MOST_ATTEMPTS = 20;
+/** The wait for a server of a client's own that names no time. */
+const OWN_SERVER_SECONDS = 60;
 /** The shortest wait, even when the push service asks for less. */
 const SHORTEST_WAIT_SECONDS = 5;
+/** The longest wait for a known push service that asks for less: soon after an outage its messages are sent. */
+const LONGEST_WAIT_SECONDS = 5 * 60;
+
+/** Returns how many seconds to wait at least for a known push service that did not accept a message in so many attempts. */
+export const waitAfter = (attempts: number): number =>
+  Math.min(SHORTEST_WAIT_SECONDS * 2 ** Math.max(attempts - 1, 0), LONGEST_WAIT_SECONDS);
+
+/** What keeps a message open: a known push service that fails, the deployment's key for one, or servers of clients' own. */
+export type Obstacle = "known service" | "key" | "own server";
 
 /** `settle`: no more attempts; `snooze`: continue then; `retry`: fail this attempt of the job and leave the next to its backoff. */
 export type NextStep =
@@ -99,7 +110,8 @@ export function claimedUntil(
 }
 
 /**
- * Decides what follows a run that has sent what it could.
+ * Decides what follows a run that has sent what it could. A known push service is waited for until the notification expires. A key
+ * is mended by an operator, who replays the job; anyone could alarm operators with a server of their own, so for that no job fails.
  *
  * @param expiry when the notification is no longer useful
  * @param retryAfterSeconds the longest wait that a push service asked for; null when none did
@@ -110,17 +122,24 @@ export function decideNextStep(
   {
     now,
     expiry,
+    obstacle,
     retryAfterSeconds,
     claimSeconds,
-  }: { now: Date; expiry: Date; retryAfterSeconds: number | null; claimSeconds: number },
+  }: { now: Date; expiry: Date; obstacle: Obstacle; retryAfterSeconds: number | null; claimSeconds: number },
 ): NextStep {
   const othersUntil = claimedUntil(deliveries, claimSeconds);
   if (othersUntil !== null) return { action: "snooze", until: othersUntil, waitsFor: "another run" };
   const open = deliveries.filter(({ status }) => status === "LATER");
   const [first] = open;
   if (!first) return { action: "settle" };
-  if (retryAfterSeconds === null) return { action: "retry", reason: first.reason ?? "a message could not be sent" };
-  const until = new Date(now.getTime() + Math.max(SHORTEST_WAIT_SECONDS, retryAfterSeconds) * 1_000);
-  if (until >= expiry || open.some(({ attempts }) => attempts >= MOST_ATTEMPTS)) return { action: "settle" };
+  if (obstacle === "key" && retryAfterSeconds === null)
+    return { action: "retry", reason: first.reason ?? "a message could not be sent" };
+  const known = obstacle === "known service";
+  const attempts = Math.max(...open.map((delivery) => delivery.attempts));
+  const waitSeconds = known
+    ? Math.max(waitAfter(attempts), retryAfterSeconds ?? 0)
+    : Math.max(SHORTEST_WAIT_SECONDS, retryAfterSeconds ?? OWN_SERVER_SECONDS);
+  const until = new Date(now.getTime() + waitSeconds * 1_000);
+  if (until >= expiry || (!known && attempts >= MOST_ATTEMPTS)) return { action: "settle" };
   return { action: "snooze", until, waitsFor: "push service" };
 }

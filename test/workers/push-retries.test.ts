@@ -1,14 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
+import { waitAfter } from "../../lib/domain/notification-rules.js";
 import type { Reaction } from "../support/push/service.js";
 import { fcmRefusals } from "../support/push/fcm.js";
 import {
   addBrowser,
   addPhone,
+  clock,
   deliver,
   deliveries,
   deviceIds,
   fcm,
   notify,
+  prefer,
   snoozedTo,
   web,
 } from "../support/push/recipient.js";
@@ -74,13 +77,53 @@ describe("a server that a client names as its push service", () => {
     expect(await notificationStatus(id)).toEqual({ status: "FAILED", reason: "the push service answered 503" });
   });
 
-  test("does not hide that a known one does not accept the message to another device", async () => {
+  test("does not hide that a known one does not accept the service's own key", async () => {
     await Promise.all([addBrowser(), addPhone()]);
     const id = await notify();
     web.answerWith({ status: 503 });
-    fcm.answerWith(fcmRefusals.unavailable());
+    fcm.answerWith(fcmRefusals.permissionDenied);
     expect((await deliver(id)).thrown).toBeInstanceOf(Error);
     expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
+  });
+});
+
+describe("a known push service that fails and names no time", () => {
+  test("gets the message when it works again: the job waits longer after each call, and never fails", async () => {
+    await addPhone();
+    const id = await notify();
+    fcm.answerWith(...Array.from({ length: 25 }, () => fcmRefusals.unavailable()));
+    for (let n = 1; n <= 25; n += 1) {
+      const before = Date.now();
+      const until = snoozedTo((await deliver(id, push.attempts)).thrown);
+      expect(until).toBeGreaterThanOrEqual(before + waitAfter(n) * 1_000);
+      expect(await notificationStatus(id)).toMatchObject({ status: "DEFERRED" });
+    }
+    expect((await deliver(id)).thrown).toBeNull();
+    expect(fcm.received).toHaveLength(1);
+    expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
+  });
+
+  test("gets no message that is of no use any more when it works again", async () => {
+    await addPhone();
+    const id = await notify();
+    fcm.answerWith(fcmRefusals.unavailable());
+    snoozedTo((await deliver(id)).thrown);
+    await sql`update notifications set expires_at = now() where id = ${id}::uuid`;
+    expect((await deliver(id)).thrown).toBeNull();
+    expect(fcm.received).toEqual([]);
+    expect(await notificationStatus(id)).toEqual({ status: "DROPPED", reason: "expired" });
+  });
+
+  test("gets no message in quiet hours that have begun meanwhile", async () => {
+    await addPhone();
+    const id = await notify();
+    await sql`update notifications set expires_at = now() + interval '3 hours' where id = ${id}::uuid`;
+    fcm.answerWith(fcmRefusals.unavailable());
+    snoozedTo((await deliver(id)).thrown);
+    await prefer({ start: clock(-60), end: clock(60) });
+    expect((await deliver(id)).thrown).toBeNull();
+    expect(fcm.received).toEqual([]);
+    expect(await notificationStatus(id)).toEqual({ status: "DEFERRED", reason: "quiet hours" });
   });
 });
 
@@ -103,16 +146,6 @@ describe("a push service that asks to wait", () => {
     expect((await deliveries(id)).map(({ attempts }) => attempts).toSorted()).toEqual([1, 2, 2]);
     expect(await notificationStatus(id)).toEqual({ status: "SENT", reason: null });
     expect(await deviceIds()).toEqual([browser, phone, other].toSorted());
-  });
-
-  test("without a time is retried with the job's backoff, and fails after the last attempt", async () => {
-    await addPhone();
-    const id = await notify();
-    fcm.answerWith(fcmRefusals.unavailable(), fcmRefusals.unavailable());
-    expect((await deliver(id)).thrown).toBeInstanceOf(Error);
-    expect(await notificationStatus(id)).toMatchObject({ status: "QUEUED" });
-    expect((await deliver(id, push.attempts)).thrown).toBeInstanceOf(Error);
-    expect(await notificationStatus(id)).toMatchObject({ status: "FAILED" });
   });
 
   test("for longer than the message is valid is not retried", async () => {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
 import {
   decide,
   decideNextStep,
   settlementOf,
+  waitAfter,
   type Decision,
   type DeliveryStatus,
   type DueNotification,
@@ -124,6 +126,7 @@ describe("after a run of the push job", () => {
   const terms: Parameters<typeof decideNextStep>[1] = {
     now: noon,
     expiry: later(noon, 900_000),
+    obstacle: "own server",
     retryAfterSeconds: 60,
     claimSeconds: 20,
   };
@@ -155,10 +158,46 @@ describe("after a run of the push job", () => {
       snoozed(5, "push service"),
     ],
     [
-      "no push service names a time: retry the job",
-      [delivery("SENT"), delivery("LATER")],
+      "a server of a client's own names no time: wait a minute",
+      [delivery("LATER")],
       { retryAfterSeconds: null },
+      snoozed(60, "push service"),
+    ],
+    [
+      "a push service does not accept the key: retry the job",
+      [delivery("SENT"), delivery("LATER")],
+      { obstacle: "key", retryAfterSeconds: null },
       { action: "retry", reason: "was LATER" },
+    ],
+    [
+      "a known push service names no time: wait longer after each attempt, with the most of the devices",
+      [delivery("SENT", 9), delivery("LATER"), delivery("LATER", 4)],
+      { obstacle: "known service", retryAfterSeconds: null },
+      snoozed(40, "push service"),
+    ],
+    [
+      "a known push service names a shorter time: wait longer",
+      [delivery("LATER", 6)],
+      { obstacle: "known service" },
+      snoozed(160, "push service"),
+    ],
+    [
+      "a known push service names a longer time: wait until then",
+      [delivery("LATER", 6)],
+      { obstacle: "known service", retryAfterSeconds: 600 },
+      snoozed(600, "push service"),
+    ],
+    [
+      "a known push service fails for hours: wait on",
+      [delivery("LATER", 2_000)],
+      { obstacle: "known service", retryAfterSeconds: null },
+      snoozed(300, "push service"),
+    ],
+    [
+      "the notification expires before a known push service is called again: settle",
+      [delivery("LATER", 7)],
+      { obstacle: "known service", retryAfterSeconds: null, expiry: later(noon, 300_000) },
+      { action: "settle" },
     ],
     [
       "the notification expires first: settle",
@@ -171,4 +210,16 @@ describe("after a run of the push job", () => {
   ])("%s", (_case, deliveries, changes, next) => {
     expect(decideNextStep(deliveries, { ...terms, ...changes })).toEqual(next);
   });
+});
+
+test("the wait for a known push service grows from five seconds to five minutes", () => {
+  expect([0, 1, 2, 7, 8].map(waitAfter)).toEqual([5, 5, 10, 300, 300]);
+  fc.assert(
+    fc.property(fc.nat(10_000), (attempts) => {
+      const [wait, next] = [waitAfter(attempts), waitAfter(attempts + 1)];
+      expect(wait).toBeGreaterThanOrEqual(5);
+      expect(next).toBeGreaterThanOrEqual(wait);
+      expect(next).toBeLessThanOrEqual(Math.min(2 * wait, 300));
+    }),
+  );
 });
